@@ -1,4 +1,4 @@
-//! The backups in a store, and the state of each.
+//! The backups in a store and their states.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +16,7 @@ const PROGRESS: &str = "progress.json";
 const FAILED: &str = "failed.json";
 const MANIFEST: &str = "manifest.json";
 
-/// A backup on which nobody has worked for so long has failed: its node is gone.
+/// Time without progress after which a backup counts as failed, because its node is gone.
 pub const SILENT: Duration = Duration::from_secs(120);
 
 /// The name of an object of a backup.
@@ -37,7 +37,7 @@ pub struct Begun {
     pub partitions: u32,
 }
 
-/// How far it is. Rewritten, so that one can see that somebody works on it.
+/// The progress of a backup. Rewritten regularly to show that somebody is working on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
@@ -56,12 +56,12 @@ pub enum BackupState {
     InProgress,
     Completed,
     Failed,
-    /// Another version has written it, and this one cannot read it.
+    /// Written by another version, which this one cannot read.
     Incompatible,
 }
 
 impl BackupState {
-    /// As the API has it.
+    /// The name of the state in the API.
     pub fn name(self) -> &'static str {
         match self {
             BackupState::InProgress => "IN_PROGRESS",
@@ -72,20 +72,20 @@ impl BackupState {
     }
 }
 
-/// A backup as it is found.
+/// A backup as found in the store.
 #[derive(Clone, Debug)]
 pub struct Backup {
     pub id: u64,
     pub state: BackupState,
-    /// Why it has failed or cannot be read; what is being done while it is in progress.
+    /// The reason why it failed or cannot be read, or the current step while it is in progress.
     pub note: Option<String>,
     pub begun: Option<Begun>,
-    /// Of a complete one.
+    /// Only present in a complete backup.
     pub manifest: Option<Manifest>,
     pub updated_at: Option<SystemTime>,
 }
 
-/// The ids, the newest first.
+/// The backup IDs, newest first.
 ///
 /// # Errors
 /// The store cannot be used.
@@ -96,7 +96,7 @@ fn ids(place: &Place) -> Result<Vec<u64>, BackupError> {
     Ok(ids)
 }
 
-/// The greatest id that was taken.
+/// The greatest ID in use.
 ///
 /// # Errors
 /// The store cannot be used.
@@ -104,7 +104,7 @@ pub fn newest(place: &Place) -> Result<Option<u64>, BackupError> {
     Ok(ids(place)?.first().copied())
 }
 
-/// The newest complete backup for which `is_wanted` holds. Those up to `known` are not looked at again.
+/// The newest complete backup for which `is_wanted` holds. Backups up to `known` are not read again.
 ///
 /// # Errors
 /// The store cannot be used.
@@ -118,7 +118,7 @@ pub fn newest_complete(
         match manifest(place, id) {
             Ok(Some(manifest)) if is_wanted(&manifest) => return Ok(Some(manifest)),
             Ok(_) => {}
-            // Another version has written it, or it is damaged: it continues nothing.
+            // Another version has written it, or it is damaged: the log of such a backup cannot be continued.
             Err(BackupError::Unusable { .. } | BackupError::Damaged { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -126,7 +126,7 @@ pub fn newest_complete(
     Ok(None)
 }
 
-/// All backups whose ids begin with these digits, the newest first.
+/// All backups whose IDs start with these digits, newest first.
 ///
 /// # Errors
 /// The store cannot be used.
@@ -135,7 +135,7 @@ pub fn list(place: &Place, prefix: &str) -> Result<Vec<Backup>, BackupError> {
     let wanted = ids.filter(|id| id.to_string().starts_with(prefix));
     let mut backups = Vec::new();
     for id in wanted {
-        // One may be deleted meanwhile.
+        // A backup may be deleted in the meantime.
         backups.extend(look(place, id)?);
     }
     Ok(backups)
@@ -147,7 +147,7 @@ pub fn find(place: &Place, id: u64) -> Result<Backup, BackupError> {
     look(place, id)?.ok_or(BackupError::Unknown(id))
 }
 
-/// Deletes all objects of a backup, the manifest first: what is left of one that is half deleted is not taken for whole.
+/// Deletes all objects of a backup, the manifest first, so that a partly deleted backup does not look complete.
 ///
 /// # Errors
 /// The store cannot be used.
@@ -162,7 +162,7 @@ pub fn delete(place: &Place, id: u64) -> Result<(), BackupError> {
     for object in rest {
         place.delete(&object.name)?;
     }
-    // The id stays taken until all else is gone.
+    // The ID stays taken until everything else is gone.
     Ok(place.delete(&first)?)
 }
 
@@ -261,10 +261,10 @@ pub(crate) fn text(value: &impl Serialize) -> Bytes {
 
 /// A backup that is being taken.
 impl Begun {
-    /// Takes the id.
+    /// Claims the ID.
     ///
     /// # Errors
-    /// [`ObjectError::Exists`]: somebody has taken it. The store cannot be used.
+    /// [`ObjectError::Exists`]: the ID is taken. Or the store cannot be used.
     pub fn create(&self, place: &Place) -> Result<(), ObjectError> {
         place.create(&name(self.backup_id, BEGUN), text(self))
     }
@@ -283,7 +283,7 @@ impl Begun {
         place.put(&name(self.backup_id, FAILED), failed)
     }
 
-    /// All objects are there: the backup is complete.
+    /// Marks the backup as complete, after all its objects have been written.
     ///
     /// # Errors
     /// The store cannot be used.

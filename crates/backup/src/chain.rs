@@ -1,7 +1,8 @@
-//! The log that is shipped behind a backup: objects of one partition, each of which begins where the one before ends.
+//! The log that is shipped after a backup: objects of one partition, each of which starts where the previous one ends.
 //!
-//! An object is named by its first entry and created once, so there is one chain only: a leader that finds the name taken continues behind the
-//! objects that are there. Entries are shipped once they are committed, so every leader would write the same.
+//! An object is named after its first entry and created only once, so there is a single chain. A leader that finds the name
+//! taken continues after the existing objects. Entries are shipped after they are committed, so every leader would write the
+//! same.
 
 use bytes::Bytes;
 use skep_objects::ObjectError;
@@ -12,7 +13,7 @@ use crate::entries::decode;
 use crate::object::{pack, unpack};
 use crate::{BackupError, Place};
 
-/// The chain of a partition behind one backup.
+/// The chain of a partition after a backup.
 #[derive(Clone, Debug)]
 pub struct Chain {
     place: Place,
@@ -44,7 +45,7 @@ impl Chain {
         format!("{}/{first:020}", self.directory)
     }
 
-    /// Writes entries behind all that are there. `false`: somebody has written some from this entry on.
+    /// Writes entries after all existing ones. Returns `false` if somebody has already written entries starting with this one.
     ///
     /// # Errors
     /// The store cannot be used.
@@ -56,7 +57,7 @@ impl Chain {
         }
     }
 
-    /// The objects that begin behind this entry, in their order.
+    /// The objects that start after this entry, in order.
     ///
     /// # Errors
     /// The store cannot be used.
@@ -78,7 +79,7 @@ impl Chain {
         links.collect()
     }
 
-    /// The entries of the object that begins with this one. All follow each other.
+    /// The entries of the object that starts with this one. They are consecutive.
     ///
     /// # Errors
     /// It is missing or damaged, or the store cannot be used.
@@ -98,7 +99,7 @@ impl Chain {
         Ok(entries)
     }
 
-    /// The entry with which the chain continues. `known`: an object of it, so that not all are listed.
+    /// The entry with which the chain continues. `known`: an object of the chain, to avoid listing all objects.
     ///
     /// # Errors
     /// The last object is damaged, or the store cannot be used.
@@ -111,7 +112,7 @@ impl Chain {
         Ok(last.first + self.read(last.first)?.len() as u64)
     }
 
-    /// The first entry behind the backup.
+    /// The first entry after the backup.
     pub fn first(&self) -> u64 {
         self.base + 1
     }

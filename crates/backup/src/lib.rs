@@ -1,23 +1,23 @@
-//! Backups in an object store: which objects they have, how these are written, read and checked.
+//! Backups in an object store: the objects they consist of, and how these are written, read and checked.
 //!
 //! ```text
 //! backups/ID/begun.json                 who takes it, since when; created first, so an id is taken once
 //! backups/ID/progress.json              rewritten every few seconds while it is taken
 //! backups/ID/partition-P/state/N        rows of a checkpoint
 //! backups/ID/partition-P/query/N        the file of the embedded secondary storage
-//! backups/ID/partition-P/log/N          entries behind the checkpoint, up to the cut
+//! backups/ID/partition-P/log/N          entries after the checkpoint, up to the cut
 //! backups/ID/failed.json                why it was given up
 //! backups/ID/manifest.json              written last: with it the backup is complete
 //!
 //! backups/ID/continued/begun.json       which backup it carries on; with it the backup is a part of a range
-//! backups/ID/continued/partition-P/N    entries behind the cut, from entry N on
+//! backups/ID/continued/partition-P/N    entries after the cut, from entry N on
 //! backups/ID/continued/markers/T.json   a moment: where each partition was cut at time T
 //! backups/ID/continued/latest.json      the newest marker, rewritten
 //! backups/ID/continued/broken.json      why nothing continues it any more
 //! ```
 //!
-//! The broker decides what belongs to a backup (`skep_broker::backup`); this crate knows neither partitions at work nor nodes. All of it
-//! blocks: it is called from threads of its own.
+//! The broker decides what a backup contains (`skep_broker::backup`). This crate knows neither running partitions nor nodes.
+//! All its calls block and are made from dedicated threads.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
@@ -60,7 +60,7 @@ pub enum BackupError {
     Unusable { id: u64, reason: String },
     #[error("the backup {id} stays: {reason}")]
     Needed { id: u64, reason: String },
-    /// No moment of the store is wanted.
+    /// The store has no such moment.
     #[error("there is no such moment: {0}")]
     NoMoment(String),
     #[error("{0}")]

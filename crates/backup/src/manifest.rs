@@ -1,9 +1,9 @@
-//! The manifest of a backup: all that a restore has to know.
+//! The manifest of a backup: everything a restore needs to know.
 
 use serde::{Deserialize, Serialize};
 use skep_cluster::State;
 
-/// The version of the format that this version of Skep writes, and the only one that it reads.
+/// The format version that this version of Skep writes, and the only one it reads.
 pub const FORMAT: u32 = 1;
 
 /// Times are milliseconds since 1970.
@@ -12,10 +12,10 @@ pub const FORMAT: u32 = 1;
 pub struct Manifest {
     pub format: u32,
     pub backup_id: u64,
-    /// The version of Skep that took it.
+    /// The version of Skep that took the backup.
     pub version: String,
     pub began_at: i64,
-    /// All partitions stood still then: the backup is the cluster of this moment.
+    /// All partitions were paused at this time: the backup is the state of the cluster at that moment.
     pub cut_at: i64,
     pub completed_at: i64,
     pub cluster: State,
@@ -28,7 +28,7 @@ impl Manifest {
         partitions.find(|it| it.partition == partition)
     }
 
-    /// All objects, with the manifest's own exception.
+    /// All objects except the manifest itself.
     pub fn objects(&self) -> impl Iterator<Item = &StoredObject> {
         self.partitions.iter().flat_map(PartitionManifest::objects)
     }
@@ -38,13 +38,13 @@ impl Manifest {
 #[serde(rename_all = "camelCase")]
 pub struct PartitionManifest {
     pub partition: u32,
-    /// The node that led it.
+    /// The node that led the partition.
     pub broker_id: u32,
     pub cut: Cut,
-    /// The last entry that is in the rows of the checkpoint.
+    /// The last entry contained in the rows of the checkpoint.
     pub checkpoint_index: u64,
     pub state: Vec<StoredObject>,
-    /// None where there was no secondary storage.
+    /// `None` if there was no secondary storage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query: Option<Vec<StoredObject>>,
     pub log: LogPart,
@@ -57,7 +57,7 @@ impl PartitionManifest {
     }
 }
 
-/// Up to where a partition is in the backup.
+/// The end of a partition's data in the backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cut {
@@ -66,7 +66,7 @@ pub struct Cut {
     pub term: u64,
     /// The last record.
     pub position: u64,
-    /// Counter part of the newest key.
+    /// The counter part of the newest key.
     pub last_key: u64,
 }
 
@@ -83,6 +83,6 @@ pub struct LogPart {
 pub struct StoredObject {
     pub name: String,
     pub bytes: u64,
-    /// Of the object as it is stored, in hexadecimal digits.
+    /// Hash of the stored object, in hexadecimal digits.
     pub sha256: String,
 }

@@ -1,4 +1,4 @@
-//! Moments behind a backup: at a marker all partitions stood still together, and their logs up to it are in the store.
+//! Moments after a backup. At a marker, all partitions were paused together, and their logs up to it are in the store.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +15,30 @@ const BROKEN: &str = "continued/broken.json";
 const LATEST: &str = "continued/latest.json";
 const MARKERS: &str = "continued/markers";
 
-/// A moment to which the cluster can be restored. Times are milliseconds since 1970.
+/// A moment to which the cluster can be restored. Times are in milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Marker {
     pub format: u32,
-    /// The backup that it continues.
+    /// The backup that the marker continues.
     pub backup_id: u64,
-    /// All partitions stood still then; no two markers of a backup have the same.
+    /// All partitions were paused at this time. Unique among the markers of a backup.
     pub at: i64,
     /// By partition.
     pub cuts: BTreeMap<u32, Cut>,
     pub cluster: State,
 }
 
-/// The first object of what continues a backup.
+/// The first object that continues a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Continued {
-    /// The backup before, if its log reaches this one: both are one range then.
+    /// The previous backup, if its log reaches this one: both then form one range.
     pub after: Option<u64>,
     pub at: i64,
 }
 
-/// Why nothing continues a backup any more.
+/// The reason why nothing continues a backup any more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken {
     pub reason: String,
@@ -49,7 +49,7 @@ fn marker_name(backup: u64, at: i64) -> String {
     name(backup, &format!("{MARKERS}/{at:015}.json"))
 }
 
-/// Says that the backup is continued. It stays as it was said first.
+/// Marks the backup as continued. The first such object is kept.
 ///
 /// # Errors
 /// The store cannot be used.
@@ -57,7 +57,7 @@ pub fn begin(place: &Place, backup: u64, continued: &Continued) -> Result<(), Ba
     once(place.create(&name(backup, BEGUN), text(continued)))
 }
 
-/// `None`: it was never continued.
+/// `None`: the backup was never continued.
 ///
 /// # Errors
 /// The object is damaged, or the store cannot be used.
@@ -65,7 +65,7 @@ pub fn begun(place: &Place, backup: u64) -> Result<Option<Continued>, BackupErro
     found(place, &name(backup, BEGUN))
 }
 
-/// Says that nothing continues the backup any more. The first reason stays.
+/// Records that nothing continues the backup any more. The first reason is kept.
 ///
 /// # Errors
 /// The store cannot be used.
@@ -86,7 +86,7 @@ fn once(created: Result<(), ObjectError>) -> Result<(), BackupError> {
     }
 }
 
-/// The newest marker, as nodes ask for it every few seconds. It may be one that is older.
+/// The newest marker, which nodes poll every few seconds. It may be slightly outdated.
 ///
 /// # Errors
 /// The object is damaged, or the store cannot be used.
@@ -94,7 +94,7 @@ pub fn latest(place: &Place, backup: u64) -> Result<Option<Marker>, BackupError>
     found(place, &name(backup, LATEST))
 }
 
-/// The times of the markers of a backup, in their order.
+/// The times of the markers of a backup, in ascending order.
 ///
 /// # Errors
 /// The store cannot be used.
@@ -109,7 +109,7 @@ pub fn times(place: &Place, backup: u64) -> Result<Vec<i64>, BackupError> {
 }
 
 impl Marker {
-    /// Writes it. The logs up to it have to be in the store.
+    /// Writes the marker. The logs up to it must already be in the store.
     ///
     /// # Errors
     /// The store cannot be used, or there is a marker of this time.
@@ -121,7 +121,7 @@ impl Marker {
     /// The marker of this time.
     ///
     /// # Errors
-    /// There is none, it does not go with the backup, or the store cannot be used.
+    /// The marker does not exist, does not match the backup, or the store cannot be used.
     pub fn read(place: &Place, base: &Manifest, at: i64) -> Result<Marker, BackupError> {
         let name = marker_name(base.backup_id, at);
         let damaged = |reason: String| BackupError::damaged(&name, reason);

@@ -1,4 +1,4 @@
-//! The content of an object: compressed, with a checksum.
+//! The content of objects: compressed, with a checksum.
 //!
 //! ```text
 //! "SKEPBAK" | version u8 = 1 | length of the content u64 | CRC-32 of the content u32 | the content as an LZ4 block     (little-endian)
@@ -6,16 +6,16 @@
 
 use bytes::Bytes;
 
-/// Bytes of content that objects have, about. A row or an entry is never split, so one may have more.
+/// Approximate bytes of content per object. Rows and entries are never split, so an object may have more.
 pub const PIECE: usize = 8 << 20;
 
 const MAGIC: &[u8; 7] = b"SKEPBAK";
 const VERSION: u8 = 1;
 const HEADER: usize = 20;
-/// No object has more: a damaged length must not take all memory.
+/// Maximum bytes of content: a damaged length must not exhaust the memory.
 const MAX_CONTENT: u64 = 1 << 30;
 
-/// The object with this content.
+/// Packs content into an object.
 pub fn pack(content: &[u8]) -> Bytes {
     debug_assert!(content.len() as u64 <= MAX_CONTENT, "pieces are small");
     let mut out = Vec::with_capacity(HEADER + content.len() / 2);
@@ -27,10 +27,10 @@ pub fn pack(content: &[u8]) -> Bytes {
     out.into()
 }
 
-/// The content of an object.
+/// Unpacks the content of an object.
 ///
 /// # Errors
-/// The object is damaged, or of another version of the format.
+/// The object is damaged or has another format version.
 pub fn unpack(object: &[u8]) -> Result<Bytes, String> {
     let Some((header, block)) = object.split_at_checked(HEADER) else {
         return Err("it is too short".to_string());
@@ -82,7 +82,7 @@ mod tests {
             let mut object = pack(&content).to_vec();
             let at = at.index(object.len());
             object[at] ^= 1 << bit;
-            // Some encodings have bits that mean nothing; what was packed never becomes something else.
+            // Some encodings have unused bits. Packed content still never turns into something else.
             prop_assert!(unpack(&object).map_or(true, |found| found == content));
             prop_assert!(unpack(&object[..at]).is_err());
         }

@@ -1,4 +1,4 @@
-//! Where backups are, for threads that may block.
+//! The location of backups, for threads that may block.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use bytes::Bytes;
 use skep_objects::{Listed, Location, ObjectError, Objects};
 use tokio::runtime::{Builder, Runtime};
 
-/// A store of objects. Cheap to clone. Its calls block, so that asynchronous code calls them in `spawn_blocking`.
+/// A store of objects. Cheap to clone. Its calls block, so asynchronous code must use `spawn_blocking`.
 #[derive(Clone)]
 pub struct Place {
     objects: Objects,
     runtime: Arc<Own>,
 }
 
-/// The runtime may be dropped by asynchronous code, which must not wait for it.
+/// Asynchronous code may drop the runtime, and must not block on that.
 struct Own(Option<Runtime>);
 
 impl Drop for Own {
@@ -33,7 +33,7 @@ impl fmt::Debug for Place {
 
 impl Place {
     /// # Errors
-    /// A directory cannot be made, or settings of a bucket are missing.
+    /// A directory cannot be created, or settings of a bucket are missing.
     pub fn open(location: &Location) -> Result<Place, ObjectError> {
         let unavailable = |error: std::io::Error| ObjectError::Unavailable {
             store: location.to_string(),
@@ -51,7 +51,7 @@ impl Place {
         })
     }
 
-    /// Where it is, for people.
+    /// The location, for messages.
     pub fn shown(&self) -> &str {
         self.objects.shown()
     }
@@ -59,7 +59,7 @@ impl Place {
     /// Waits for a future, which may need a runtime.
     ///
     /// # Panics
-    /// In asynchronous code.
+    /// If called from asynchronous code.
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
         let runtime = self.runtime.0.as_ref();
         let runtime = runtime.unwrap_or_else(|| unreachable!("it is there until it is dropped"));

@@ -1,4 +1,4 @@
-//! The ranges of a store: spans of time within which the cluster can be restored to every marker.
+//! The ranges of a store: time spans within which the cluster can be restored to every marker.
 
 use crate::backups::{self, BackupState};
 use crate::manifest::Manifest;
@@ -9,23 +9,23 @@ use crate::{BackupError, Place};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     pub backup: u64,
-    /// The time of a marker; none: the backup itself.
+    /// The time of a marker; `None`: the backup itself.
     pub marker: Option<i64>,
     /// Milliseconds since 1970.
     pub at: i64,
 }
 
-/// Backups that continue each other, the oldest first.
+/// Backups that continue each other, oldest first.
 #[derive(Clone, Debug)]
 pub struct Range {
     pub bases: Vec<Base>,
 }
 
-/// A backup with the markers that continue it.
+/// A backup and the markers that continue it.
 #[derive(Clone, Debug)]
 pub struct Base {
     pub manifest: Manifest,
-    /// Their times, in their order.
+    /// Times of the markers, in ascending order.
     pub markers: Vec<i64>,
     pub broken: Option<Broken>,
 }
@@ -47,7 +47,7 @@ impl Base {
         }
     }
 
-    /// The newest one at or before this time.
+    /// The newest moment at or before this time.
     fn moment_by(&self, time: i64) -> Option<Moment> {
         let before = self.markers.partition_point(|at| *at <= time);
         let marker = before.checked_sub(1).and_then(|at| self.markers.get(at));
@@ -79,7 +79,7 @@ impl Range {
         self.moments_by(i64::MAX)
     }
 
-    /// The newest moment at or before this time, which has to be within the range.
+    /// The newest moment at or before this time, which must be within the range.
     pub fn find(&self, time: i64) -> Option<Moment> {
         let is_within = self.start()?.at <= time && time <= self.end()?.at;
         is_within.then(|| self.moments_by(time)).flatten()
@@ -95,7 +95,7 @@ impl Range {
         self.bases.get(self.position(of.backup)?)
     }
 
-    /// Why a backup of it cannot be deleted. `continues`: the cluster continues its newest one.
+    /// The reason why a backup in this range cannot be deleted. `continues`: the cluster continues the newest backup.
     fn needs(&self, backup: u64, continues: bool) -> Option<String> {
         let at = self.position(backup)?;
         let last = self.bases.len() - 1;
@@ -116,7 +116,7 @@ impl Range {
     }
 }
 
-/// The ranges of the store, the oldest first. Backups that nothing has continued have none.
+/// The ranges of the store, oldest first. Backups that were never continued have none.
 ///
 /// # Errors
 /// An object is damaged, or the store cannot be used.
@@ -142,7 +142,7 @@ pub fn ranges(place: &Place) -> Result<Vec<Range>, BackupError> {
     Ok(ranges)
 }
 
-/// The newest moment of the store: a backup or a marker.
+/// The newest moment in the store: a backup or a marker.
 ///
 /// # Errors
 /// [`BackupError::NoMoment`], or the store cannot be used.
@@ -192,7 +192,8 @@ fn shown(time: i64) -> String {
     time_of_day.map_or_else(|_| time.to_string(), |time| time.to_string())
 }
 
-/// Why a backup must stay for now; `None`: nothing needs it, or it is damaged itself. `continues`: the cluster continues its newest backup.
+/// The reason why a backup must be kept for now; `None`: it is not needed, or it is damaged itself. `continues`: the cluster
+/// continues the newest backup.
 ///
 /// # Errors
 /// An object is damaged, or the store cannot be used.
@@ -215,7 +216,7 @@ pub fn is_needed(
     }))
 }
 
-/// The marker of a moment, unless it is that of the backup itself.
+/// The marker of a moment; `None` if the moment is the backup itself.
 ///
 /// # Errors
 /// The marker is missing or damaged, or the store cannot be used.

@@ -1,4 +1,4 @@
-//! Reads the objects of a backup, and believes none that is not as the manifest says.
+//! Reads the objects of a backup and verifies them against the manifest.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::ranges::{Moment, marker_of};
 use crate::upload::sha256;
 use crate::{BackupError, Place};
 
-/// A complete backup, or the cluster at a marker behind one.
+/// A complete backup, or the cluster at a marker after one.
 #[derive(Debug)]
 pub struct Reader {
     place: Place,
-    /// Of the moment: at a marker, cuts and cluster are those of the marker.
+    /// The manifest for the moment: at a marker, cuts and cluster are those of the marker.
     pub manifest: Manifest,
     pub moment: Moment,
-    /// By partition: the log behind the backup, up to the marker.
+    /// By partition: the log after the backup, up to the marker.
     continued: BTreeMap<u32, Continuation>,
 }
 
@@ -88,7 +88,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Bytes in the store that a restore of this partition reads.
+    /// Number of bytes that a restore of this partition reads from the store.
     pub fn bytes(&self, of: &PartitionManifest) -> u64 {
         let continued = self.continued.get(&of.partition);
         let links = continued.iter().flat_map(|it| &it.links);
@@ -99,7 +99,7 @@ impl Reader {
     /// The content of an object.
     ///
     /// # Errors
-    /// It is missing or damaged, or the store cannot be used.
+    /// The object is missing or damaged, or the store cannot be used.
     pub fn content(&self, object: &StoredObject) -> Result<Bytes, BackupError> {
         let stored = self.place.get(&object.name)?;
         if stored.len() as u64 != object.bytes || sha256(&stored) != object.sha256 {
@@ -125,7 +125,7 @@ impl Reader {
         StreamReader::new(chunks.map(move |object| self.content(object).map_err(snapshot)))
     }
 
-    /// The entries of the log, an object at a time. All that are there follow each other, up to the cut.
+    /// The entries of the log up to the cut, one object at a time. They are consecutive.
     pub fn log<'r>(
         &'r self,
         of: &'r PartitionManifest,
@@ -156,7 +156,7 @@ impl Reader {
 }
 
 impl Continuation {
-    /// Those up to the cut, an object at a time.
+    /// The entries up to the cut, one object at a time.
     fn entries(&self, cut: Cut) -> impl Iterator<Item = Result<Vec<Entry>, BackupError>> + '_ {
         let mut next = self.chain.first();
         let ends = (next <= cut.index && self.links.is_empty()).then(|| {

@@ -10,18 +10,19 @@ use crate::manifest::StoredObject;
 use crate::object::pack;
 use crate::{BackupError, Place};
 
-/// A series of objects, numbered as they come.
+/// A series of objects, numbered in order of creation.
 pub struct Upload {
     place: Place,
     directory: String,
     objects: Vec<StoredObject>,
-    /// Bytes of content a second.
+    /// Bytes of content per second.
     rate: u64,
     due: Instant,
 }
 
 impl Upload {
-    /// `part`: `state`, `query` or `log`. `rate`: bytes a second; the disk and the line serve work first.
+    /// `part`: `state`, `query` or `log`. `rate`: bytes per second, limited because regular work has priority on disk and
+    /// network.
     pub fn new(place: &Place, (id, partition): (u64, u32), part: &str, rate: u64) -> Upload {
         Upload {
             place: place.clone(),
@@ -32,7 +33,7 @@ impl Upload {
         }
     }
 
-    /// Writes the next object. Blocks, also for the sake of the rate.
+    /// Writes the next object. Blocks, also to keep the rate.
     ///
     /// # Errors
     /// The store cannot be used.
@@ -46,7 +47,7 @@ impl Upload {
             bytes: object.len() as u64,
             sha256: sha256(&object),
         };
-        // A name of an earlier attempt may be there.
+        // An earlier attempt may have left an object with this name.
         self.place.put(&stored.name, object)?;
         self.objects.push(stored);
         Ok(())
@@ -57,7 +58,7 @@ impl Upload {
     }
 }
 
-/// In hexadecimal digits.
+/// The hash in hexadecimal digits.
 pub(crate) fn sha256(object: &Bytes) -> String {
     let digest = Sha256::digest(object);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,4 +1,4 @@
-//! Checks a backup without a cluster: every object against its checksum, every row and every record.
+//! Verifies a backup without a cluster: the checksum of every object, every row and every record.
 
 use skep_protocol::batch::BatchReader;
 use skep_storage::log::Entry;
@@ -9,24 +9,24 @@ use crate::markers::{Marker, times};
 use crate::read::Reader;
 use crate::{BackupError, Place};
 
-/// Counts of a backup that has passed every check.
+/// Counts for a backup that has passed all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     pub objects: u64,
-    /// Of the objects as they are stored.
+    /// Bytes of the objects as stored.
     pub bytes: u64,
     /// Rows of checkpoints.
     pub rows: u64,
     pub entries: u64,
     pub records: u64,
-    /// Moments behind the backup to which the cluster can be restored as well.
+    /// Moments after the backup to which the cluster can be restored as well.
     pub markers: u64,
 }
 
-/// Reads all of the backup, and what continues it.
+/// Reads the whole backup and everything that continues it.
 ///
 /// # Errors
-/// The first object, row, record or marker that is missing or damaged.
+/// Reports the first object, row, record or marker that is missing or damaged.
 pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
     let reader = Reader::open(place, id)?;
     let mut verified = Verified::default();
@@ -71,7 +71,7 @@ pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
                 ),
             });
         }
-        // A log without records ends where the rows do, and nothing says where that is.
+        // A log without records ends where the rows end, and that position is not recorded elsewhere.
         let position = if position == 0 {
             of.cut.position
         } else {
@@ -92,7 +92,8 @@ pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
     Ok(verified)
 }
 
-/// The log behind the backup, and that each marker lies in it. `position`: of the last record of the backup.
+/// Verifies the log after the backup, and that each marker lies within it. `position`: position of the last record in the
+/// backup.
 fn continued(
     place: &Place,
     reader: &Reader,
@@ -157,7 +158,7 @@ fn rows(reader: &Reader, of: &PartitionManifest) -> Result<u64, BackupError> {
     Ok(count)
 }
 
-/// The records of an entry, which are numbered without gaps. `last`: the position of the last one so far.
+/// Counts the records of an entry, which are numbered without gaps. `last`: position of the last record so far.
 fn records(entry: &Entry, last: &mut u64) -> Result<u64, String> {
     let content = entry.content();
     if content.is_empty() {

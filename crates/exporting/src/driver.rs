@@ -1,6 +1,7 @@
-//! The thread of an exporter: it reads the committed log, hands over what it read, and tries again what fails.
+//! The thread of an exporter: reads the committed log, passes entries on, and retries failures.
 //!
-//! Every exporter has one of its own: one that is slow, failing, paused or disabled delays no other, and never the partition.
+//! Every exporter has its own thread. One that is slow, failing, paused or disabled delays no other exporter, and never the
+//! partition.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,19 +13,20 @@ use crate::metrics::Tally;
 use crate::status::Status;
 use crate::target_error::TargetError;
 
-/// Bytes of the log that are read at a time.
+/// Bytes of the log read at a time.
 const READ_BYTES: usize = 1 << 20;
-/// What was flushed is made safe from power cuts this often at least.
+/// Maximum interval between syncs, which make flushed data survive power failures.
 const SYNC_EVERY: Duration = Duration::from_secs(5);
-/// What fails is tried again after this, and then less and less often.
+/// Initial pause before a retry; it doubles with each failure.
 const RETRY: Duration = Duration::from_millis(200);
 const MAX_RETRY: Duration = Duration::from_secs(10);
-/// Bytes of the thread's stack. It compiles models, which nest as deep on the partition's thread, and needs as much.
+/// Stack size of the thread in bytes. It compiles models, which nest as deeply as on the partition's thread, so it needs as
+/// much.
 const STACK_BYTES: usize = 8 << 20;
-/// Batches of a window whose times are known.
+/// Maximum number of batches in a window whose write times are recorded.
 const MAX_TIMES: usize = 10_000;
-/// Where another node answers for the partition, windows are so many times as long: what is done and undone within one costs once,
-/// and who asks here is not made to wait for its end.
+/// Windows are this many times as long while another node answers for the partition. Changes that cancel out within a window
+/// then cost less, and queries here still do not wait for its end.
 const LEISURE: u32 = 5;
 
 /// Drives one exporter.
@@ -35,18 +37,18 @@ pub struct Driver<E, L> {
     status: Arc<Status>,
     partition: u32,
     is_open: bool,
-    /// Up to what was taken in.
+    /// The position up to which entries have been taken in.
     read: Position,
     flushed: Position,
     window_began: Option<Instant>,
-    /// When the batches of the window were written, epoch milliseconds; of the first [`MAX_TIMES`].
+    /// Write times of the batches in the window, in epoch milliseconds; only the first [`MAX_TIMES`].
     written: Vec<i64>,
     tally: Tally,
     last_sync: Instant,
 }
 
 impl<E: Exporter, L: CommittedLog> Driver<E, L> {
-    /// It goes on behind what is [`durable`](Status::durable) of `status`, unless the exporter knows better.
+    /// Starts after the [`durable`](Status::durable) position of `status`, unless the exporter reports another one.
     pub fn new(
         exporter: E,
         log: L,
@@ -71,13 +73,13 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         }
     }
 
-    /// Starts the thread. It ends after [`Status::stop`]; a thread that cannot start is the exporter's fault.
+    /// Starts the thread. It ends after [`Status::stop`]. A thread that cannot start is reported as a fault of the exporter.
     pub fn start(mut self) -> Option<std::thread::JoinHandle<()>> {
         let (status, progress) = (self.status.clone(), self.progress.clone());
         let (partition, failed) = (self.partition, self.status.clone());
         let work = move || {
             progress.attach(&status);
-            // A bug here must not look like an exporter that is merely behind.
+            // A bug must not look like an exporter that is merely behind.
             if catch_unwind(AssertUnwindSafe(|| self.run())).is_err() {
                 let reason =
                     "the exporter's thread panicked; this is a bug, see the log of the node";
@@ -186,9 +188,9 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         Ok(())
     }
 
-    /// An operator wants nothing exported, or another node exports. What was taken in stays until that is over.
+    /// Waits while an operator has halted the exporter, or another node exports. Entries taken in are kept until then.
     fn halt(&mut self, stopping: bool) -> Step {
-        // Where another node has worked meanwhile, this one looks how far that has got.
+        // Another node may have exported in the meantime, so the position has to be read again.
         self.is_open &= !self.status.is_elsewhere();
         self.status.rests(true);
         if stopping {
@@ -197,12 +199,12 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         if self.status.works() {
             tracing::info!(partition = self.partition, exporter = %self.status.id, "the exporter is halted");
         }
-        // Whoever changes that wakes the thread.
+        // A change of this state wakes the thread.
         std::thread::park();
         Step::Went
     }
 
-    /// How long entries are taken in before they are flushed together.
+    /// How long entries are collected before they are flushed together.
     fn window(&self) -> Duration {
         let times = if self.status.has_leisure() {
             LEISURE
@@ -212,10 +214,10 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         self.exporter.window().saturating_mul(times)
     }
 
-    /// Waits for entries, for the end of the window, or for somebody who asks; so long at most.
+    /// Waits for entries, for the end of the window, or for a demand, but no longer than `at_most`.
     fn rest(&mut self, at_most: Duration) {
         match self.window_began {
-            // Entries that are committed meanwhile are taken in when the window ends.
+            // Entries committed in the meantime are taken in when the window ends.
             Some(began) => {
                 let rest = self.window().saturating_sub(began.elapsed());
                 std::thread::park_timeout(rest.min(at_most));
@@ -228,7 +230,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         }
     }
 
-    /// Until what was flushed is to be made safe. With nothing to make safe nothing has to be done, however long that lasts.
+    /// Time until the next sync. Unlimited if there is nothing to sync.
     fn until_sync(&self) -> Duration {
         if self.status.durable() == self.flushed {
             Duration::MAX
@@ -237,7 +239,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         }
     }
 
-    /// Reads entries that were committed meanwhile. False when there are none, or no room for more.
+    /// Reads newly committed entries. Returns false if there are none, or if there is no room for more.
     fn take_in(&mut self) -> Result<bool, TargetError> {
         let (from, to) = (self.read.entry + 1, self.progress.committed() + 1);
         if from >= to || self.exporter.is_full() {
@@ -270,7 +272,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         Ok(true)
     }
 
-    /// Takes in an entry, which began then; tells when it was done.
+    /// Takes in an entry whose processing began at `began`. Returns when it was done.
     fn take(
         &mut self,
         index: u64,
@@ -335,7 +337,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         self.status.went_to(self.flushed, durable);
     }
 
-    /// Afterwards the log up to what was flushed is not needed any more.
+    /// Syncs the target. Afterwards the log up to the flushed position is no longer needed.
     fn sync(&mut self) -> Result<(), TargetError> {
         self.last_sync = Instant::now();
         if self.exporter.durable() != self.flushed {
@@ -346,7 +348,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
     }
 }
 
-/// Nobody gains from asking often for what only a person can mend.
+/// Failures that only a person can fix are retried at the longest interval.
 fn retry_after(error: &TargetError, pause: Duration) -> Duration {
     if error.may_pass() { pause } else { MAX_RETRY }
 }
@@ -361,9 +363,9 @@ fn since(then: i64, now: i64) -> u64 {
 }
 
 enum Step {
-    /// Nothing was in the way, and nothing is proven.
+    /// Nothing failed, but nothing was stored either.
     Went,
-    /// The target has what it was given.
+    /// The target has stored everything it was given.
     Flushed,
     Stopped,
 }
@@ -377,7 +379,7 @@ mod tests {
 
     const WINDOW: Duration = Duration::from_millis(100);
 
-    /// What was flushed is safe up to here.
+    /// An exporter whose flushed data is durable up to this position.
     struct Safe(Position);
 
     impl Exporter for Safe {
@@ -437,7 +439,7 @@ mod tests {
         assert!(driver.until_sync() <= SYNC_EVERY);
         driver.status.set_phase(crate::Phase::SoftPaused);
         driver.sync().unwrap();
-        // The log is kept, and to be let go of when that is over.
+        // The log is still needed, and must be released once the pause is over.
         assert!(driver.until_sync() <= SYNC_EVERY);
         driver.status.set_phase(crate::Phase::Exporting);
         driver.sync().unwrap();

@@ -1,7 +1,7 @@
-//! The exporters of records to Elasticsearch and OpenSearch: each record is a document, in an index of its value type and day.
+//! Exporters to Elasticsearch and OpenSearch. Each record becomes a document in an index for its value type and day.
 //!
-//! The id of a document is made of partition and position, and its sequence goes on from what is stored with the exporter's
-//! position, so that a record that is sent again replaces itself.
+//! The ID of a document consists of partition and position. Its sequence continues from the value stored with the exporter's
+//! position, so a record that is sent again replaces itself.
 
 mod documents;
 mod server;
@@ -27,9 +27,9 @@ use crate::exporter::{Beginning, Exporter, Make, Position};
 use crate::metrics::{Bulk, Sink, Tally};
 use crate::target_error::TargetError;
 
-/// What helps against a document that no server takes. Its id ends with the position of its record.
+/// Hint for a document that no server accepts. The ID of the document ends with the position of its record.
 const SKIP: &str = "; if it can never be stored, name the position behind the '-' in camunda.data.export.skip-records";
-/// What is told of a refused document at most.
+/// Maximum characters of the reason in an error about a refused document.
 const MAX_REASON: usize = 500;
 
 impl Make for SearchSettings {
@@ -46,21 +46,21 @@ struct Exporting {
     settings: Arc<SearchSettings>,
     server: Server,
     documents: Documents,
-    /// Up to here records were exported earlier: those before it are only learned from.
+    /// Records before this position were exported earlier. They are only read to learn names.
     begin: Position,
-    /// Where what is known of elements begins, until it is learned.
+    /// The state from which names of elements are learned, until that is done.
     beginning: Option<Beginning>,
     durable: Position,
     durable_sequences: Sequences,
-    /// The policy and the common part of the templates are there.
+    /// Whether the policy and the common part of the templates exist.
     is_prepared: bool,
-    /// Value types whose template is there.
+    /// Value types whose template exists.
     prepared: BTreeSet<u8>,
 }
 
 impl Exporting {
     fn new(settings: Arc<SearchSettings>, beginning: Beginning) -> Exporting {
-        // What cannot be read was not written by this exporter: numbers begin anew.
+        // Metadata that cannot be decoded was not written by this exporter, so sequences start at zero.
         let sequences: Sequences = record::decode(&beginning.metadata).unwrap_or_default();
         Exporting {
             server: Server::new(&settings, beginning.status.clone()),
@@ -75,7 +75,8 @@ impl Exporting {
         }
     }
 
-    /// Where to begin to read: records before those to export tell of what lives.
+    /// Learns the names of living elements and returns where to start reading. Records before the first to export may be needed
+    /// for that.
     fn learn_what_lives(&mut self, beginning: &Beginning) -> Position {
         let names = self.documents.names();
         for body in beginning.known.definitions.iter() {
@@ -96,7 +97,7 @@ impl Exporting {
         }
     }
 
-    /// Makes what the indices of these documents need.
+    /// Creates what the indices of these documents need.
     fn prepare(&mut self) -> Result<(), TargetError> {
         if !self.is_prepared {
             if let Some(retention) = &self.settings.retention {
@@ -154,7 +155,7 @@ impl Exporting {
 impl Exporter for Exporting {
     fn open(&mut self) -> Result<Option<Position>, TargetError> {
         self.server.disconnect();
-        // An index may have been deleted with its template meanwhile.
+        // The index may have been deleted, together with its template.
         self.is_prepared = false;
         self.prepared.clear();
         match self.beginning.take() {
@@ -211,7 +212,7 @@ impl Exporter for Exporting {
     }
 }
 
-/// What is asked for of the answer to a bulk request.
+/// The parts of a bulk answer that are requested.
 #[derive(Deserialize)]
 struct BulkAnswer {
     errors: bool,
@@ -252,7 +253,7 @@ impl BulkAnswer {
         if let Some((at, _)) = reason.char_indices().nth(MAX_REASON) {
             reason.truncate(at);
         }
-        // One that has too much to do takes it later.
+        // An overloaded server accepts the document later.
         let hint = match first.status {
             400..=428 | 430..=499 => SKIP,
             _ => "",
@@ -269,7 +270,7 @@ impl BulkAnswer {
     }
 }
 
-/// Skep's own value types tell of the engine's work, and no reader knows them.
+/// Whether records of this type are exported. Skep's own value types describe engine internals that no consumer knows.
 pub(crate) fn is_exportable(value_type: ValueType) -> bool {
     !matches!(
         value_type,

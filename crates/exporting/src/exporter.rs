@@ -1,4 +1,4 @@
-//! What takes in the committed records of a partition: secondary storage, or an exporter of records.
+//! The interface of exporters, which consume the committed records of a partition: secondary storage and record exporters.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,30 +12,30 @@ use crate::metrics::{Bulk, Sink, Tally};
 use crate::status::Status;
 use crate::target_error::TargetError;
 
-/// A place in the log of a partition.
+/// A position in the log of a partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     /// Index of an entry.
     pub entry: u64,
-    /// Position of its last record, or of the last one before it.
+    /// Position of the last record in the entry, or before it.
     pub record: u64,
-    /// Its time, epoch milliseconds.
+    /// Timestamp of the entry in epoch milliseconds.
     pub timestamp: i64,
 }
 
-/// Driven by a thread of its own (see [`crate::Driver`]): no call has to be quick, nothing else waits for it, and what fails is
-/// tried again. The reasons of failures are shown to operators.
+/// An exporter, driven by a thread of its own (see [`crate::Driver`]): calls may block, because nothing else waits for them,
+/// and failures are retried. Failure reasons are shown to operators.
 ///
 /// The calls come in this order: [`open`](Exporter::open), then [`take`](Exporter::take) for each entry, and
-/// [`flush`](Exporter::flush) when the window ends, when [`is_full`](Exporter::is_full) or when somebody
-/// [`waits`](Exporter::is_awaited). After any failure it begins again with `open`.
+/// [`flush`](Exporter::flush) when the window ends, when [`is_full`](Exporter::is_full), or when somebody
+/// [`waits`](Exporter::is_awaited). After any failure it starts over with `open`.
 pub trait Exporter: Send + 'static {
-    /// Prepares to export; connects, if that is needed. Must neither lose nor repeat: answers with `Some(position)` when the
-    /// target itself knows up to where it goes (what was taken in after it is forgotten, and read again), and with `None`
-    /// when what was taken in is still here and goes with the next flush.
+    /// Prepares for exporting, and connects if necessary. Must neither lose nor repeat records. Returns `Some(position)` if the
+    /// target itself knows its position: entries taken in after it are discarded and read again. Returns `None` if entries
+    /// taken in are still here and will be written by the next flush.
     fn open(&mut self) -> Result<Option<Position>, TargetError>;
 
-    /// Takes in the records of an entry and counts them; tells the position of the last of them, and their time.
+    /// Takes in the records of an entry and counts them. Returns the position of the last record and the timestamp.
     fn take(
         &mut self,
         entry: u64,
@@ -43,90 +43,90 @@ pub trait Exporter: Send + 'static {
         tally: &mut Tally,
     ) -> Result<(u64, i64), TargetError>;
 
-    /// What was taken in and not flushed.
+    /// Records taken in but not flushed yet.
     fn bulk(&self) -> Bulk;
 
-    /// So much was taken in that it is to be flushed before there is more.
+    /// Whether the collected records must be flushed before more are taken in.
     fn is_full(&self) -> bool;
 
-    /// How long entries are taken in before they are flushed together.
+    /// How long entries are collected before they are flushed together.
     fn window(&self) -> Duration;
 
-    /// Somebody waits for what was committed until now: the window is not waited for. Told once for each demand.
+    /// Whether somebody waits for changes committed so far, so that the window ends early. True once for each demand.
     fn is_awaited(&mut self) -> bool {
         false
     }
 
-    /// Stores what was taken in. `to`: up to where that goes.
+    /// Stores the collected records. `to`: the position they reach.
     fn flush(&mut self, to: Position) -> Result<(), TargetError>;
 
-    /// Makes what was flushed survive anything; from time to time, and at the end.
+    /// Makes flushed data durable. Called from time to time and at the end.
     fn sync(&mut self) -> Result<(), TargetError> {
         Ok(())
     }
 
-    /// Up to where the log is not needed any more.
+    /// The position up to which the log is no longer needed.
     fn durable(&self) -> Position;
 
-    /// What it wants to find again when it goes on behind [`durable`](Exporter::durable).
+    /// State that the exporter needs when it continues after [`durable`](Exporter::durable).
     fn metadata(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// The log begins after entries that were not taken in: they are gone. It goes on behind `to`.
+    /// The log starts after entries that were not taken in, and these are lost. Exporting continues after `to`.
     fn lost(&mut self, _to: u64) {}
 
-    /// Maintenance between batches of records; called often, also under load: it is the exporter that sees to it that this
-    /// takes little of the time. For how long there is nothing of that to do.
+    /// Does maintenance between batches of records. Called often, also under load; the exporter itself limits the share of time
+    /// this takes. Returns how long there is nothing more to do.
     fn maintain(&mut self) -> Result<Duration, TargetError> {
         Ok(Duration::MAX)
     }
 
-    /// A stop waits until everything that is committed is stored. Only what has its target at hand can say so.
+    /// Whether a stop waits until all committed entries are stored. Only for exporters with a local target.
     fn finishes(&self) -> bool {
         false
     }
 }
 
-/// An exporter of records, as it is configured.
+/// A configured record exporter.
 #[derive(Clone, Debug)]
 pub struct ExporterConfig {
-    /// Its name.
+    /// The exporter's name.
     pub id: String,
     pub make: Arc<dyn Make>,
 }
 
-/// Makes an exporter when it is to begin.
+/// Creates exporters from their settings.
 pub trait Make: Send + Sync + Debug {
     fn exporter(&self, beginning: Beginning) -> Box<dyn Exporter>;
 
-    /// What it writes to.
+    /// The kind of target it writes to.
     fn sink(&self) -> Sink {
         Sink::Other
     }
 }
 
-/// What an exporter of records begins with.
+/// The state with which a record exporter starts.
 #[derive(Debug)]
 pub struct Beginning {
     pub partition: u32,
-    /// Up to where it has got.
+    /// The position it has reached.
     pub position: Position,
-    /// What it has left there; see [`Exporter::metadata`].
+    /// The metadata stored for that position; see [`Exporter::metadata`].
     pub metadata: Vec<u8>,
-    /// What others see of it.
+    /// Its status, shared with others.
     pub status: Arc<Status>,
     pub known: Known,
 }
 
-/// What the records before an entry have told of what still lives.
+/// Knowledge from the records before an entry about everything that is still alive.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// That entry.
+    /// The entry.
     pub entry: u64,
-    /// The bodies of the PROCESS records.
+    /// Bodies of the PROCESS records.
     pub definitions: Arc<[Bytes]>,
-    /// The element instances with their places.
+    /// Element instances with their ancestors.
     pub elements: Arc<[(Key, Ancestor)]>,
 }
 

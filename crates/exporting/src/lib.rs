@@ -1,7 +1,7 @@
-//! Committed records leave the engine.
+//! Exports committed records from the engine.
 //!
-//! Each partition has any number of exporters side by side. None of their work runs on the partition's thread, and nothing that
-//! happens here stops the engine. Secondary storage is one of them, in a crate of its own.
+//! Each partition can have any number of exporters. None of their work runs on the partition's thread, and no failure here
+//! stops the engine. Secondary storage is one of them, in its own crate.
 //!
 //! - [`Exporter`] takes in records; [`Driver`] is the thread that hands them over, one for each exporter.
 //! - [`Status`] shows an exporter to others and carries their wishes to it.

@@ -1,4 +1,4 @@
-//! The committed log, as far as exporting needs to know of it.
+//! The committed log, as seen by exporters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -10,43 +10,43 @@ use parking_lot::Mutex;
 
 use crate::status::Status;
 
-/// Why entries could not be read.
+/// Reasons why entries could not be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LogError {
-    /// They are gone: the first entry that is there.
+    /// They have been compacted. `first` is the first entry that is left.
     #[error("the log begins with entry {first}")]
     Compacted { first: u64 },
     #[error("the log cannot be read: {0}")]
     Unreadable(String),
 }
 
-/// Reads committed entries, from any thread.
+/// Reads committed entries from any thread.
 pub trait CommittedLog: Send + 'static {
-    /// Entries from `from` to before `to`, about `max_bytes` of them: their indices and payloads. Entries that carry nothing
-    /// may be left out.
+    /// Reads entries from `from` up to but excluding `to`, about `max_bytes` in total: their indices and payloads. Entries
+    /// without payload may be omitted.
     fn read(&self, from: u64, to: u64, max_bytes: usize) -> Result<Vec<(u64, Bytes)>, LogError>;
 }
 
-/// How far the log is committed: the partition tells, exporters look.
+/// The commit progress of the log: the partition updates it, exporters read it.
 #[derive(Debug, Default)]
 pub struct LogProgress {
     committed: AtomicU64,
-    /// An entry that somebody knows to be committed elsewhere.
+    /// An entry known to be committed on another node.
     expected: AtomicU64,
-    /// How many exporters have nothing to do and want to be woken.
+    /// Number of exporters that are idle and want to be woken.
     asleep: AtomicUsize,
     exporters: Mutex<Vec<Arc<Status>>>,
 }
 
 impl LogProgress {
-    /// Entries up to this one are committed. To be told before what depends on them leaves, so that who has an answer and
-    /// then asks finds what it told of. Costs nothing while the exporters are busy.
+    /// Marks entries up to this one as committed. Must be called before any effect of them becomes visible, so that a client
+    /// with an answer finds the change by a query. Costs nothing while the exporters are busy.
     pub fn commit(&self, index: u64) {
         if self.committed.fetch_max(index, Ordering::Release) >= index {
-            // They were woken for it already.
+            // They were already woken for it.
             return;
         }
-        // An exporter says that it sleeps before it looks a last time: one of the two sees the other.
+        // An exporter announces its sleep before it checks one last time, so one of the two sees the other.
         std::sync::atomic::fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) > 0 {
             for exporter in self.exporters.lock().iter() {
@@ -59,17 +59,17 @@ impl LogProgress {
         self.committed.load(Ordering::Acquire)
     }
 
-    /// The entry is committed, though perhaps not known to be so here: who asks now is to see it.
+    /// Marks an entry as committed on another node, so that queries wait for it.
     pub fn expect(&self, index: u64) {
         self.expected.fetch_max(index, Ordering::Release);
     }
 
-    /// Up to which entry what was acknowledged goes.
+    /// The entry up to which changes have been acknowledged.
     pub fn acknowledged(&self) -> u64 {
         self.committed().max(self.expected.load(Ordering::Acquire))
     }
 
-    /// The current thread is that of this exporter.
+    /// Registers the current thread as that of the exporter.
     pub(crate) fn attach(&self, exporter: &Arc<Status>) {
         *exporter.sleeper.thread.lock() = Some(std::thread::current());
         self.exporters.lock().push(exporter.clone());
@@ -81,7 +81,7 @@ impl LogProgress {
             .retain(|known| !Arc::ptr_eq(known, exporter));
     }
 
-    /// Sleeps until an entry after `seen` is committed, or until somebody wakes the exporter, or for `at_most`.
+    /// Sleeps until an entry after `seen` is committed, the exporter is woken, or `at_most` has passed.
     pub(crate) fn sleep(&self, exporter: &Sleeper, seen: u64, at_most: Duration) {
         exporter.asleep.store(true, Ordering::Relaxed);
         self.asleep.fetch_add(1, Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl LogProgress {
     }
 }
 
-/// The thread of an exporter, which may sleep.
+/// The thread of an exporter, which may be asleep.
 #[derive(Debug, Default)]
 pub(crate) struct Sleeper {
     asleep: AtomicBool,
@@ -102,7 +102,7 @@ pub(crate) struct Sleeper {
 }
 
 impl Sleeper {
-    /// Wakes it, whatever it waits for.
+    /// Wakes the thread, whatever it waits for.
     pub fn wake(&self) {
         if let Some(thread) = &*self.thread.lock() {
             thread.unpark();

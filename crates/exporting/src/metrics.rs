@@ -1,6 +1,6 @@
-//! What exporters measure, under the names of the reference (docs/metrics.md has them all).
+//! Metrics of exporters, under the names of the reference (docs/metrics.md lists them all).
 //!
-//! Records are counted in plain integers while an entry is taken in, and go to the public counters once per entry.
+//! Records are counted in plain integers while an entry is processed, and added to the public counters once per entry.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use skep_metrics::{
 };
 use skep_protocol::ValueType;
 
-/// Items of a flush.
+/// Buckets for the number of items in a flush.
 const BULK: Bounds = Bounds::amounts(&[1, 2, 5, 10, 25, 50, 100, 500, 1000, 5000, 10_000, 20_000]);
 
 labels! {
@@ -29,7 +29,7 @@ impl From<u32> for FlushLabels {
 }
 
 metrics! {
-    /// What each exporter has.
+    /// Metrics of every exporter.
     pub struct ExporterFamilies {
         events: Family<EventLabels, Counter> = "zeebe_exporter_events", "records through exporters";
         latency: Family<LatencyLabels, Histogram> = "zeebe_exporting_latency_seconds", "record written until picked up for export";
@@ -43,7 +43,7 @@ metrics! {
 }
 
 metrics! {
-    /// Secondary storage in a SQL database.
+    /// Metrics of secondary storage in a SQL database.
     struct RdbmsFamilies, handles RdbmsMetrics of u32 {
         duration: Family<FlushLabels, Histogram> = "zeebe_rdbms_exporter_flush_duration_seconds", "one flush";
         latency: Family<FlushLabels, Histogram> = "zeebe_rdbms_exporter_flush_latency_seconds", "first record taken in until flushed";
@@ -54,7 +54,7 @@ metrics! {
 }
 
 metrics! {
-    /// What becomes of the changes of each table.
+    /// Outcome of the changes of each table.
     struct StatementFamilies {
         executed: Family<StatementLabels, Counter> = "zeebe_rdbms_exporter_executed_queue_item", "rows written";
         merged: Family<StatementLabels, Counter> = "zeebe_rdbms_exporter_merged_queue_item", "changes that another change of the same row took with it";
@@ -62,7 +62,7 @@ metrics! {
 }
 
 metrics! {
-    /// Exporters of records to search servers.
+    /// Metrics of record exporters to search servers.
     struct BulkFamilies, handles BulkMetrics of u32 {
         duration: Family<FlushLabels, Histogram> = "zeebe_elasticsearch_exporter_flush_duration_seconds", "one flush";
         failed: Family<FlushLabels, Counter> = "zeebe_elasticsearch_exporter_failed_flush", "flushes that failed";
@@ -80,7 +80,7 @@ pub struct ExportMetrics {
     bulks: BulkFamilies,
 }
 
-/// What an exporter writes to, as far as the reference names its metrics by it.
+/// The kind of target an exporter writes to, as far as the reference has specific metrics for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sink {
     Sql,
@@ -89,7 +89,7 @@ pub enum Sink {
 }
 
 impl ExportMetrics {
-    /// All that there is.
+    /// All declared metrics.
     pub fn declared() -> impl Iterator<Item = &'static Declared> {
         let all = ExporterFamilies::DECLARED.iter();
         all.chain(RdbmsFamilies::DECLARED)
@@ -97,7 +97,7 @@ impl ExportMetrics {
             .chain(BulkFamilies::DECLARED)
     }
 
-    /// Enters everything under its public name.
+    /// Registers all metrics under their public names.
     pub fn register(&self, registry: &mut Registry) {
         self.exporters.register(registry);
         self.rdbms.register(registry);
@@ -105,7 +105,7 @@ impl ExportMetrics {
         self.bulks.register(registry);
     }
 
-    /// Those of one exporter.
+    /// The metrics of one exporter.
     pub fn of(&self, partition: u32, exporter: &str, sink: Sink) -> ExporterMetrics {
         let labels = OfExporter {
             partition,
@@ -135,7 +135,7 @@ pub struct ExporterMetrics {
     bulks: Option<BulkMetrics>,
 }
 
-/// What was taken in and not flushed.
+/// Items taken in but not flushed yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bulk {
     /// Rows or documents.
@@ -144,7 +144,7 @@ pub struct Bulk {
 }
 
 impl ExporterMetrics {
-    /// Something was flushed, or was not. `began`: the flush, and the taking in of what it has.
+    /// Records a flush, successful or not. `began`: when the flush began, and when the window it covers began.
     pub fn flushed(&self, began: (Instant, Option<Instant>), bulk: Bulk, done: bool) {
         let (flush, window) = began;
         let duration = nanos(flush.elapsed());
@@ -165,12 +165,12 @@ impl ExporterMetrics {
         }
     }
 
-    /// So long after they were written batches are stored, in milliseconds each.
+    /// Records how long after they were written batches were stored, in milliseconds each.
     pub fn available(&self, after: impl Iterator<Item = u64>) {
         after.for_each(|millis| self.available.observe(millis.saturating_mul(1_000_000)));
     }
 
-    /// Rows of a table were written; so many changes have made them.
+    /// Records that rows of a table were written, and the number of changes merged into them.
     pub fn rows(&self, table: &'static str, changes: u64, rows: u64) {
         let Some(rdbms) = self.rdbms.as_ref().filter(|_| changes > 0) else {
             return;
@@ -187,12 +187,12 @@ impl ExporterMetrics {
     }
 }
 
-/// Counts the records that an exporter is handed, by what becomes of them.
+/// Counts the records given to an exporter, by outcome.
 #[derive(Debug)]
 pub struct Tally {
-    /// By the id of the value type.
+    /// Indexed by the ID of the value type.
     slots: Box<[Slot; 256]>,
-    /// Those that are not zero.
+    /// Indices of the slots that are not zero.
     touched: Vec<u8>,
     count: u64,
 }
@@ -204,7 +204,7 @@ struct Slot {
     series: Option<TypeSeries>,
 }
 
-/// The series of a value type.
+/// The metrics of a value type.
 #[derive(Clone, Debug)]
 struct TypeSeries {
     exported: Counter,
@@ -224,7 +224,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// A record goes out, or is left out.
+    /// Counts a record as exported or skipped.
     #[inline]
     pub fn record(&mut self, value_type: ValueType, exported: bool) {
         let id = value_type as u8;
@@ -239,7 +239,8 @@ impl Tally {
         self.count += 1;
     }
 
-    /// Makes the counts public. `took`: to take them in; `late`: so many milliseconds after they were written.
+    /// Adds the counts to the public metrics. `took`: the time to take in the records. `late`: milliseconds since they were
+    /// written.
     pub fn publish(&mut self, metrics: &ExporterMetrics, took: Duration, late: u64) {
         let each = nanos(took) / self.count.max(1);
         for id in self.touched.drain(..) {
@@ -260,7 +261,7 @@ impl Tally {
         self.count = 0;
     }
 
-    /// They come again.
+    /// Discards the counts, because the records will be taken in again.
     pub fn forget(&mut self) {
         for id in self.touched.drain(..) {
             if let Some(slot) = self.slots.get_mut(usize::from(id)) {

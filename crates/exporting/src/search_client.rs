@@ -1,4 +1,4 @@
-//! HTTP to a search server: one connection, one request at a time, and never longer than it may take.
+//! HTTP client for search servers: one connection, one request at a time, each with a time limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,41 +19,41 @@ use crate::status::Status;
 use crate::target_error::TargetError;
 use crate::tls::{Trust, TrustError};
 
-/// Bytes of an answer that are read at most.
+/// Maximum bytes of an answer.
 const MAX_ANSWER: usize = 16 << 20;
-/// What a request may take that has no limit of its own.
+/// Default time limit of a request.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// A stop waits this long for a request that is on its way.
+/// How long a stop waits for a request in progress.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 const LOOK_FOR_STOP: Duration = Duration::from_millis(50);
 
 pub struct Client {
     urls: Vec<String>,
-    /// The one that is asked now.
+    /// Index of the current server.
     at: usize,
     timeout: Duration,
     authorization: Option<HeaderValue>,
     trust: Trust,
-    /// The setting that says whom to trust.
+    /// Name of the setting for the trusted certificates.
     trust_setting: String,
-    /// Who stops does not wait for a server that is silent.
+    /// If set, a stop does not wait for a silent server.
     status: Option<Arc<Status>>,
     runtime: Option<Runtime>,
     connection: Option<SendRequest<Full<Bytes>>>,
-    /// Bytes of an answer that are read at most.
+    /// Maximum bytes of an answer.
     max_answer: usize,
-    /// Where the last answer says that another one is.
+    /// The redirect target in the last answer.
     location: Option<HeaderValue>,
 }
 
-/// Why a request has no answer.
+/// Reasons why a request has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     #[error(transparent)]
     Host(#[from] HostError),
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// The server is away or silent, or broke off.
+    /// The server is unreachable or silent, or broke the connection.
     #[error("{0}")]
     Unanswered(String),
     #[error("the answer has more than {0} bytes")]
@@ -63,7 +63,7 @@ pub enum SendError {
 }
 
 impl SendError {
-    /// The failure of a target that has this address.
+    /// Converts the error to a failure of the target with this address.
     pub fn of(self, url: &str) -> TargetError {
         let reason = format!("{url}: {self}");
         match self {
@@ -75,7 +75,7 @@ impl SendError {
     }
 }
 
-/// Why the address of a server cannot be used.
+/// Reasons why a server address is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     #[error("'{url}': {reason}; {EXPECTED}")]
@@ -90,19 +90,19 @@ pub enum HostError {
 
 const EXPECTED: &str = "expected the address of a server, such as http://localhost:9200";
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Debug, PartialEq)]
 pub struct Host {
     pub name: String,
     pub port: u16,
     pub is_secure: bool,
-    /// In front of every path.
+    /// Prefix of every path.
     pub path: String,
 }
 
 impl Host {
     /// # Errors
-    /// The text is no URL, its scheme is neither http nor https, or it names a user.
+    /// The text is not a URL, its scheme is neither http nor https, or it contains a user.
     pub fn parse(url: &str) -> Result<Host, HostError> {
         let parsed: Result<Uri, _> = url.trim().parse();
         let uri = parsed.map_err(|error| HostError::Unreadable {
@@ -130,7 +130,7 @@ impl Host {
 }
 
 impl Client {
-    /// Asks one of these servers, as long as `status` is not told to stop.
+    /// A client for these servers. Requests end early when `status` is stopped.
     pub fn of(
         urls: Vec<String>,
         login: Option<&(String, String)>,
@@ -161,33 +161,33 @@ impl Client {
         }
     }
 
-    /// How long the next requests may take, and how many bytes their answers may have.
+    /// Sets the time limit and the maximum answer size of the following requests.
     pub fn limit(&mut self, timeout: Duration, max_answer: usize) {
         (self.timeout, self.max_answer) = (timeout, max_answer);
     }
 
-    /// Names the setting that says whom to trust, for messages.
+    /// Sets the name of the setting for the trusted certificates, for messages.
     pub fn name_trust(&mut self, setting: String) {
         self.trust_setting = setting;
     }
 
-    /// The next request goes over a new connection, to the next server.
+    /// Makes the next request use a new connection to the next server.
     pub fn disconnect(&mut self) {
         self.connection = None;
         self.at = (self.at + 1) % self.urls.len().max(1);
     }
 
-    /// The server that is asked now.
+    /// The address of the current server.
     pub fn url(&self) -> &str {
         self.urls.get(self.at).map_or("no server", String::as_str)
     }
 
-    /// Where the last answer says that another server is.
+    /// The redirect target in the last answer.
     pub fn location(&self) -> Option<&str> {
         self.location.as_ref()?.to_str().ok()
     }
 
-    /// Sends a request; whatever is answered is no error.
+    /// Sends a request. An answer with any status is a success.
     pub fn send(
         &mut self,
         method: Method,
@@ -286,12 +286,12 @@ fn unanswered(error: impl std::fmt::Display) -> SendError {
     SendError::Unanswered(error.to_string())
 }
 
-/// A connection, encrypted or not.
+/// A connection, with or without TLS.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// Waits until the exporter is told to end, and a little longer.
+/// Waits until the exporter is stopped, and a grace period after that.
 async fn stopped(status: Option<&Status>) {
     while !status.is_some_and(Status::is_stopping) {
         tokio::time::sleep(LOOK_FOR_STOP).await;

@@ -1,4 +1,4 @@
-//! What is known of an exporter without asking its thread, and what its thread is told.
+//! The state of an exporter as seen by other threads, and their requests to it.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
@@ -16,7 +16,7 @@ pub enum Phase {
     Exporting,
     /// Nothing is exported.
     Paused,
-    /// Records are exported, and the log is kept all the same.
+    /// Records are exported, but the log is kept.
     SoftPaused,
 }
 
@@ -30,14 +30,14 @@ impl Phase {
     }
 }
 
-/// Why nothing is exported at the moment.
+/// The reason why nothing is exported at the moment.
 #[derive(Clone, Debug)]
 pub struct Fault {
     pub reason: String,
     pub since: Instant,
 }
 
-/// Shared by an exporter's thread and everybody else.
+/// State shared between an exporter's thread and others.
 #[derive(Debug)]
 pub struct Status {
     /// The exporter's name.
@@ -45,17 +45,18 @@ pub struct Status {
     phase: AtomicU8,
     enabled: AtomicBool,
     stopping: AtomicBool,
-    /// Another node does what it would do.
+    /// Another node does its work.
     elsewhere: AtomicBool,
-    /// Another node answers for the partition: nobody is in a hurry here.
+    /// Another node answers for the partition, so there is no hurry here.
     leisure: AtomicBool,
-    /// The thread knows that it is halted.
+    /// The thread has noticed that it is halted.
     resting: AtomicBool,
-    /// Up to where the log is not needed any more: what a power cut and a new leader leave.
+    /// The position up to which the log is no longer needed, even after a power failure or a change of leader, and the metadata
+    /// for it.
     durable: Mutex<(Position, Vec<u8>)>,
-    /// Position of the last record that has left.
+    /// Position of the last exported record.
     exported: AtomicU64,
-    /// The entry in which that is.
+    /// Entry of the last exported record.
     exported_entry: AtomicU64,
     fault: Mutex<Option<Fault>>,
     failures: AtomicU64,
@@ -64,7 +65,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// `from`: up to where the exporter has got earlier.
+    /// `from`: the position that the exporter has reached earlier.
     pub fn new(id: &str, from: Position, metrics: ExporterMetrics) -> Status {
         Status {
             id: id.to_string(),
@@ -84,32 +85,32 @@ impl Status {
         }
     }
 
-    /// Up to where the log is not needed any more.
+    /// The position up to which the log is no longer needed.
     pub fn durable(&self) -> Position {
         self.durable.lock().0
     }
 
-    /// With what the exporter wants to find again when it goes on there; see [`crate::Exporter::metadata`].
+    /// The durable position, and the metadata that the exporter needs to continue there; see [`crate::Exporter::metadata`].
     pub fn report(&self) -> (Position, Vec<u8>) {
         self.durable.lock().clone()
     }
 
-    /// Position of the last record that has left.
+    /// Position of the last exported record.
     pub fn exported_position(&self) -> u64 {
         self.exported.load(Ordering::Relaxed)
     }
 
-    /// Index of the last entry that has left.
+    /// Index of the last exported entry.
     pub fn exported_entry(&self) -> u64 {
         self.exported_entry.load(Ordering::Relaxed)
     }
 
-    /// Why nothing is exported at the moment, if something is in the way.
+    /// The reason why nothing is exported at the moment, if there is one.
     pub fn fault(&self) -> Option<Fault> {
         self.fault.lock().clone()
     }
 
-    /// How often something was in the way.
+    /// Number of failures so far.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
@@ -133,7 +134,7 @@ impl Status {
         }
     }
 
-    /// A disabled exporter does nothing, and no log is kept for it.
+    /// Whether it is enabled. A disabled exporter does nothing, and no log is kept for it.
     pub fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::Acquire)
     }
@@ -144,7 +145,7 @@ impl Status {
         }
     }
 
-    /// Wakes the thread: there may be more to do than it thinks.
+    /// Wakes the thread, because there may be more to do than it knows.
     pub fn wake(&self) {
         self.sleeper.wake();
     }
@@ -153,7 +154,7 @@ impl Status {
         &self.metrics
     }
 
-    /// Tells the thread to end.
+    /// Asks the thread to end.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.sleeper.wake();
@@ -163,7 +164,7 @@ impl Status {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Another node does its work, as that leads the partition.
+    /// Whether another node does its work, because that node leads the partition.
     pub fn is_elsewhere(&self) -> bool {
         self.elsewhere.load(Ordering::Acquire)
     }
@@ -174,10 +175,10 @@ impl Status {
         }
     }
 
-    /// Another node answers for the partition.
+    /// Sets whether another node answers for the partition.
     pub fn set_leisure(&self, leisure: bool) {
         if self.leisure.swap(leisure, Ordering::AcqRel) && !leisure {
-            // The window may be over.
+            // The window may have ended.
             self.sleeper.wake();
         }
     }
@@ -186,12 +187,12 @@ impl Status {
         self.leisure.load(Ordering::Acquire)
     }
 
-    /// Nothing goes on until an operator says so, or the partition is led here.
+    /// Whether exporting is suspended until an operator resumes it or this node leads the partition.
     pub fn is_halted(&self) -> bool {
         !self.is_enabled() || self.phase() == Phase::Paused || self.is_elsewhere()
     }
 
-    /// It is halted, and its thread has taken note: nothing more leaves.
+    /// Whether it is halted and its thread has noticed, so that nothing more is exported.
     pub fn is_resting(&self) -> bool {
         self.is_halted() && self.resting.load(Ordering::Acquire)
     }
@@ -200,7 +201,7 @@ impl Status {
         self.resting.store(resting, Ordering::Release);
     }
 
-    /// It never goes back: what is read again, to learn from it, was exported.
+    /// Records progress. The position never goes back: records that are read again, to learn from them, were exported before.
     pub(crate) fn went_to(&self, exported: Position, durable: (Position, Vec<u8>)) {
         let relaxed = Ordering::Relaxed;
         self.exported.fetch_max(exported.record, relaxed);
@@ -210,7 +211,7 @@ impl Status {
         }
     }
 
-    /// True when the reason is another one than before.
+    /// Records a failure. Returns true if the reason has changed.
     pub(crate) fn failed(&self, reason: &str) -> bool {
         self.failures.fetch_add(1, Ordering::Relaxed);
         self.metrics.failures.inc();
@@ -231,7 +232,7 @@ impl Status {
         }
     }
 
-    /// True when something was in the way before.
+    /// Clears the fault. Returns true if there was one.
     pub(crate) fn works(&self) -> bool {
         self.fault.lock().take().is_some()
     }

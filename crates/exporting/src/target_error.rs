@@ -1,18 +1,18 @@
-//! Why a target does not take what it is given, sorted by who can do something about it.
+//! Failures of targets, sorted by who can fix them.
 
-/// The text is for operators. The kind decides how soon it is tried again.
+/// A failure of a target. The text is for operators. The kind determines how soon the operation is retried.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// The target is away, too slow or has too much to do. That passes.
+    /// The target is unreachable, too slow or overloaded. This is temporary.
     #[error("{0}")]
     Busy(String),
-    /// The target says no, or the settings lead nowhere: settings, rights or a record have to change.
+    /// The target refuses, or the settings are wrong: settings, permissions or a record have to change.
     #[error("{0}")]
     Refused(String),
-    /// Stored data is unreadable, in the target or in our own log.
+    /// Stored data is unreadable, in the target or in the local log.
     #[error("{0}")]
     Corrupt(String),
-    /// The target holds data of another cluster, or of a later version of Skep.
+    /// The target holds data of another cluster or of a later version of Skep.
     #[error("{0}")]
     Foreign(String),
 }
@@ -27,7 +27,8 @@ impl TargetError {
         }
     }
 
-    /// Another try may succeed although nobody did anything. A refusal may too: a server that lacks room refuses until it has some.
+    /// Whether a retry may succeed without intervention. This includes refusals: a server that lacks space refuses until it has
+    /// some.
     pub fn may_pass(&self) -> bool {
         match self {
             TargetError::Busy(_) | TargetError::Refused(_) => true,
@@ -35,7 +36,7 @@ impl TargetError {
         }
     }
 
-    /// The same with the place in front.
+    /// The same error, prefixed with a place.
     #[must_use]
     pub fn at(self, place: impl std::fmt::Display) -> TargetError {
         let with = |reason: String| format!("{place}: {reason}");

@@ -1,4 +1,4 @@
-//! TLS to the servers that exporters and stores write to: whom to trust, and who we are.
+//! TLS for connections to the servers that exporters and stores write to: trusted certificates, and our own certificate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,39 +7,40 @@ use skep_tls::{FileError, ServerCheck, Signers, certificates, private_key};
 use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
-/// Why a server cannot be spoken to over TLS.
+/// Reasons why a TLS connection to a server is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error(transparent)]
     File(#[from] FileError),
     #[error("TLS cannot be used: {0}")]
     Versions(rustls::Error),
-    /// Our own certificate and key.
+    /// Our own certificate and key are unusable.
     #[error("{path}: {source}")]
     Identity { path: String, source: rustls::Error },
     #[error("this machine trusts no authority: name its certificate")]
     NoAuthority,
 }
 
-/// How much of a server's certificate is looked at.
+/// How thoroughly a server's certificate is verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
-    /// Nothing: who listens in only is kept out.
+    /// Not at all. This only protects against passive eavesdropping.
     Nothing,
-    /// Who has signed it.
+    /// The certificate must be signed by a trusted authority.
     Chain,
-    /// And that it is for the name that was called.
+    /// In addition, it must be valid for the server's name.
     #[default]
     ChainAndName,
 }
 
-/// Whom to trust, and who we are. Files are read for each connection: those that are renewed count from then on.
+/// Trusted certificates, and our own. Files are read for each connection, so renewed ones take effect from then on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
-    /// PEM: who signs the certificates of servers, or such a certificate itself. Without it, whom the machine trusts.
+    /// PEM: the authorities that sign server certificates, or a server certificate itself. Default: the authorities that the
+    /// machine trusts.
     pub certificates: Option<PathBuf>,
     pub verify: Verify,
-    /// PEM: our certificate with those that signed it, and its key.
+    /// PEM: our certificate with its chain, and its key.
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
@@ -81,7 +82,7 @@ impl Trust {
         match &self.certificates {
             Some(file) => {
                 check.known = certificates(file)?;
-                // One that can sign nothing is good for itself alone.
+                // A certificate that cannot sign others is only trusted for itself.
                 roots.add_parsable_certificates(check.known.iter().cloned());
             }
             None => {

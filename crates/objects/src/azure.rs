@@ -9,7 +9,7 @@ use object_store::{ClientOptions, RetryConfig};
 
 use crate::http::HyperConnector;
 
-/// A connection string that says too little. The text has nothing of the string itself, which is a secret.
+/// An incomplete connection string. The error does not contain the string, which is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadConnectionString {
     #[error("it has a part without '='")]
@@ -18,7 +18,7 @@ pub enum BadConnectionString {
     NoAccount,
 }
 
-/// Why a container could not be made.
+/// Reasons why a container could not be created.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotMade {
     #[error(transparent)]
@@ -31,18 +31,18 @@ pub(crate) enum NotMade {
     Answer(u16),
 }
 
-/// A container, and who asks for it. Without key and token the credentials come from the environment, as Azure's own tools read them, or are
-/// those of the machine.
+/// A container and its credentials. Without key and token, the credentials come from the environment, as Azure's own tools read
+/// them, or from the machine's identity.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Azure {
     pub container: String,
     pub account: String,
-    /// Address of the account; none: Azure's own.
+    /// Address of the account; `None`: Azure's own.
     pub endpoint: Option<String>,
     pub key: Option<String>,
-    /// A shared access signature: the query of a URL that Azure has signed.
+    /// A shared access signature: the query of a URL signed by Azure.
     pub sas: Option<String>,
-    /// Make the container when it is missing.
+    /// Create the container if it is missing.
     pub create: bool,
 }
 
@@ -57,10 +57,10 @@ impl std::fmt::Debug for Azure {
 }
 
 impl Azure {
-    /// Takes account, key, token and address from a connection string, where they are not set.
+    /// Takes account, key, token and address from a connection string, if they are not set.
     ///
     /// # Errors
-    /// It says too little.
+    /// The string is incomplete.
     pub fn connect(mut self, text: &str) -> Result<Azure, BadConnectionString> {
         let (mut suffix, mut scheme) = ("core.windows.net", "https");
         let mut blob_endpoint = None;
@@ -76,7 +76,7 @@ impl Azure {
                 "BlobEndpoint" => blob_endpoint = Some(value.to_string()),
                 "EndpointSuffix" => suffix = value,
                 "DefaultEndpointsProtocol" => scheme = value,
-                // Queues, tables and files.
+                // Addresses of queues, tables and files are ignored.
                 _ => {}
             }
         }
@@ -92,7 +92,7 @@ impl Azure {
         Ok(self)
     }
 
-    /// The account whose address this is: the first part of the host, or of the path.
+    /// The account in the address: the first part of the host, or of the path.
     fn account_in_endpoint(&self) -> String {
         let endpoint = self.endpoint.as_deref().unwrap_or_default();
         let place = endpoint.split_once("://").map_or(endpoint, |(_, it)| it);
@@ -110,7 +110,7 @@ impl Azure {
         }
     }
 
-    /// Where the account is.
+    /// The address of the account.
     fn address(&self) -> String {
         let account = self.account_or_found();
         let endpoint = self.endpoint.clone();
@@ -120,13 +120,13 @@ impl Azure {
     }
 }
 
-/// A client for the container. Nothing is asked of the service yet.
+/// A client for the container. Sends no request yet.
 pub fn azure_builder(container: &Azure, retry_for: Duration) -> MicrosoftAzureBuilder {
     let mut builder = MicrosoftAzureBuilder::from_env()
         .with_account(container.account_or_found())
         .with_container_name(&container.container)
         .with_endpoint(container.address())
-        // An emulator, or a service in one's own network.
+        // Emulators and services in private networks may use http.
         .with_allow_http(true)
         .with_http_connector(HyperConnector)
         .with_retry(RetryConfig {
@@ -142,10 +142,10 @@ pub fn azure_builder(container: &Azure, retry_for: Duration) -> MicrosoftAzureBu
     builder
 }
 
-/// Makes the container. One that is there is no error.
+/// Creates the container. It is no error if the container exists.
 ///
 /// # Errors
-/// The service cannot be asked, or says no.
+/// The service cannot be reached, or refuses.
 pub(crate) async fn make_container(
     store: &MicrosoftAzure,
     container: &Azure,
@@ -164,7 +164,7 @@ pub(crate) async fn make_container(
     AzureAuthorizer::new(&credential, &container.account_or_found()).try_authorize(&mut request)?;
     let client = HyperConnector.connect(&ClientOptions::default())?;
     let answer = client.execute(request).await?;
-    // 409: another node has made it in the meantime.
+    // 409: another node has created it in the meantime.
     match answer.status().as_u16() {
         200..=299 | 409 => Ok(()),
         status => Err(NotMade::Answer(status)),

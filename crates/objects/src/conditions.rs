@@ -1,14 +1,14 @@
-//! Writes that happen only if nobody has written meanwhile.
+//! Conditional writes, which only succeed if nobody else has written in the meantime.
 
 use bytes::Bytes;
 use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
 
 use crate::store::{ObjectError, Objects};
 
-/// When an object is written.
+/// The condition for writing an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// There is no object of the name.
+    /// There is no object with this name.
     Absent,
     /// Its content has this tag.
     Tag(String),
@@ -17,20 +17,20 @@ pub enum Condition {
 /// An object was not written, as far as is known.
 #[derive(Debug, thiserror::Error)]
 pub enum NotWritten {
-    /// The store says that the condition is not met. It says so as well when it has carried out the request twice, or another
-    /// one at the same time: reading decides.
+    /// The store says that the condition is not met. It also says so if it has executed the request twice, or another one at
+    /// the same time; a read is needed to find out.
     #[error("the condition is not met")]
     Refused,
-    /// It may have been written, and it may be written later.
+    /// The object may have been written, or may be written later.
     #[error(transparent)]
     Unknown(#[from] ObjectError),
 }
 
 impl Objects {
-    /// An object and the tag of its content; `None`: there is none.
+    /// An object and the tag of its content; `None`: there is no such object.
     ///
     /// # Errors
-    /// The store cannot be used, or gives no tags.
+    /// The store cannot be used, or does not provide tags.
     pub async fn get_with_tag(&self, name: &str) -> Result<Option<(Bytes, String)>, ObjectError> {
         let found = match self.store().get(&self.path(name)).await {
             Ok(found) => found,
@@ -48,8 +48,8 @@ impl Objects {
         Ok(Some((content, tag)))
     }
 
-    /// Writes an object if the condition is met; its new tag. Nothing is tried again if the store was opened for requests
-    /// without retries.
+    /// Writes an object if the condition is met, and returns its new tag. Nothing is retried if the store was opened without
+    /// retries.
     ///
     /// # Errors
     /// The condition is not met, or the store cannot be used.
@@ -74,7 +74,7 @@ impl Objects {
         let put = self.store().put_opts(&path, content.into(), options);
         match put.await {
             Ok(written) => Ok(written.e_tag.ok_or_else(|| self.without_tags())?),
-            // Services differ in how they say that the object of the condition is not there.
+            // Services differ in how they report that the object of the condition is missing.
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
                 Err(NotWritten::Refused)
             }

@@ -1,9 +1,9 @@
-//! Errors of services, for people.
+//! Readable errors of services.
 
 /// An error of the service in one line of at most 500 characters.
 pub fn one_line(error: &object_store::Error) -> String {
     let text = error.to_string();
-    // Most services answer by a document.
+    // Most services answer with an XML document.
     let text = match text.find("<?xml").or_else(|| text.find("<Error>")) {
         Some(begin) => {
             let (before, document) = text.split_at(begin);
@@ -11,7 +11,7 @@ pub fn one_line(error: &object_store::Error) -> String {
                 let (_, rest) = document.split_once(&format!("<{name}>"))?;
                 rest.split_once(&format!("</{name}>")).map(|(it, _)| it)
             };
-            // Azure adds the id of the request and the time as lines of their own.
+            // Azure appends the request ID and the time on separate lines.
             let message = of("Message").and_then(|it| it.lines().next());
             match (of("Code"), message) {
                 (Some(code), Some(message)) => format!("{before}{code}: {message}"),

@@ -19,7 +19,7 @@ pub struct Gcs {
     pub anonymous: bool,
 }
 
-/// A client for the bucket. Nothing is asked of the service yet.
+/// A client for the bucket. Sends no request yet.
 pub fn gcs_builder(bucket: &Gcs, retry_for: Duration) -> GoogleCloudStorageBuilder {
     let mut builder = GoogleCloudStorageBuilder::from_env()
         .with_bucket_name(&bucket.bucket)
@@ -30,7 +30,7 @@ pub fn gcs_builder(bucket: &Gcs, retry_for: Duration) -> GoogleCloudStorageBuild
             ..RetryConfig::default()
         });
     if bucket.anonymous {
-        // Writes ask for a token all the same.
+        // Writes request a token even without credentials.
         let nobody = StaticCredentialProvider::new(GcpCredential {
             bearer: String::new(),
         });

@@ -1,4 +1,4 @@
-//! How the store speaks HTTP: by hyper, as all of this server, with the certificates that the machine trusts.
+//! HTTP for object stores, based on hyper like the rest of this server, with the certificates that the machine trusts.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use object_store::client::{
 };
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// Until an answer begins, beside the time that the request may take to get there; then each piece has as long.
+/// Time until an answer must begin, in addition to the time for sending the request. The same limit then applies to each piece.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// A line that is slower than this is given up.
+/// Connections slower than this are given up.
 const BYTES_A_SECOND: usize = 64 << 10;
 const IDLE: Duration = Duration::from_secs(30);
-/// A connection holds at most this of what it has read.
+/// Maximum bytes that a connection buffers after reading.
 const BUFFER: usize = 64 << 10;
 
 #[derive(Debug)]
 pub struct HyperConnector;
 
-/// A large object takes its time on a slow line.
+/// The time limit of a request. Large objects get more time, for slow connections.
 fn limit(request_bytes: usize) -> Duration {
     let seconds = u64::try_from(request_bytes / BYTES_A_SECOND).unwrap_or(u64::MAX);
     ANSWER_LIMIT.saturating_add(Duration::from_secs(seconds))
@@ -77,7 +77,7 @@ impl HttpService for Service {
             } else {
                 HttpErrorKind::Interrupted
             };
-            // The outer one says no more than that it failed.
+            // The outer error only says that the request failed.
             let cause = error.source().map(ToString::to_string);
             let text = cause.unwrap_or_else(|| error.to_string());
             HttpError::new(kind, std::io::Error::other(text))

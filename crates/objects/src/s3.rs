@@ -7,7 +7,7 @@ use object_store::aws::AmazonS3Builder;
 
 use crate::http::HyperConnector;
 
-/// A bucket, and who asks for it. Whatever is not given comes from the environment, as Amazon's own tools read it.
+/// A bucket and its credentials. Settings that are not given come from the environment, as Amazon's own tools read them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct S3 {
     pub bucket: String,
@@ -29,7 +29,7 @@ impl std::fmt::Debug for S3 {
     }
 }
 
-/// A client for the bucket. Nothing is asked of the service yet. A request that fails is not tried again if `retry_for` is zero.
+/// A client for the bucket. Sends no request yet. Failed requests are not retried if `retry_for` is zero.
 pub fn s3_builder(bucket: &S3, retry_for: Duration) -> AmazonS3Builder {
     let mut builder = AmazonS3Builder::from_env()
         .with_bucket_name(&bucket.bucket)
@@ -40,7 +40,7 @@ pub fn s3_builder(bucket: &S3, retry_for: Duration) -> AmazonS3Builder {
             ..RetryConfig::default()
         });
     if let Some(endpoint) = &bucket.endpoint {
-        // Other services than Amazon's have buckets in the path, and may be in one's own network.
+        // Services other than Amazon's expect the bucket in the path, and may be in private networks.
         builder = builder
             .with_endpoint(endpoint.trim_end_matches('/'))
             .with_virtual_hosted_style_request(false)

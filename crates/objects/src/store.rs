@@ -1,4 +1,4 @@
-//! A store of whole objects below one prefix.
+//! A store of whole objects below a prefix.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ use crate::errors::one_line;
 use crate::gcs::{Gcs, gcs_builder};
 use crate::s3::{S3, s3_builder};
 
-/// Names in one list. A backup of 20 GiB has about 5,000 objects.
+/// Maximum number of names in one list. A backup of 20 GiB has about 5,000 objects.
 pub const MAX_LISTED: usize = 1 << 20;
 
-/// Where objects are.
+/// The location of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// A directory, which all nodes that use it have mounted.
+    /// A directory, mounted by all nodes that use it.
     Directory(PathBuf),
     S3 {
         bucket: S3,
-        /// In front of all names; may be empty.
+        /// Prefix of all names; may be empty.
         prefix: String,
-        /// One request with its retries.
+        /// Time limit of a request including its retries.
         limit: Duration,
     },
     Gcs {
@@ -60,23 +60,23 @@ impl std::fmt::Display for Location {
 pub enum ObjectError {
     #[error("{store} has no object '{name}'")]
     NotFound { store: String, name: String },
-    /// [`Objects::create`] found another object of the name.
+    /// [`Objects::create`] found another object with this name.
     #[error("{store} has an object '{name}' already")]
     Exists { store: String, name: String },
     #[error("{store} cannot be used: {reason}")]
     Unavailable { store: String, reason: String },
 }
 
-/// An object, without its content.
+/// An object without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub name: String,
     pub bytes: u64,
-    /// By the clock of the store.
+    /// By the store's clock.
     pub modified: SystemTime,
 }
 
-/// The service says that there is nothing in which an object could be.
+/// Whether the service reports that the bucket or container does not exist.
 fn is_no_bucket(error: &Error) -> bool {
     let text = error.to_string();
     text.contains("NoSuchBucket") || text.contains("ContainerNotFound")
@@ -87,15 +87,15 @@ pub struct Objects {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
     shown: String,
-    /// The container, if it is to be made when it is missing.
+    /// The container, if it is to be created when missing.
     makes: Option<Arc<(MicrosoftAzure, Azure)>>,
 }
 
 impl Objects {
-    /// A directory is made if it is missing; nothing is asked of a bucket yet.
+    /// Opens a store. Creates a missing directory, but sends no request to a bucket yet.
     ///
     /// # Errors
-    /// The directory cannot be made, or settings of the bucket are missing.
+    /// The directory cannot be created, or settings of the bucket are missing.
     pub fn open(location: &Location) -> Result<Objects, ObjectError> {
         let shown = location.to_string();
         let unavailable = |reason: String| ObjectError::Unavailable {
@@ -147,7 +147,7 @@ impl Objects {
         })
     }
 
-    /// Where the objects are, for people.
+    /// The location of the objects, for messages.
     pub fn shown(&self) -> &str {
         &self.shown
     }
@@ -161,7 +161,7 @@ impl Objects {
         parts.fold(self.prefix.clone(), |path, part| path.join(part))
     }
 
-    /// The container will be made with its first object, so it has none.
+    /// Whether the container does not exist yet and will be created with its first object, so that it is empty.
     fn is_not_made_yet(&self, error: &Error) -> bool {
         self.makes.is_some() && is_no_bucket(error)
     }
@@ -186,7 +186,7 @@ impl Objects {
         }
     }
 
-    /// Writes an object that is not there yet.
+    /// Writes an object that must not exist yet.
     ///
     /// # Errors
     /// [`ObjectError::Exists`], or the store cannot be used.
@@ -194,7 +194,7 @@ impl Objects {
         self.write(name, content, PutMode::Create).await
     }
 
-    /// Writes an object, over one of the same name.
+    /// Writes an object, replacing one with the same name.
     ///
     /// # Errors
     /// The store cannot be used.
@@ -233,7 +233,7 @@ impl Objects {
         found.bytes().await.map_err(failed)
     }
 
-    /// Objects whose names begin with this directory, in the order of their names.
+    /// Objects in this directory, sorted by name.
     ///
     /// # Errors
     /// The store cannot be used, or there are more than [`MAX_LISTED`].
@@ -242,7 +242,7 @@ impl Objects {
         self.listed(directory, self.store.list(Some(&path))).await
     }
 
-    /// The same, of those whose names are greater than that of this object, which need not be there.
+    /// Objects in this directory whose names are greater than that of `object`, which need not exist.
     ///
     /// # Errors
     /// The store cannot be used, or there are more than [`MAX_LISTED`].
@@ -290,7 +290,7 @@ impl Objects {
         Ok(listed)
     }
 
-    /// Names of the directories in this directory.
+    /// Names of the subdirectories of this directory.
     ///
     /// # Errors
     /// The store cannot be used.
@@ -307,7 +307,7 @@ impl Objects {
             .collect())
     }
 
-    /// Deletes an object. One that is not there is no error.
+    /// Deletes an object. It is no error if the object does not exist.
     ///
     /// # Errors
     /// The store cannot be used.

@@ -1,7 +1,7 @@
-//! What a caller finds: each search gets the conditions that leave out what its caller may not read.
+//! Read access: adds conditions to each search that exclude rows its caller may not read.
 //!
-//! The one place that says which permission lets a row be read, and by which of its columns. It is asked for all stores before they are: an
-//! entity that it does not know is shown to nobody but to those of whom nothing is asked.
+//! This is the only place that defines which permission allows reading a row, and which column names the resource. It applies
+//! before a query reaches any store. An entity that is not listed here is visible only to callers without restrictions.
 
 use std::sync::Arc;
 
@@ -14,34 +14,34 @@ use crate::entity::Entity;
 use crate::search::{Condition, Conditions, Op, Related, Search};
 use crate::value::Value;
 
-/// Ids of one type that a search may be narrowed to. More than that is as good as all: grant `*`.
+/// Maximum number of IDs of one type that a search can be narrowed to. Callers with more should be granted `*`.
 pub const MAX_IDS: usize = 5_000;
 
-/// More single resources than a search can name; the text says which, and what to do.
+/// The caller has grants on more single resources than a search can name. The text says which, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TooManyGrants(String);
 
-/// What lets a row be read.
+/// How reading a row is permitted.
 #[derive(Clone, Copy, Debug)]
 pub enum Access {
-    /// One of these, on the resource that the column names.
+    /// By one of these permissions on the resource that the column names.
     By(&'static str, &'static [Permission]),
-    /// One of these, on all resources of its type.
+    /// By one of these permissions on all resources of the type.
     All(&'static [Permission]),
-    /// One of these on the process of the instance that this column names: rows that do not say their process themselves.
+    /// By one of these permissions on the process of the instance that this column names. Used for rows without the process ID.
     OfInstance(&'static str, &'static [Permission]),
-    /// User tasks: by their process, by their key, or by their properties.
+    /// User tasks: by process, by task key, or by task properties.
     Task,
-    /// The audit log: by category, or by process.
+    /// The audit log: by category or by process.
     Audit,
-    /// Who is in a group, role or tenant is read by who reads that.
+    /// Members are readable by callers who may read the group, role or tenant.
     Members,
 }
 
 const INSTANCE: &[Permission] = grants![ProcessDefinition: ReadProcessInstance];
 
-/// What lets rows of an entity be read; `None`: nobody has said.
+/// How reading rows of an entity is permitted; `None`: not defined.
 pub fn of(entity: &Entity) -> Option<Access> {
     use Access::{All, Audit, By, Members, OfInstance, Task};
     Some(match entity.table {
@@ -90,7 +90,7 @@ pub fn of(entity: &Entity) -> Option<Access> {
     })
 }
 
-/// Columns of an entity by which searches are narrowed: all kinds of stores must be able to look for them.
+/// Columns used to narrow searches of an entity. All kinds of stores must be able to filter by them.
 pub fn columns(entity: &Entity) -> Vec<&'static str> {
     let mut columns = match of(entity) {
         Some(Access::By(column, _) | Access::OfInstance(column, _)) => vec![column],
@@ -105,20 +105,20 @@ pub fn columns(entity: &Entity) -> Vec<&'static str> {
     columns
 }
 
-/// How rows say whose they are.
+/// How the owner of a row is determined.
 #[derive(Clone, Copy, Debug)]
 pub enum Owned {
-    /// This column has the tenant; a row without one belongs to the cluster.
+    /// This column contains the tenant. A row without a tenant belongs to the cluster.
     By(&'static str),
-    /// As the process instance that this column names.
+    /// The owner is that of the process instance that this column names.
     AsInstance(&'static str),
-    /// They belong to the cluster.
+    /// The rows belong to the cluster.
     ByNobody,
 }
 
 const TENANT: &str = "tenantId";
 
-/// How rows of an entity say whose they are; `None`: nobody has said.
+/// How the owner of an entity's rows is determined; `None`: not defined.
 pub fn owned(entity: &Entity) -> Option<Owned> {
     Some(match entity.table {
         "process_definition"
@@ -155,17 +155,17 @@ pub fn owned(entity: &Entity) -> Option<Owned> {
     })
 }
 
-/// What a caller may see.
+/// The rows that a caller may see.
 #[derive(Clone, Debug)]
 pub struct Sight {
-    /// What he was granted; `None`: nobody asks for that.
+    /// The grants of the caller; `None`: they are not checked.
     pub grants: Option<Arc<Grants>>,
-    /// Whose things he sees.
+    /// The tenants whose rows the caller sees.
     pub tenancy: Tenancy,
 }
 
 impl Sight {
-    /// Of somebody who sees everything.
+    /// Sight without restrictions.
     pub fn whole() -> Sight {
         Sight {
             grants: None,
@@ -177,7 +177,7 @@ impl Sight {
         self.grants.is_none() && self.tenancy == Tenancy::All
     }
 
-    /// Whether a row that was found by its key belongs to somebody else: it is not there for him then.
+    /// Whether a row found by key belongs to another tenant. It is then treated as missing.
     pub fn is_foreign(&self, entity: &Entity, row: &[Value]) -> bool {
         let Tenancy::Of(_) = &self.tenancy else {
             return false;
@@ -197,18 +197,18 @@ impl Sight {
     }
 }
 
-/// What is left of a search for a caller.
+/// The result of narrowing a search.
 #[derive(Debug)]
 pub enum Narrowed {
-    /// All of it.
+    /// The search is unrestricted.
     Whole,
-    /// It has more conditions now.
+    /// The search got additional conditions.
     Part,
-    /// Nothing: nobody need be asked.
+    /// Nothing can match, so no store needs to be queried.
     Nothing,
 }
 
-/// Adds what leaves out what the caller may not see: of other tenants, and what he was not granted.
+/// Adds conditions that exclude rows of other tenants and rows without a grant.
 ///
 /// # Errors
 /// The caller was granted more single resources than a search can name.
@@ -305,7 +305,7 @@ fn to_grants(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGr
     })
 }
 
-/// What lets rows be deleted: the column that names the resource, and the permission on it.
+/// How deleting rows of an entity is permitted: the column that names the resource, and the permission on it.
 fn deletable(entity: &Entity) -> Option<(&'static str, Permission)> {
     let to = Permission::of;
     match entity.table {
@@ -327,7 +327,7 @@ fn deletable(entity: &Entity) -> Option<(&'static str, Permission)> {
     }
 }
 
-/// Adds to a search for what is to be deleted what leaves out rows that the caller may not delete.
+/// Adds conditions to a search for rows to delete that exclude those the caller may not delete.
 ///
 /// # Errors
 /// As [`narrow`].
@@ -350,7 +350,7 @@ pub fn narrow_to_deletable(
     })
 }
 
-/// Adds what leaves out rows of process instances that the caller may not read, whatever else lets such rows be read.
+/// Adds conditions that exclude rows of process instances the caller may not read, whatever else permits reading them.
 ///
 /// # Errors
 /// As [`narrow`].
@@ -413,7 +413,7 @@ fn of_instance(column: &'static str, ids: &[Arc<str>]) -> Vec<Conditions> {
     related.collect()
 }
 
-/// `None`: all of them.
+/// `None`: all tasks are visible.
 fn tasks(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, TooManyGrants> {
     const OF_PROCESS: &[Permission] = grants![ProcessDefinition: ReadUserTask];
     const OF_TASK: &[Permission] = grants![UserTask: Read];
@@ -453,7 +453,7 @@ fn by_property(entity: &Entity, property: &str, grants: &Grants) -> Option<Condi
     }
 }
 
-/// `None`: all of it.
+/// `None`: all entries are visible.
 fn audit(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, TooManyGrants> {
     let Visible::Ids(categories) = listed(grants, grants![AuditLog: Read])? else {
         return Ok(None);
@@ -467,7 +467,7 @@ fn audit(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, To
         let categories: Vec<Value> = categories.iter().map(|one| Value::text(one)).collect();
         let of_category = condition(entity, "category", Op::In(categories));
         let of_process = match listed(grants, permissions)? {
-            // Entries of no process are read by category alone.
+            // Entries without a process are readable by category alone.
             Visible::All => condition(entity, "processDefinitionId", Op::Exists(true)),
             Visible::Ids(ids) => by_text(entity, "processDefinitionId", &ids)
                 .pop()
@@ -480,7 +480,7 @@ fn audit(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, To
     Ok(Some(any))
 }
 
-/// `None`: all of them.
+/// `None`: all members are visible.
 fn members(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, TooManyGrants> {
     let ways: [(&str, &[Permission]); 3] = [
         ("GROUP", grants![Group: Read]),

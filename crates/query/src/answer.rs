@@ -40,10 +40,10 @@ pub fn page(search: &Search, found: &Found) -> String {
     out
 }
 
-/// Says of a value in a list whether it is cut.
+/// The field that tells whether a value in a list is truncated.
 const IS_CUT: &str = "isTruncated";
 
-/// One thing by itself, with its texts whole; so it does not say whether they are cut.
+/// The JSON of a single row. Its texts are complete, so the field that tells whether they are truncated is omitted.
 pub fn row(entity: &Entity, row: &Row) -> String {
     let mut out = String::with_capacity(512);
     let fields = entity.fields.iter().zip(row);
@@ -76,17 +76,17 @@ fn write_row<'r>(
     out.push('}');
 }
 
-/// The beginning of a long text.
+/// The beginning of a long text, as lists show it.
 fn preview(text: &str) -> &str {
     let end = text.char_indices().nth(PREVIEW);
     end.map_or(text, |(at, _)| text.get(..at).unwrap_or(text))
 }
 
-/// The value of a field as it stands in an answer.
+/// Writes the value of a field as it appears in an answer.
 pub fn write_value(field: &Field, value: &Value, out: &mut String) {
     match (field.kind, value) {
         (Kind::Json, Value::Text(text)) => out.push_str(text),
-        // Lists are there, if empty.
+        // Empty lists are written, not omitted.
         (Kind::Json, _) => out.push_str(match field.name {
             "customHeaders" | "metadata" | "toolProperties" => "{}",
             _ => "[]",
@@ -110,7 +110,7 @@ pub fn write_value(field: &Field, value: &Value, out: &mut String) {
     }
 }
 
-/// A JSON string.
+/// Writes a JSON string.
 pub fn write_text(text: &str, out: &mut String) {
     out.push_str(&serde_json::Value::from(text).to_string());
 }

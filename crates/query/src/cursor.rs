@@ -1,4 +1,4 @@
-//! Where a page begins or ends: the sort values of its first or last row.
+//! Cursors: where a page begins or ends, given by the sort values of its first or last row.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -8,15 +8,15 @@ use serde_json::{Value as Json, json};
 use crate::entity::{Entity, Kind};
 use crate::value::Value;
 
-/// The values of the sort fields and, at the end, the key of a row.
+/// The values of a row's sort fields, followed by its key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cursor(pub Vec<Value>);
 
-/// Characters of a cursor at most: sort values may be long texts.
+/// Maximum length of a cursor in characters. Sort values may be long texts.
 const MAX_LENGTH: usize = 256 << 10;
 
 impl Cursor {
-    /// As text that says of which entity's rows it is.
+    /// Encodes the cursor as text, including the entity it belongs to.
     pub fn encode(&self, of: &Entity) -> String {
         let values = self.0.iter().map(|value| match value {
             Value::Null => Json::Null,
@@ -27,7 +27,7 @@ impl Cursor {
         STANDARD.encode(Json::Array(all.collect()).to_string())
     }
 
-    /// Reads a cursor of this entity with values of these kinds; `None` if it is no cursor of such a search.
+    /// Decodes a cursor of this entity with values of these kinds; `None` if it does not fit the search.
     pub fn decode(text: &str, of: &Entity, kinds: &[Kind]) -> Option<Cursor> {
         if text.len() > MAX_LENGTH {
             return None;
@@ -36,7 +36,7 @@ impl Cursor {
         let Json::Array(values) = serde_json::from_slice(&bytes).ok()? else {
             return None;
         };
-        // Earlier versions did not say of what it is.
+        // Cursors of earlier versions do not contain the entity.
         let says_so = values.first().is_some_and(Json::is_object);
         let mut values = values.into_iter();
         if says_so && values.next()? != json!({ "of": of.table }) {
@@ -79,13 +79,13 @@ mod tests {
         let text = cursor.encode(&JOB);
         assert_eq!(Cursor::decode(&text, &JOB, &kinds), Some(cursor.clone()));
         assert_eq!(Cursor::decode(&text, &JOB, &kinds[..2]), None);
-        // A cursor of another sort, and one of other rows.
+        // A cursor of another sort, and a cursor of another entity.
         let others = [Kind::Time, Kind::Int, Kind::Key];
         assert_eq!(Cursor::decode(&text, &JOB, &others), None);
         assert_eq!(Cursor::decode(&text, &INCIDENT, &kinds), None);
         assert_eq!(Cursor::decode("no cursor", &JOB, &[Kind::Key]), None);
         assert_eq!(Cursor::decode("", &JOB, &[Kind::Key]), None);
-        // One of an earlier version.
+        // A cursor of an earlier version.
         let former = Cursor(vec![Value::Int(1)]);
         assert_eq!(Cursor::decode("WzFd", &JOB, &[Kind::Key]), Some(former));
     }

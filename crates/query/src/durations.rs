@@ -1,7 +1,7 @@
-//! How long things take: counts by length, from which percentiles are read, in a fixed number of numbers.
+//! Histograms of durations with a fixed number of buckets, from which percentiles are computed.
 
-/// The names of the counts. The first one is of what took less than the first of [`BOUNDS`], the last one of what took the last of
-/// them or longer.
+/// Names of the buckets. The first bucket counts durations below the first of [`BOUNDS`], the last one those equal to or above
+/// the last bound.
 pub const COUNTS: [&str; 48] = [
     "count0", "count1", "count2", "count3", "count4", "count5", "count6", "count7", "count8",
     "count9", "count10", "count11", "count12", "count13", "count14", "count15", "count16",
@@ -11,8 +11,8 @@ pub const COUNTS: [&str; 48] = [
     "count41", "count42", "count43", "count44", "count45", "count46", "count47",
 ];
 
-/// Milliseconds at which one count ends and the next begins: 1 ms to 57 days, each about 1.6 times the one before. Counts are stored by
-/// their places, so the bounds stay as they are.
+/// Bounds between the buckets in milliseconds: 1 ms to 57 days, each about 1.6 times the one before. Counts are stored by
+/// bucket index, so the bounds must never change.
 #[allow(clippy::indexing_slicing)] // The compiler evaluates it.
 pub const BOUNDS: [i64; COUNTS.len() - 1] = {
     let mut bounds = [1; COUNTS.len() - 1];
@@ -24,12 +24,12 @@ pub const BOUNDS: [i64; COUNTS.len() - 1] = {
     bounds
 };
 
-/// The count that a length belongs to.
+/// The bucket of a duration.
 pub fn place(ms: i64) -> usize {
     BOUNDS.partition_point(|bound| *bound <= ms)
 }
 
-/// Counts of things of one kind, by how long each took.
+/// Histogram of the durations of one kind of thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Durations {
     pub shortest: i64,
@@ -48,7 +48,7 @@ impl Default for Durations {
 }
 
 impl Durations {
-    /// A clock that was set back makes nothing shorter than no time at all.
+    /// Adds a duration. Negative ones, after a clock was set back, count as zero.
     pub fn add(&mut self, ms: i64) {
         let ms = ms.max(0);
         self.shortest = self.shortest.min(ms);
@@ -64,8 +64,9 @@ impl Durations {
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// So many milliseconds at most took this share (per cent) of them. Exact where all took the same; otherwise what lies between the
-    /// bounds of a count is taken to lie there evenly, so that it is off by 1.6 times at most where it is longer than some milliseconds. `None`: there are none.
+    /// The number of milliseconds that this percentage of the durations does not exceed. Exact if all durations are equal. Otherwise,
+    /// durations are assumed to be evenly distributed within a bucket, so the result is off by a factor of at most 1.6 beyond a
+    /// few milliseconds. `None`: there are no durations.
     pub fn percentile(&self, percent: i64) -> Option<i64> {
         let count = self.count();
         if count <= 0 {

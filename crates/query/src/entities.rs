@@ -53,7 +53,7 @@ pub use variable::{PREVIEW, VARIABLE};
 
 use crate::entity::{Entity, same};
 
-/// All of them, in the order of their numbers in a store.
+/// All entities, in the order of their numbers in a store.
 pub static ALL: [&Entity; 30] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
@@ -87,7 +87,7 @@ pub static ALL: [&Entity; 30] = [
     &ELEMENT_DURATION,
 ];
 
-/// The place of an entity in [`ALL`]; for one that is not there the code does not compile.
+/// The index of an entity in [`ALL`]. Compilation fails for one that is not in it.
 pub const fn number(entity: &Entity) -> usize {
     let (mut at, mut left) = (0, ALL.as_slice());
     while let [other, after @ ..] = left {

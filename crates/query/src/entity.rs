@@ -1,80 +1,80 @@
-//! How an entity is described.
+//! Descriptions of entities.
 
 use crate::value::Value;
 
-/// One kind of thing that the API can search or get.
+/// A kind of object that the API can search or get.
 #[derive(Debug)]
 pub struct Entity {
-    /// As messages name it: `Process Instance`.
+    /// Name in messages, such as `Process Instance`.
     pub title: &'static str,
-    /// Its table in a store.
+    /// Name of the table in a store.
     pub table: &'static str,
-    /// The first field is the key, a [`Kind::Key`] or a [`Kind::Text`]: it orders what the sorts leave equal.
+    /// Columns. The first field is the key, a [`Kind::Key`] or [`Kind::Text`], which breaks ties when sorting.
     pub fields: &'static [Field],
-    /// Filters that ask for another entity that belongs to this one.
+    /// Filters on rows of another entity that belong to this one.
     pub related: &'static [RelatedFilter],
-    /// Filters that ask for an item of a list: the name of the filter, that of the field, and what the items are.
+    /// Filters on an item of a list: the name of the filter, the name of the field, and the kind of the items.
     pub items: &'static [(&'static str, &'static str, Kind)],
-    /// Columns of indices beside the key's.
+    /// Columns of each index, other than that of the key.
     pub indices: &'static [&'static [&'static str]],
-    /// Every partition has the same rows, or the first one has all of them: that one is asked.
+    /// Whether all partitions have the same rows, or the first partition has all of them. Then only the first one is queried.
     pub everywhere: bool,
     pub leaves: Leaves,
 }
 
-/// When the rows of an entity leave the history. What somebody deletes leaves at once.
+/// When the rows of an entity leave the history. Explicit deletions take effect at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Leaves {
     Never,
-    /// With the process instance that they name.
+    /// With the process instance they belong to.
     WithInstance,
-    /// When this time is past the age that the history keeps.
+    /// When this time is older than the history's retention time.
     At(&'static str),
-    /// So many milliseconds after that.
+    /// This many milliseconds after that.
     LaterAt(&'static str, i64),
-    /// With the process instance, or at this time if they name none.
+    /// With the process instance, or by this time if they belong to none.
     WithInstanceOrAt(&'static str),
 }
 
-/// One field of an entity; its API name is that of its column.
+/// A field of an entity. Its API name is the name of its column.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     pub name: &'static str,
     pub kind: Kind,
-    /// Operators that a filter may use; none at all if it cannot be filtered by.
+    /// Operators allowed in filters; none if the field cannot be filtered by.
     pub ops: Ops,
     pub sortable: bool,
-    /// Stands in answers.
+    /// Whether answers contain it.
     pub shown: bool,
-    /// Stands only in answers about one thing, not in lists.
+    /// Whether only answers about a single row contain it, but not lists.
     pub detail: bool,
-    /// The text of a JSON value: see [`crate::spellings`].
+    /// Whether it contains JSON as text; see [`crate::spellings`].
     pub holds_json: bool,
-    /// No row lacks it.
+    /// Whether every row has a value.
     pub always_there: bool,
-    /// Which rows an index has that begins with it: what no filter looks for costs nothing to write.
+    /// Which rows are in an index that starts with this field. Rows that no filter looks for need not be indexed.
     pub indexed: Indexed,
     pub merged: Merged,
-    /// The key of nothing stands in answers as -1, which clients of 8.9 read, and not as null, which they do not. A number that is
-    /// absent is 0 there.
+    /// In answers, a missing key is written as -1, because clients of 8.9 cannot read null here. A missing number is written as
+    /// 0.
     pub never_null: bool,
 }
 
-/// What becomes of a value when the row gets another one.
+/// How a new value of a row is merged with the stored one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Merged {
-    /// The new one is in its place.
+    /// The new value replaces the old one.
     Replaced,
-    /// They add up.
+    /// The values are added.
     Added,
-    /// The greater one stays.
+    /// The greater value is kept.
     Greatest,
-    /// The lesser one stays.
+    /// The lesser value is kept.
     Least,
 }
 
 impl Merged {
-    /// What is there after a value was given to a row that had another.
+    /// The merged value of the stored and the given value.
     pub fn of(self, before: &Value, given: Value) -> Value {
         match (self, before.as_int(), given.as_int()) {
             (Merged::Added, Some(a), Some(b)) => Value::Int(a.saturating_add(b)),
@@ -85,23 +85,23 @@ impl Merged {
     }
 }
 
-/// Rows of an index.
+/// The rows that an index contains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Indexed {
     All,
-    /// Those that have the field: most have not.
+    /// Rows that have the field; most do not.
     Present,
-    /// Those that have it not: most have.
+    /// Rows that lack the field; most have it.
     Absent,
-    /// Those in which it is true: in most it is not.
+    /// Rows where the field is true; in most it is false.
     True,
-    /// Those in which another field has this value.
+    /// Rows where another field has this value.
     While(&'static str, &'static str),
-    /// Those in which it is not the same as this field, which has an index of its own: in most it is.
+    /// Rows where the field differs from this other field, which has an index of its own; in most it does not.
     Unlike(&'static str),
 }
 
-/// What a field holds.
+/// Types of fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A 64-bit key; a string of digits in JSON.
@@ -109,21 +109,21 @@ pub enum Kind {
     Text,
     Int,
     Bool,
-    /// Epoch milliseconds; an ISO 8601 text in JSON.
+    /// Epoch milliseconds; an ISO 8601 string in JSON.
     Time,
-    /// A text that is one of these.
+    /// A text with one of these values.
     Enum(&'static [&'static str]),
-    /// The text of a JSON value, which stands in answers as it is.
+    /// JSON as text, included in answers as it is.
     Json,
 }
 
-/// The operators that a field takes.
+/// A set of filter operators.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ops(u8);
 
 impl Ops {
     pub const NONE: Ops = Ops(0);
-    /// A plain value and nothing else.
+    /// Only a plain value.
     pub const PLAIN: Ops = Ops(1);
     const EQUAL: u8 = 2;
     const IN: u8 = 4;
@@ -133,7 +133,7 @@ impl Ops {
     pub const TEXT: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::NOT_IN | Self::LIKE);
     pub const BASIC_TEXT: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::NOT_IN);
     pub const KEY: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::NOT_IN);
-    /// Numbers and times.
+    /// For numbers and times.
     pub const ORDERED: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::ORDER);
     pub const ENUM: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::LIKE);
     pub const ENUM_NOT_IN: Ops = Ops(1 | Self::EQUAL | Self::IN | Self::NOT_IN | Self::LIKE);
@@ -142,7 +142,7 @@ impl Ops {
         self.0 == 0
     }
 
-    /// Whether the operator of this name is one of them.
+    /// Whether the operator with this name is in the set.
     pub fn allows(self, operator: &str) -> bool {
         let needed = match operator {
             "$eq" | "$neq" | "$exists" => Self::EQUAL,
@@ -155,7 +155,7 @@ impl Ops {
         self.0 & needed != 0
     }
 
-    /// The names of the operators, as messages list them.
+    /// The names of the operators, for messages.
     pub fn names(self) -> Vec<&'static str> {
         let all = [
             "$eq", "$neq", "$exists", "$gt", "$gte", "$lt", "$lte", "$in", "$notIn", "$like",
@@ -164,37 +164,37 @@ impl Ops {
     }
 }
 
-/// A filter that holds when a row of another entity exists.
+/// A filter that matches if a row of another entity exists.
 #[derive(Debug)]
 pub struct RelatedFilter {
-    /// The field of the filter.
+    /// Name of the filter field.
     pub name: &'static str,
     pub entity: fn() -> &'static Entity,
-    /// Our field that the other entity knows.
+    /// The field of this entity that the other entity refers to.
     pub own: &'static str,
-    /// The other entity's field that holds it.
+    /// The field of the other entity that contains the reference.
     pub link: &'static str,
-    /// The other entity's field that is compared.
+    /// The field of the other entity that is compared.
     pub field: &'static str,
     pub ops: Ops,
     pub takes: Takes,
-    /// Those of one group must hold for the same row.
+    /// Filters of the same group must match the same row.
     pub group: u8,
-    /// What must hold for that row beside: a field and the text of its value.
+    /// An additional condition on that row: a field and its text value.
     pub only: Option<(&'static str, &'static str)>,
 }
 
-/// What the JSON of a [`RelatedFilter`] looks like.
+/// The JSON format of a [`RelatedFilter`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Takes {
-    /// What the compared field takes.
+    /// The format of the compared field.
     Field,
-    /// A list of `{name, value}`, each for a row of its own.
+    /// A list of `{name, value}` objects, each matching a row of its own.
     NamedValues,
 }
 
 impl Entity {
-    /// `a Process Instance`, `an Element Instance`.
+    /// The title with its article: `a Process Instance`, `an Element Instance`.
     pub fn with_article(&self) -> String {
         let article = if self.title.starts_with(['A', 'E', 'I', 'O']) {
             "an"
@@ -208,11 +208,11 @@ impl Entity {
         self.field(0)
     }
 
-    /// The field at a place that [`index_of`](Entity::index_of) gave.
+    /// The field at an index returned by [`index_of`](Entity::index_of).
     ///
     /// # Panics
     ///
-    /// If there is none: the place is of another entity.
+    /// If there is no such field, because the index belongs to another entity.
     pub fn field(&self, at: usize) -> &'static Field {
         match self.fields.get(at) {
             Some(field) => field,
@@ -220,7 +220,7 @@ impl Entity {
         }
     }
 
-    /// The place of a field that the code names; one that is not there does not compile.
+    /// The index of a field named in the code. Compilation fails if there is none.
     pub const fn column(&self, name: &str) -> usize {
         let (mut at, mut left) = (0, self.fields);
         while let [field, after @ ..] = left {
@@ -232,7 +232,7 @@ impl Entity {
         panic!("the entity has no such field")
     }
 
-    /// The place of a field.
+    /// The index of a field.
     pub fn index_of(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
     }
@@ -326,20 +326,20 @@ impl Field {
         self
     }
 
-    /// It stands only in answers about one thing.
+    /// Marks the field as part of answers about a single row only.
     pub const fn detail(mut self) -> Field {
         self.detail = true;
         self
     }
 
-    /// It can be filtered by, but does not stand in answers.
+    /// Marks the field as filterable, but not part of answers.
     pub const fn hidden(mut self) -> Field {
         self.shown = false;
         self
     }
 }
 
-/// Equality of texts that the compiler can decide.
+/// Text equality that can be evaluated at compile time.
 pub(crate) const fn same(a: &str, b: &str) -> bool {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     while let ([first, after @ ..], [other, after_other @ ..]) = (a, b) {

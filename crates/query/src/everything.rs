@@ -1,12 +1,13 @@
-//! Whether a search asks for everything: its filter may have many words and no condition.
+//! Detects searches that match everything: a filter can have many parts and still no effective condition.
 
 use crate::entities::ELEMENT_INSTANCE;
 use crate::entity::Entity;
 use crate::search::{Condition, Op, Search};
 
 impl Search {
-    /// Whether the filter holds for every row that there can be, by its form: an alternative without a condition, or a condition
-    /// that any value fulfils, is none. Conditions that only together leave nothing out count as said on purpose.
+    /// Whether the filter matches every possible row, judged by its form: an alternative without conditions, or a condition
+    /// that any value satisfies, has no effect. Conditions that only match everything in combination are considered
+    /// intentional.
     pub fn means_everything(&self) -> bool {
         all_hold(self.entity, &self.filter)
             && (self.any_of.is_empty() || any_holds(self.entity, &self.any_of))
@@ -28,12 +29,12 @@ fn always_holds(entity: &Entity, condition: &Condition) -> bool {
             entity.field(*field).always_there && holds_for_what_is_there(op)
         }
         Condition::Any(alternatives) => any_holds(entity, alternatives),
-        // Whatever has elements has the one of the process itself.
+        // Every process instance has the element instance of the process itself.
         Condition::Related(related) => {
             std::ptr::eq(related.entity, &ELEMENT_INSTANCE)
                 && all_hold(related.entity, &related.conditions)
         }
-        // They ask for something that most rows have not: an item, a place.
+        // These require an item or a location that most rows do not have.
         Condition::Item { .. } | Condition::Within { .. } => false,
     }
 }

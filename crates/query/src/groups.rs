@@ -1,4 +1,4 @@
-//! Statistics: the rows that a filter finds, in groups, counted.
+//! Statistics: counts over groups of the rows that a filter matches.
 
 use std::cmp::Ordering;
 
@@ -8,34 +8,34 @@ use crate::search::{Conditions, Search};
 use crate::storage::Row;
 use crate::value::Value;
 
-/// Groups of one answer at most.
+/// Maximum number of groups in one answer.
 pub const MAX_GROUPS: usize = 10_000;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Groups {
-    /// Whose rows are counted; of the search its filter counts.
+    /// The rows to count. Only the filter of the search is used.
     pub search: Search,
-    /// Columns that are the same within a group.
+    /// Columns to group by.
     pub by: Vec<usize>,
-    /// Times among these columns stand for the span of so many milliseconds that they fall into: its beginning.
+    /// Times in these columns are rounded down to multiples of this many milliseconds.
     pub span: Option<i64>,
     pub measures: Vec<Measure>,
 }
 
-/// What is told of a group.
+/// A measure of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Measure {
     Rows,
-    /// Those for which this holds.
+    /// The number of rows that match these conditions.
     RowsWhere(Conditions),
-    /// Different values of a column. Partitions must not share any, as they share no process instances.
+    /// The number of distinct values of a column. Partitions must not share values of it, as they share no process instances.
     Distinct(usize),
     Sum(usize),
     Least(usize),
     Most(usize),
 }
 
-/// Joins what the partitions answered: rows of group columns and, behind them, measures.
+/// Joins the answers of the partitions: rows of group columns followed by measures.
 pub fn join(groups: &Groups, parts: Vec<Vec<Row>>) -> Vec<Row> {
     let width = groups.by.len();
     let mut rows: Vec<Row> = parts.into_iter().flatten().collect();

@@ -1,15 +1,15 @@
-//! The order of searches for latest versions, and where their pages continue.
+//! The sort order of searches for latest versions, and where their pages continue.
 //!
-//! Between two pages a newer version may be deployed. In the order of the keys it would come on a later page than the version that was
-//! the latest before, and a client that joins the pages would have both. By id and tenant both have the same place, and a page that
-//! continues after one of them continues after the other.
+//! A newer version may be deployed between two pages. Sorted by key, it would appear on a later page than the version that was
+//! the latest before, and a client that joins the pages would have both. Sorted by ID and tenant, both have the same place, so
+//! a page that continues after one continues after the other, too.
 
 use crate::cursor::Cursor;
 use crate::entities::{DECISION_DEFINITION, PROCESS_DEFINITION};
 use crate::search::{Condition, Op, Search, Sort, Start};
 use crate::value::Value;
 
-/// The sort of a search that asks for latest versions and names no sort; `None` for any other.
+/// The sort of a search for latest versions without an explicit sort; `None` for any other search.
 pub fn sort(search: &Search) -> Option<Vec<Sort>> {
     let ids = [
         (&PROCESS_DEFINITION, "processDefinitionId"),
@@ -33,7 +33,7 @@ pub fn sort(search: &Search) -> Option<Vec<Sort>> {
     Some(vec![by(id)?, by("tenantId")?])
 }
 
-/// The same place for all versions of a definition.
+/// Moves a cursor before or after all versions of its definition.
 pub fn beside_all_versions(start: Start) -> Start {
     let with_key = |mut cursor: Cursor, key: i64| {
         if let Some(last) = cursor.0.last_mut() {

@@ -1,4 +1,4 @@
-//! What can be searched.
+//! Searches of the API.
 //!
 //! Each entity of the API is described once, in a file of [`entities`]: its fields, their types, which filter operators and
 //! sorts they take. From this follow the tables of the store, the filters and sorts that requests may name, the cursors and

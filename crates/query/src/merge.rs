@@ -1,4 +1,4 @@
-//! The pages of several partitions as one.
+//! Merges the pages of several partitions into one.
 
 use std::cmp::Ordering;
 
@@ -7,10 +7,10 @@ use crate::search::{Page, Search, Sort, Start};
 use crate::storage::{Found, Row};
 use crate::value::Value;
 
-/// Matches that are counted; what is beyond is told by [`Found::more`].
+/// Maximum number of counted matches. [`Found::more`] tells whether there are more.
 pub const MAX_COUNTED: u64 = 10_000;
 
-/// What each partition is asked for, so that the page of all can be cut out of the answers.
+/// The search for a single partition, which returns enough rows to cut the joint page from all answers.
 pub fn for_partition(search: &Search) -> Search {
     let mut part = search.clone();
     if let Start::Offset(from) = search.page.start {
@@ -22,7 +22,7 @@ pub fn for_partition(search: &Search) -> Search {
     part
 }
 
-/// Joins what the partitions found for [`for_partition`]; each in the order of the sort.
+/// Joins the results of [`for_partition`], each of which is in sort order.
 pub fn join(search: &Search, parts: Vec<Found>) -> Found {
     let total: u64 = parts.iter().map(|part| part.total).sum();
     let more = parts.iter().any(|part| part.more) || total > MAX_COUNTED;
@@ -35,7 +35,7 @@ pub fn join(search: &Search, parts: Vec<Found>) -> Found {
             rows.truncate(limit);
         }
         Start::After(_) => rows.truncate(limit),
-        // Those next to the cursor stand at the end.
+        // The rows next to the cursor are at the end.
         Start::Before(_) => {
             rows.drain(..rows.len().saturating_sub(limit));
         }
@@ -47,7 +47,7 @@ pub fn join(search: &Search, parts: Vec<Found>) -> Found {
     }
 }
 
-/// The page of a search out of all the rows that there are, which stand in no order.
+/// The page of a search from an unsorted list of all rows.
 pub fn page(search: &Search, mut rows: Vec<Row>) -> Found {
     let total = rows.len() as u64;
     match &search.page.start {
@@ -68,7 +68,7 @@ pub fn page(search: &Search, mut rows: Vec<Row>) -> Found {
     }
 }
 
-/// Where a row stands beside a cursor.
+/// Compares a row with a cursor in sort order.
 fn compare_to_cursor(search: &Search, row: &Row, cursor: &Cursor) -> Ordering {
     let key = Sort {
         field: 0,
@@ -93,13 +93,13 @@ fn compare(search: &Search, a: &Row, b: &Row) -> Ordering {
     value(a, 0).compare(value(b, 0), false)
 }
 
-/// The value of a field; rows have one for each.
+/// The value of a field; a row has one for each field.
 fn value(row: &Row, field: usize) -> &Value {
     debug_assert!(field < row.len(), "field {field} of {row:?}");
     row.get(field).unwrap_or(&Value::Null)
 }
 
-/// The cursor that stands for a row.
+/// The cursor of a row.
 pub fn cursor_of(search: &Search, row: &Row) -> Cursor {
     let by = search.sort.iter().map(|sort| sort.field);
     let values = by.chain([0]).map(|field| value(row, field).clone());

@@ -1,4 +1,4 @@
-//! From the body of a search to a [`Search`].
+//! Parses the body of a search request into a [`Search`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::spellings;
 use crate::time;
 use crate::value::Value;
 
-/// What is wrong with a search, where, and what to do.
+/// An invalid search. The text says what is wrong, where, and how to fix it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadRequest(pub String);
@@ -27,17 +27,17 @@ fn bad<T>(text: impl Into<String>) -> Result<T> {
     Err(BadRequest(text.into()))
 }
 
-/// Rows of a page when the request does not say.
+/// Page size if the request does not specify one.
 const DEFAULT_LIMIT: u32 = 100;
-/// Conditions of one search at most, those of `$or` and the values of lists included.
+/// Maximum number of conditions in one search, including those of `$or` and the values of lists.
 const MAX_CONDITIONS: usize = 5_000;
-/// Conditions of one search at most that look at other entities, each of which is a search of its own.
+/// Maximum number of conditions on other entities in one search; each is a search of its own.
 const MAX_RELATED: usize = 50;
 const MAX_SORTS: usize = 32;
-/// Bytes of a pattern. SQLite takes 50,000, and a sign may have to be looked for as six, the way JSON escapes it.
+/// Maximum bytes of a pattern. SQLite allows 50,000, and JSON may escape one character as six.
 const MAX_PATTERN: usize = 8_000;
 
-/// What a filter may still ask for.
+/// The number of conditions that a filter may still use.
 struct Budget {
     conditions: usize,
     related: usize,
@@ -71,7 +71,7 @@ impl Budget {
     }
 }
 
-/// Reads the body of a search; an empty one asks for everything.
+/// Parses the body of a search. An empty body matches everything.
 ///
 /// # Errors
 /// Unknown fields, operators and sorts, values of the wrong type, and pages out of bounds.
@@ -94,7 +94,7 @@ pub fn search(entity: &'static Entity, body: &str) -> Result<Search> {
             _ if value.is_null() => known(name)?,
             "filter" => filter(&mut search, value)?,
             "sort" => search.sort = sorts(entity, value)?,
-            // The page's cursors depend on the sort, which may stand behind it.
+            // Parsed later: its cursors depend on the sort, which may come after it.
             "page" => {}
             _ => known(name)?,
         }
@@ -122,7 +122,7 @@ fn known(name: &str) -> Result<()> {
     }
 }
 
-/// A key as it stands in texts: a decimal number of 64 bits.
+/// Parses a key from text: a decimal 64-bit number.
 pub fn key(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let fits = !digits.is_empty() && text.len() <= 25;
@@ -193,8 +193,8 @@ fn filter(search: &mut Search, value: &Json) -> Result<()> {
     Ok(())
 }
 
-/// Alternatives that name one value of the same field become one that names all of the values: thousands of keys are looked up then, where
-/// each alternative would be tried on each row.
+/// Merges alternatives that compare the same field with one value each into a single condition with a list of values. Thousands
+/// of keys are then looked up by index instead of testing each alternative on each row.
 fn together(alternatives: Vec<Conditions>) -> Vec<Conditions> {
     let mut merged: Vec<Conditions> = Vec::new();
     let mut places: HashMap<usize, usize> = HashMap::new();
@@ -281,8 +281,8 @@ fn unknown_field(entity: &Entity, path: &str) -> String {
     )
 }
 
-/// A filter on the items of a list: all of a list of texts must be there (where the list has operators of its own, for each of
-/// them an item that fits), or one that fits operators.
+/// Parses a filter on the items of a list. Either a list of texts, all of which must be present (if the list has operators of
+/// its own, each entry needs a matching item), or operators that one item must satisfy.
 fn items(
     (field, kind): (usize, Kind),
     listed: Option<Ops>,
@@ -361,7 +361,7 @@ fn related(
         return Ok(());
     }
     let said = ops(field, filter.ops, value, path, budget)?;
-    // Without anything to say nothing is asked of another entity, not even that it is there.
+    // Without conditions, the related row need not even exist.
     if said.iter().all(Op::says_nothing) {
         return Ok(());
     }
@@ -381,7 +381,7 @@ fn related(
     Ok(())
 }
 
-/// The operators of one field: a plain value, or an object of them.
+/// Parses the condition on a field: a plain value, or an object with operators.
 fn ops(
     field: &Field,
     allowed: Ops,
@@ -408,8 +408,8 @@ fn ops(
             continue;
         }
         let path = format!("{path}.{name}");
-        // The Java client sends both lists with every operator. Alone, an empty list still finds nothing:
-        // a batch operation with it must not take everything.
+        // The Java client sends both lists along with every operator. Alone, an empty list still matches nothing: a batch
+        // operation with it must not apply to everything.
         if matches!(name.as_str(), "$in" | "$notIn") && is_empty(value) && says_more {
             continue;
         }
@@ -498,7 +498,7 @@ fn plain(field: &Field, value: &Json, path: &str) -> Result<Value> {
     }
 }
 
-/// A name in any casing, as the API writes it.
+/// The value of an enum in any case, converted to the API's spelling.
 fn one_of(names: &[&'static str], text: &str, path: &str) -> Result<Value> {
     let name = names.iter().find(|name| name.eq_ignore_ascii_case(text));
     match name {
@@ -540,7 +540,7 @@ fn sorts(entity: &Entity, value: &Json) -> Result<Vec<Sort>> {
         let Some(field) = by else {
             return bad("An item of 'sort' has no 'field'. Name the field to sort by.");
         };
-        // What stands there already decides.
+        // Earlier sorts by the same field take precedence.
         if sorts.iter().all(|sort| sort.field != field) {
             sorts.push(Sort { field, descending });
         }

@@ -1,9 +1,11 @@
-//! The pulse: a version of each entity's rows. Pages ask for it often, and repeat only searches of entities whose version is another one.
+//! The pulse: a version number for the rows of each entity. Pages poll it and repeat only searches of entities whose version
+//! has changed.
 //!
-//! Each store counts, after its commits, the times that rows of an entity have changed, from a start that is drawn when the store is
-//! opened. A version is the hash of the counts of all stores of the cluster. A search may be answered by any of these stores, so a
-//! change that one of them has committed moves the version, however far the others are: what was found under the newest version is as
-//! new as the store that answered. Versions say nothing else. In particular, they can't be compared or counted.
+//! After each commit, a store counts the changes of each entity's rows, starting from a random number drawn when the store is
+//! opened. A version is the hash of the counts of all stores in the cluster. Any of these stores may answer a search. A change
+//! committed by one of them changes the version, however far behind the others are, so results found under the newest version
+//! are as current as the store that answered. Versions have no other meaning. In particular, they cannot be compared by order
+//! or counted.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -14,27 +16,27 @@ use serde::{Deserialize, Serialize};
 use crate::entities::ALL;
 use crate::entity::Entity;
 
-/// How many kinds of entities have a version.
+/// Number of entities with a version.
 pub const KINDS: usize = ALL.len();
 
 static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| ALL.iter().map(|it| name(it)).collect());
 
-/// A number that nobody has seen before.
+/// A random number that was not used before.
 pub fn drawn() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// One store's part of the pulse. Nodes send it to each other as JSON.
+/// The contribution of one store to the pulse. Nodes exchange it as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StorePulse {
     pub partition: u32,
-    /// Drawn when the store was opened.
+    /// Random number drawn when the store was opened.
     pub start: u64,
-    /// This node writes the store's rows. False where another node does, into a database that both share.
+    /// Whether this node writes the store's rows. False if another node does so, into a database that both share.
     pub fills: bool,
-    /// For how many milliseconds the newest row has lacked a successor that was acknowledged; 0 if none is lacking.
+    /// How many milliseconds the newest row lags behind acknowledged changes; 0 if none are missing.
     pub behind_ms: u64,
-    /// Per entity, in the order of [`ALL`]. A node of another version may have more or fewer.
+    /// Counts per entity, in the order of [`ALL`]. A node of another version may have more or fewer.
     pub counts: Vec<u64>,
 }
 
@@ -42,12 +44,13 @@ pub struct StorePulse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pulse {
     versions: [u64; KINDS],
-    /// How many milliseconds of acknowledged history searches lack: whole seconds, so that it is 0 while the stores keep up.
+    /// How many milliseconds of acknowledged history searches lack, in whole seconds, so that it is 0 while the stores keep up.
     pub behind_ms: u64,
 }
 
 impl Pulse {
-    /// Of stores that cannot be asked: each call gives versions that were never there, so nobody concludes that nothing has moved.
+    /// The pulse if stores cannot be reached. Each call returns new versions, so that nobody concludes that nothing has
+    /// changed.
     pub fn unknown() -> Pulse {
         let start = drawn();
         Pulse {
@@ -56,7 +59,7 @@ impl Pulse {
         }
     }
 
-    /// Of these stores, with the nodes that they are on, in any order.
+    /// The pulse of these stores and the nodes they are on, in any order.
     pub fn of(stores: &mut [(u32, StorePulse)]) -> Pulse {
         stores.sort_unstable_by_key(|(node, store)| (store.partition, *node));
         let version = |kind: usize| {
@@ -74,13 +77,13 @@ impl Pulse {
         }
     }
 
-    /// The name of each kind, with its version.
+    /// The name and version of each entity.
     pub fn versions(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let names = NAMES.iter().map(String::as_str);
         names.zip(self.versions.iter().copied())
     }
 
-    /// A hash of everything that the pulse says.
+    /// A hash of the whole pulse.
     pub fn tag(&self) -> u64 {
         hash_of(&(self.versions, self.behind_ms))
     }
@@ -92,7 +95,7 @@ fn hash_of(of: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Of each partition the store that is ahead answers; the partition that is the furthest behind counts.
+/// The lag of the partition that is furthest behind. Of each partition, the store that is furthest ahead counts.
 fn behind(stores: &[(u32, StorePulse)]) -> u64 {
     let of_partitions = stores.chunk_by(|(_, a), (_, b)| a.partition == b.partition);
     let least = of_partitions.map(|stores| {
@@ -102,7 +105,7 @@ fn behind(stores: &[(u32, StorePulse)]) -> u64 {
     least.max().unwrap_or(0) / 1_000 * 1_000
 }
 
-/// What clients call a kind: `processInstance`.
+/// The client-facing name of an entity, such as `processInstance`.
 pub fn name(entity: &Entity) -> String {
     let table = entity.table.strip_prefix("identity_");
     let mut words = table.unwrap_or(entity.table).split('_');
@@ -174,7 +177,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the stores have counted: one change moves the versions of its kind and no other.
+        /// Whatever the counts of the stores: a change affects the version of its own entity only.
         #[test]
         fn a_change_in_any_store_moves_its_kind_alone(
             counts in prop::collection::vec(prop::collection::vec(0u64..1000, KINDS), 1..5),

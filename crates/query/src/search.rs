@@ -1,4 +1,4 @@
-//! A search, checked against its entity.
+//! Searches that have been validated against their entity.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::entity::Entity;
 use crate::value::Value;
 use crate::wire;
 
-/// Rows of a page at most.
+/// Maximum page size.
 pub const MAX_LIMIT: u32 = 10_000;
 
-/// A page that is named by its offset ends here; cursors go on.
+/// Maximum end of a page that starts at an offset. Cursors can go beyond it.
 pub const MAX_WINDOW: u32 = 10_000;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,14 +22,14 @@ pub struct Search {
     #[serde(with = "wire::entity")]
     pub entity: &'static Entity,
     pub filter: Conditions,
-    /// One of these must hold beside the filter; empty: nothing more is asked.
+    /// Alternatives, one of which must hold in addition to the filter; empty: no restriction.
     pub any_of: Vec<Conditions>,
-    /// The key decides between rows that are equal in all of these.
+    /// Sort fields. The key breaks ties.
     pub sort: Vec<Sort>,
     pub page: Page,
-    /// Rows have everything that is known, not only what lists show.
+    /// Whether rows contain all fields, not only those that lists show.
     pub details: bool,
-    /// Long texts are given whole instead of as previews.
+    /// Whether long texts are complete instead of previews.
     pub whole_texts: bool,
 }
 
@@ -38,15 +38,15 @@ pub type Conditions = Vec<Condition>;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Condition {
-    /// The field at this place.
+    /// A condition on the field with this index.
     Field { field: usize, op: Op },
-    /// A list of texts (a JSON array) has an item of which this holds.
+    /// A list of texts (a JSON array) has an item that satisfies the operator.
     Item { field: usize, op: Op },
-    /// The row belongs to this process or element instance, or to what is inside of it or was called from there.
+    /// The row belongs to this process or element instance, to anything inside it, or to instances called from it.
     Within { field: usize, key: Key },
-    /// One of these holds, all of its conditions.
+    /// All conditions of at least one alternative hold.
     Any(Vec<Conditions>),
-    /// A row of another entity exists whose `link` is our `own` and for which the conditions hold.
+    /// There is a row of another entity whose `link` equals our `own` and for which the conditions hold.
     Related(Box<Related>),
 }
 
@@ -77,17 +77,17 @@ pub enum Op {
     Lte(Value),
     In(Vec<Value>),
     NotIn(Vec<Value>),
-    /// `*` any run, `?` one character, backslash escapes.
+    /// `*` matches any run of characters, `?` matches one, and a backslash escapes.
     Like(Arc<str>),
 }
 
 impl Op {
-    /// Whether it leaves nothing out, not even what lacks the field.
+    /// Whether it matches every row, even those that lack the field.
     pub fn says_nothing(&self) -> bool {
         matches!(self, Op::NotIn(values) if values.is_empty())
     }
 
-    /// Whether it holds for a value that is there.
+    /// Whether it holds for a value that is present.
     pub fn holds_for(&self, value: &Value) -> bool {
         let order = |other: &Value| (*other != Value::Null).then(|| value.compare(other, false));
         match self {
@@ -105,8 +105,8 @@ impl Op {
     }
 }
 
-/// Whether a text is as a pattern says, by way of the places in the text up to which the pattern so far goes: no pattern takes
-/// longer than text and pattern together are long, multiplied.
+/// Whether a text matches a pattern. Tracks the text positions reached by the pattern so far, so the time is bounded by the
+/// product of the two lengths.
 fn is_like(text: &str, pattern: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let mut reached = vec![false; text.len() + 1];
@@ -150,12 +150,12 @@ pub struct Page {
 pub enum Start {
     Offset(u32),
     After(Cursor),
-    /// The page that ends before this row; its rows come in the order of the sort all the same.
+    /// The page that ends before this row. Its rows are still in sort order.
     Before(Cursor),
 }
 
 impl Search {
-    /// All rows of an entity for which the conditions hold, up to a page, by key.
+    /// All rows of an entity that match the conditions, sorted by key, up to a page limit.
     pub fn all(entity: &'static Entity, filter: Conditions, limit: u32) -> Search {
         Search {
             entity,

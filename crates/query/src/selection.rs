@@ -1,4 +1,4 @@
-//! Which things a batch operation is about: a search on one partition, page by page in the order of keys.
+//! Selects the items of a batch operation: a search on one partition, page by page in key order.
 
 use skep_protocol::Key;
 use skep_protocol::value::{BatchOperationItem, BatchOperationType};
@@ -10,10 +10,10 @@ use crate::search::{Condition, Conditions, Op, Related, Search, Sort};
 use crate::storage::Row;
 use crate::value::Value;
 
-/// Checks the filter of an operation that a client asks for.
+/// Checks the filter of an operation requested by a client.
 ///
 /// # Errors
-/// It is none, as with a search; or it leaves nothing out, and everything is not what a mistake may mean.
+/// The filter is invalid, as with a search. Or it excludes nothing: a mistake must not affect everything.
 pub fn check(kind: BatchOperationType, filter: &str) -> Result<(), BadRequest> {
     let chosen = chosen(kind, filter)?;
     if !chosen.means_everything() {
@@ -35,7 +35,7 @@ pub fn check(kind: BatchOperationType, filter: &str) -> Result<(), BadRequest> {
     )))
 }
 
-/// What a filter asks for, without what the operation overrides.
+/// The search of a filter, without conditions that the operation overrides.
 fn chosen(kind: BatchOperationType, filter: &str) -> Result<Search, BadRequest> {
     let entity = match kind {
         BatchOperationType::DeleteDecisionInstance => &DECISION_INSTANCE,
@@ -46,10 +46,10 @@ fn chosen(kind: BatchOperationType, filter: &str) -> Result<Search, BadRequest> 
     Ok(found)
 }
 
-/// The items of this partition whose keys lie between the two, the lowest ones first.
+/// The items of this partition with keys between the two, in ascending order.
 ///
 /// # Errors
-/// The filter is none, as with a search.
+/// The filter is invalid, as with a search.
 pub fn items(
     kind: BatchOperationType,
     filter: &str,
@@ -76,7 +76,7 @@ pub fn items(
     Ok(found)
 }
 
-/// What is looked for, and the field with the keys of items. An evaluation has a row for each decision that it went through.
+/// The entity to search, and its field with the keys of items. An evaluation has one row per evaluated decision.
 fn key_of(kind: BatchOperationType) -> (&'static Entity, &'static str) {
     match kind {
         BatchOperationType::ResolveIncident => (&INCIDENT, "incidentKey"),
@@ -85,7 +85,8 @@ fn key_of(kind: BatchOperationType) -> (&'static Entity, &'static str) {
     }
 }
 
-/// Whether a row says of which resource its item is: an evaluation is one of the decision that was asked for, whatever that went through.
+/// Whether a row names the resource of its item. An evaluation belongs to the requested decision, whatever other decisions it
+/// evaluated.
 pub fn names_its_resource(kind: BatchOperationType, row: &Row) -> bool {
     const OWN: usize = DECISION_INSTANCE.column("decisionDefinitionKey");
     const ASKED: usize = DECISION_INSTANCE.column("rootDecisionDefinitionKey");
@@ -101,7 +102,7 @@ pub fn names_its_resource(kind: BatchOperationType, row: &Row) -> bool {
     }
 }
 
-/// The items that rows stand for, which are in the order of their keys: none comes twice.
+/// The items of these rows, which are sorted by key. No item is repeated.
 pub fn items_of(kind: BatchOperationType, rows: &[Row]) -> Vec<BatchOperationItem> {
     let mut items: Vec<_> = rows.iter().filter_map(|row| item(kind, row)).collect();
     items.dedup_by_key(|item| item.item_key);
@@ -121,7 +122,7 @@ fn item(kind: BatchOperationType, row: &Row) -> Option<BatchOperationItem> {
     })
 }
 
-/// What is decided by what is done, whatever the filter says of it.
+/// Conditions that follow from the operation, whatever the filter says.
 fn decided(kind: BatchOperationType) -> Vec<(&'static str, Op)> {
     let state = |state: &str| Value::text(state);
     match kind {
@@ -132,14 +133,15 @@ fn decided(kind: BatchOperationType) -> Vec<(&'static str, Op)> {
         }
         BatchOperationType::CancelProcessInstance => vec![
             ("state", Op::Eq(state("ACTIVE"))),
-            // What was called ends with what called it.
+            // Called instances end with their callers.
             ("parentProcessInstanceKey", Op::Exists(false)),
         ],
         _ => vec![("state", Op::Eq(state("ACTIVE")))],
     }
 }
 
-/// Whether a condition of the filter leaves some of what is decided: such a one stays, the others are overridden.
+/// Whether a condition of the filter is compatible with one of the operation. Compatible conditions are kept, others are
+/// overridden.
 fn agrees(said: &Op, decided: &Op) -> bool {
     match decided {
         Op::Eq(value) => said.holds_for(value),
@@ -148,7 +150,7 @@ fn agrees(said: &Op, decided: &Op) -> bool {
     }
 }
 
-/// Takes out of a search what is overridden.
+/// Removes overridden conditions from a search.
 fn override_by(decided: &[(&'static str, Op)], search: &mut Search) {
     let entity = search.entity;
     let stays = |condition: &Condition| match condition {

@@ -1,6 +1,5 @@
-//! Values of variables are JSON texts, which are compared as texts. They have one form from the door on, and so has what a filter
-//! names. Rows that earlier versions wrote have the escapes of their senders: the ways in which JSON writers spell a text are
-//! looked for as well.
+//! Variable values are JSON texts, compared as texts. They are normalized when received, and so are the values in filters. Rows
+//! of earlier versions contain the escapes of their senders, so filters also match the ways in which JSON writers spell a text.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use crate::entity::Field;
 use crate::search::{Condition, Op};
 use crate::value::Value;
 
-/// The conditions that an operator on a field stands for.
+/// The conditions for an operator on a field.
 pub fn conditions(field: &Field, at: usize, op: Op) -> Vec<Condition> {
     let one = |op| Condition::Field { field: at, op };
     let any = |mut ops: Vec<Op>| match ops.len() {
@@ -34,12 +33,12 @@ pub fn conditions(field: &Field, at: usize, op: Op) -> Vec<Condition> {
     }
 }
 
-/// The texts that mean the same, the one form first.
+/// All spellings of a value, the normalized one first.
 fn of_value(value: &Value) -> Vec<Value> {
     let Some(text) = value.as_text() else {
         return vec![value.clone()];
     };
-    // What is no JSON is compared as it is: no value is like it.
+    // A text that is not JSON is compared as it is, and matches no value.
     let text = match serde_json::from_str::<&RawValue>(text) {
         Ok(_) => in_one_form(text.trim_ascii()),
         Err(_) => text.into(),
@@ -49,12 +48,12 @@ fn of_value(value: &Value) -> Vec<Value> {
 }
 
 fn of_pattern(pattern: &str) -> Vec<Arc<str>> {
-    // In a pattern a backslash takes the meaning of the next character away, also that of a backslash.
+    // In a pattern, a backslash escapes the next character, including a backslash.
     let all = spelled(pattern, "\\\\");
     all.iter().map(|text| text.as_str().into()).collect()
 }
 
-/// How JSON writers spell characters that could stand as they are.
+/// A JSON writer, by the characters it escapes without need.
 struct Writer {
     escapes: fn(char) -> bool,
     upper: bool,
@@ -62,7 +61,7 @@ struct Writer {
 }
 
 const WRITERS: [Writer; 7] = [
-    // Python and Ruby, when told to; PHP, which escapes slashes too, with and without the option to leave other characters.
+    // Python and Ruby (if configured so), and PHP, which escapes slashes, with and without the option to keep other characters.
     Writer {
         escapes: beyond_ascii,
         upper: false,
@@ -126,7 +125,7 @@ fn respelled(text: &str, backslash: &str, writer: &Writer) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
-        // A quote that stands behind a backslash belongs to the text, others to its JSON.
+        // A quote after a backslash belongs to the text; other quotes delimit it.
         let (escaped, c) = match c {
             '\\' => match chars.next() {
                 Some(next) => (true, next),

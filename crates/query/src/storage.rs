@@ -1,4 +1,4 @@
-//! What a store answers.
+//! The interface to stores.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,10 +13,10 @@ use crate::search::Search;
 use crate::value::Value;
 use crate::wire;
 
-/// A row: the values of all fields of its entity, in their order.
+/// A row: the values of all fields of its entity, in order.
 pub type Row = Vec<Value>;
 
-/// What can be asked of a store.
+/// A query to a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Query {
     Search(Search),
@@ -29,25 +29,25 @@ pub enum Query {
     SequenceFlows {
         process_instance_key: Key,
     },
-    /// Rows in groups, counted.
+    /// Measures of groups of rows.
     Groups(Groups),
-    /// How many instances of each element of a process definition are active, completed, terminated, or have incidents: of all
-    /// its process instances.
+    /// Number of active, completed, terminated and incident instances of each element, over all instances of a process
+    /// definition.
     DefinitionStatistics {
         process_definition_key: Key,
     },
-    /// How many instances of each element are active, completed, terminated, or have incidents.
+    /// Number of active, completed, terminated and incident instances of each element.
     ElementStatistics {
         process_instance_key: Key,
     },
 }
 
-/// Alternatives and related entities that a query may ask for and still be an ordinary one.
+/// Maximum numbers of alternatives and conditions on related entities in an ordinary query.
 const FEW_ALTERNATIVES: usize = 32;
 const FEW_RELATED: usize = 8;
 
 impl Query {
-    /// It asks very much of each row, so that it may take as long as many others.
+    /// Whether it does so much per row that it may take as long as many other queries.
     pub fn is_costly(&self) -> bool {
         let Query::Search(search) = self else {
             return false;
@@ -61,36 +61,36 @@ impl Query {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     Found(Found),
-    /// `None`: there is no such thing.
+    /// `None`: there is no such row.
     Row(Option<Row>),
-    /// Lists without pages; the columns are those that the query is about.
+    /// Rows without pages; the columns depend on the query.
     Rows(Vec<Row>),
 }
 
-/// A page.
+/// A page of results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     pub rows: Vec<Row>,
-    /// All that match, or as many as are counted.
+    /// Number of matches, up to the maximum that is counted.
     pub total: u64,
-    /// There are more than `total`.
+    /// There are more than `total` matches.
     pub more: bool,
 }
 
-/// Whether an answer must hold what was acknowledged before it was asked for.
+/// Whether an answer must include everything acknowledged before the query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Consistency {
-    /// It does; the store is waited for, within bounds.
+    /// It must. The query waits for the store, within limits.
     #[default]
     ReadYourWrites,
-    /// What is there now.
+    /// The answer contains what is stored now.
     Eventual,
 }
 
-/// Why a store did not answer.
+/// Reasons why a store did not answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize, Deserialize)]
 pub enum QueryError {
-    /// There is no store.
+    /// Secondary storage is disabled.
     #[error(
         "Secondary storage is off (camunda.data.secondary-storage.type is 'none'), so that nothing can be searched. Turn it on \
          and start the node again."
@@ -122,19 +122,19 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Answers queries over all partitions.
 pub trait Storage: Send + Sync + 'static {
-    /// There is none: every query is refused with [`QueryError::Disabled`], whatever it asks for.
+    /// Whether there is no storage, so that every query is refused with [`QueryError::Disabled`].
     fn is_off(&self) -> bool {
         false
     }
 
-    /// The answer, and how many milliseconds of acknowledged history it lacks; 0 when it has everything.
+    /// Returns the answer, and how many milliseconds of acknowledged history it lacks; 0 if it is complete.
     fn query(
         &self,
         query: Query,
         consistency: Consistency,
     ) -> BoxFuture<'_, Result<(Answer, u64), QueryError>>;
 
-    /// Which kinds of rows have changed, compared with an earlier pulse. A storage that does not count changes does not know.
+    /// The current pulse, to be compared with an earlier one. A storage that does not count changes returns an unknown pulse.
     fn pulse(&self) -> BoxFuture<'_, Pulse> {
         Box::pin(async { Pulse::unknown() })
     }

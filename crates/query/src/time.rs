@@ -1,13 +1,13 @@
-//! Points in time as texts.
+//! Converts timestamps from and to text.
 
 use jiff::{Span, SpanRelativeTo, Timestamp, Unit};
 
-/// Reads an ISO 8601 date-time with zone: epoch milliseconds.
+/// Parses an ISO 8601 date-time with zone to epoch milliseconds.
 pub fn parse(text: &str) -> Option<i64> {
     text.parse::<Timestamp>().ok().map(|t| t.as_millisecond())
 }
 
-/// Reads an ISO 8601 duration of days and less, a day of 24 hours: whole milliseconds.
+/// Parses an ISO 8601 duration in days and smaller units to whole milliseconds. A day has 24 hours.
 pub fn span(text: &str) -> Option<i64> {
     let span: Span = text.parse().ok()?;
     let day = SpanRelativeTo::days_are_24_hours();
@@ -15,7 +15,7 @@ pub fn span(text: &str) -> Option<i64> {
     (millis.fract() == 0.0 && millis.abs() < 1e15).then_some(millis as i64)
 }
 
-/// Milliseconds of the epoch in UTC, always with three digits of the second. What lies outside of the calendar is its end.
+/// Formats epoch milliseconds in UTC, always with three fractional digits. Values outside the calendar are clamped.
 pub fn render(millis: i64) -> String {
     let end = if millis < 0 {
         Timestamp::MIN

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What a column holds, whatever the store. Keys, numbers, times and truth values are integers.
+/// The value of a column, independent of the store. Keys, numbers, times and booleans are integers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Value {
     #[default]
@@ -19,7 +19,7 @@ impl Value {
         Value::Text(text.into())
     }
 
-    /// A text that is absent when it is empty.
+    /// A text value; null if the text is empty.
     pub fn some_text(text: &str) -> Value {
         if text.is_empty() {
             Value::Null
@@ -46,7 +46,7 @@ impl Value {
         }
     }
 
-    /// The order of a sort; what is absent comes last, ascending or not.
+    /// Compares values for sorting. Absent values come last, ascending or not.
     pub fn compare(&self, other: &Value, descending: bool) -> Ordering {
         let order = match (self, other) {
             (Value::Null, Value::Null) => return Ordering::Equal,
@@ -54,7 +54,7 @@ impl Value {
             (_, Value::Null) => return Ordering::Less,
             (Value::Int(a), Value::Int(b)) => a.cmp(b),
             (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
-            // A column has one type.
+            // Does not occur: all values of a column have one type.
             (Value::Int(_), Value::Text(_)) => Ordering::Less,
             (Value::Text(_), Value::Int(_)) => Ordering::Greater,
         };

@@ -1,6 +1,6 @@
-//! Queries and answers on their way to another node.
+//! Serialization of queries and answers between nodes.
 //!
-//! Columns travel as their places, so that both sides must know the same ones: [`fingerprint`] tells.
+//! Columns are sent as indices, so both sides must have the same ones; [`fingerprint`] verifies that.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -8,7 +8,7 @@ use crate::entities::ALL;
 use crate::entity::Entity;
 use crate::search::{Conditions, Related};
 
-/// The same for two nodes that mean the same by entities, columns and rows.
+/// A hash that is equal on two nodes if they agree on entities, columns and rows.
 pub fn fingerprint() -> u64 {
     // FNV-1a.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -24,7 +24,7 @@ pub fn fingerprint() -> u64 {
     hash
 }
 
-/// An entity as the name of its table.
+/// Serializes an entity as the name of its table.
 pub(crate) mod entity {
     use super::*;
 
@@ -44,7 +44,7 @@ pub(crate) mod entity {
     }
 }
 
-/// The name of a column as the code has it.
+/// The static name of a column.
 fn column(name: &str) -> Option<&'static str> {
     let mut fields = ALL.iter().flat_map(|entity| entity.fields);
     fields
@@ -52,7 +52,7 @@ fn column(name: &str) -> Option<&'static str> {
         .map(|field| field.name)
 }
 
-/// [`Related`] with texts of its own.
+/// [`Related`] with owned texts.
 #[derive(Serialize, Deserialize)]
 struct SentRelated {
     #[serde(with = "entity")]

@@ -13,12 +13,12 @@ pub struct AuditConfig {
     pub unknown: AuditedConfig,
 }
 
-/// What is told of one kind of callers.
+/// Audit settings for one kind of caller.
 #[derive(Clone, Debug, Default)]
 pub struct AuditedConfig {
-    /// Names of [`AUDIT_CATEGORIES`], with commas between them.
+    /// Comma-separated names of [`AUDIT_CATEGORIES`].
     pub categories: String,
-    /// Names of [`AUDITED_ENTITIES`] that are left out all the same.
+    /// Comma-separated names of [`AUDITED_ENTITIES`] that are not audited, whatever their category.
     pub excludes: String,
 }
 
@@ -36,7 +36,7 @@ impl Default for AuditConfig {
     }
 }
 
-/// The settings, quick to ask.
+/// The audit settings as bit sets, for fast checks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Audit {
     user: Audited,
@@ -44,7 +44,7 @@ pub struct Audit {
     unknown: Audited,
 }
 
-/// Bit n: the name at place n.
+/// Bit n stands for the n-th name of the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct Audited {
     categories: u32,
@@ -72,10 +72,10 @@ impl Audit {
             Claims::User(_) => self.user,
             Claims::Client(_) => self.client,
             Claims::Anonymous => self.unknown,
-            // Nobody did it.
+            // The engine acted, not a caller.
             Claims::Internal => return false,
         };
-        // Most callers are told nothing of, and nothing is looked up for them.
+        // Most callers are not audited, and then nothing is looked up.
         audited.categories != 0
             && audited.categories & bits(AUDIT_CATEGORIES, category) != 0
             && audited.excludes & bits(AUDITED_ENTITIES, entity) == 0

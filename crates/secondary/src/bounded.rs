@@ -1,8 +1,8 @@
-//! Answers have a size that fits into memory.
+//! Bounds the size of answers so that they fit into memory.
 
 use skep_query::{QueryError, Row, Value};
 
-/// Bytes of texts in one answer.
+/// Maximum bytes of text in one answer.
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// The rows of an answer would take more than [`MAX_BYTES`].
@@ -17,7 +17,7 @@ impl From<TooLarge> for QueryError {
     }
 }
 
-/// Rows with no more than [`MAX_BYTES`] of texts, but one row in any case: there is no smaller page.
+/// Rows with at most [`MAX_BYTES`] of text. One row is always accepted, because no page can be smaller.
 #[derive(Debug, Default)]
 pub struct BoundedRows {
     rows: Vec<Row>,

@@ -1,4 +1,4 @@
-//! Changes of rows that were not stored yet, merged.
+//! Merged changes of rows that are not stored yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use skep_protocol::Key;
 use skep_protocol::value::HistoryDeletionValue;
 use skep_query::{Durations, Entity, Value, entities};
 
-/// An incident begins or ends: it counts for its element instance and for everything around it.
+/// The start or end of an incident. It counts for its element instance and for every enclosing scope.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IncidentDelta {
     pub incident_key: Key,
@@ -23,11 +23,11 @@ pub struct RowChange<'a> {
     pub key: i64,
     /// Bit n: column n is set.
     pub mask: u64,
-    /// One for each column; what is not set is null.
+    /// One value per column; columns that are not set are null.
     pub values: &'a [Value],
 }
 
-/// The rows of one entity that change. Their values stand one after the other: a row costs no allocation of its own.
+/// Changed rows of one entity. Their values are stored contiguously, so a row needs no allocation of its own.
 #[derive(Debug)]
 pub struct Rows {
     pub entity: &'static Entity,
@@ -35,9 +35,9 @@ pub struct Rows {
     keys: Vec<i64>,
     masks: Vec<u64>,
     values: Vec<Value>,
-    /// The place of the row that changed last: the next change is often one of the same row.
+    /// Index of the row that changed last. The next change often affects the same row.
     last: usize,
-    /// How many changes there were.
+    /// Number of changes received.
     told: u64,
 }
 
@@ -54,7 +54,7 @@ impl Rows {
         }
     }
 
-    /// The row, and whether it is new here.
+    /// Returns the row and whether it is new in this window.
     fn row(&mut self, key: i64) -> (Option<(&mut u64, &mut [Value])>, bool) {
         self.told += 1;
         let width = self.entity.fields.len();
@@ -93,9 +93,10 @@ impl Rows {
         })
     }
 
-    /// In the order of their keys, in which rows that were made together lie together.
+    /// Rows sorted by key, so that rows created together are adjacent.
     pub fn sorted(&self) -> Vec<RowChange<'_>> {
-        // New rows come in the order of their keys, and between them those that were there before: two runs, which the sort finds.
+        // New rows arrive in key order, with changes of older rows in between. That gives two sorted runs, which the sort
+        // exploits.
         let (mut order, mut earlier) = (Vec::with_capacity(self.keys.len()), Vec::new());
         let mut greatest = i64::MIN;
         for (at, key) in self.keys.iter().enumerate() {
@@ -114,7 +115,7 @@ impl Rows {
         rows.collect()
     }
 
-    /// How many changes there were, and how many rows they are.
+    /// Number of changes and number of rows they affect.
     pub fn counts(&self) -> (u64, u64) {
         (self.told, self.keys.len() as u64)
     }
@@ -128,10 +129,10 @@ impl Rows {
     }
 }
 
-/// A place in a process: definition, and index of the element or sequence flow.
+/// A place in a process: the definition, and the index of the element or sequence flow.
 pub type At = (Key, u32);
 
-/// How many instances of an element ended in which way.
+/// Number of ended instances of an element, by outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
     pub element_id: Arc<str>,
@@ -139,10 +140,10 @@ pub struct Ended {
     pub terminated: i64,
 }
 
-/// An element of a definition, and a day on which instances of it were completed: its first millisecond.
+/// An element of a definition, and the first millisecond of the day on which instances of it completed.
 pub type OnDay = (At, i64);
 
-/// How long the instances took of one element on one day.
+/// Durations of the instances of one element on one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lasted {
     /// The key of the row.
@@ -153,15 +154,15 @@ pub struct Lasted {
     pub durations: Durations,
 }
 
-/// How long elements took that were completed.
+/// Durations of completed elements.
 #[derive(Debug, Default)]
 pub struct Took {
     pub lasted: FxHashMap<OnDay, Lasted>,
-    /// Those of which only the store knows how long they took.
+    /// Completed instances whose start time only the store knows.
     pub lasting: Vec<Lasting>,
 }
 
-/// An element instance was completed that began before the window.
+/// A completed element instance that started before the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lasting {
     pub key: Key,
@@ -169,16 +170,16 @@ pub struct Lasting {
     pub ended: i64,
 }
 
-/// A new row that takes something from a row of another entity.
+/// A new row that copies values from a row of another entity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Completion {
-    /// The tags of its process instance.
+    /// The tags and the business ID of its process instance.
     UserTask(Key),
-    /// The root process instance.
+    /// The root process instance, and the business ID of the process instance.
     MessageSubscription(Key),
-    /// The root process instance.
+    /// The root process instance, and the business ID of the process instance.
     CorrelatedMessageSubscription(Key),
-    /// What belongs to its process instance.
+    /// The business ID of its process instance.
     DecisionInstance(Key),
     /// The process instance.
     SignalWait(Key),
@@ -188,33 +189,33 @@ pub enum Completion {
     DecisionDefinition(Key),
 }
 
-/// What a window of records changes.
+/// Changes made by a window of records.
 #[derive(Debug)]
 pub struct Changes {
     /// Per entity, in the order of [`entities::ALL`].
     pub rows: Vec<Rows>,
-    /// Sequence flows that process instances took: their ids.
+    /// IDs of the sequence flows that process instances took.
     flows: FxHashMap<(Key, At), Arc<str>>,
     pub ended: FxHashMap<At, Ended>,
     pub took: Took,
-    /// Items of lists that are variables, by scope and name: their places and new values.
+    /// Changed items of list variables, by scope and name: their indices and new values.
     pub elements: FxHashMap<(Key, Arc<str>), BTreeMap<u32, String>>,
     pub incidents: Vec<IncidentDelta>,
-    /// Rows that are new and take something from rows of other entities.
+    /// New rows that copy values from rows of other entities.
     pub completions: Vec<Completion>,
-    /// Rows whose keys are texts, per entity: the numbers that stand for them here.
+    /// Per entity: the surrogate numbers that stand in this window for rows with text keys.
     texts: Vec<FxHashMap<Arc<str>, Key>>,
-    /// Of these the last two that were asked for, per entity.
+    /// The two rows with text keys that were used last, per entity.
     recent: Vec<[Option<Key>; 2]>,
-    /// Names of variables that occur.
+    /// Names of variables seen so far.
     names: FxHashSet<Arc<str>>,
-    /// Process ids whose latest version may be another one now.
+    /// Process IDs whose latest version may have changed.
     pub versions: Vec<Arc<str>>,
-    /// Decision ids likewise.
+    /// Decision IDs whose latest version may have changed.
     pub decision_versions: Vec<Arc<str>>,
-    /// Definitions with the bodies of their PROCESS records.
+    /// Definitions and the bodies of their PROCESS records.
     pub definitions: Vec<(Key, Vec<u8>)>,
-    /// What leaves the history; nothing comes to it any more.
+    /// Rows to delete from the history. No further changes for them follow.
     pub deletions: Vec<HistoryDeletionValue>,
     len: usize,
     bytes: usize,
@@ -244,17 +245,17 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Rows that change.
+    /// Number of changed rows.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Bytes of texts, about.
+    /// Approximate bytes of text.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Forgets everything; the next window is about as large and finds the room.
+    /// Clears all changes but keeps the capacity for the next window, which is usually of similar size.
     pub fn clear(&mut self) {
         for rows in &mut self.rows {
             rows.clear();
@@ -276,7 +277,7 @@ impl Changes {
         (self.len, self.bytes) = (0, 0);
     }
 
-    /// Sets columns of a row, which need not be there yet; see [`set!`].
+    /// Sets columns of a row, creating the row if needed; see [`set!`].
     pub fn set<const N: usize>(&mut self, entity: usize, key: Key, columns: [(usize, Value); N]) {
         let Some(rows) = self.rows.get_mut(entity) else {
             debug_assert!(false, "there is no entity {entity}");
@@ -298,7 +299,7 @@ impl Changes {
         }
     }
 
-    /// Gives columns of a row values that are merged with those it has, as its entity says of each.
+    /// Merges new values into columns of a row, as the entity defines for each column.
     pub fn merge<const N: usize>(&mut self, entity: usize, key: Key, columns: [(usize, Value); N]) {
         let held = self.rows.get(entity).and_then(|rows| rows.get(key.0));
         let merged = columns.map(|(column, value)| {
@@ -312,15 +313,16 @@ impl Changes {
         self.set(entity, key, merged);
     }
 
-    /// A row of a key that is a text, if it was one of the last that were asked for: what is counted is mostly the same for one
-    /// record after the other, and its key need not be put together again.
+    /// Returns the row with a text key if it is one of the last two used. Consecutive records usually count towards the same
+    /// row, so its key need not be built again.
     pub fn recent_row(&self, entity: usize, is_it: impl Fn(&[Value]) -> bool) -> Option<Key> {
         let (recent, rows) = (self.recent.get(entity)?, self.rows.get(entity)?);
         let mut recent = recent.iter().flatten().copied();
         recent.find(|row| rows.get(row.0).is_some_and(|row| is_it(row.values)))
     }
 
-    /// Stands for the row of a key that is a text, which is to be set as well; and the text, if the row is new here.
+    /// Returns the key that stands for the row with this text key, and the text if the row is new in this window. The caller
+    /// sets the text as a column, too.
     pub fn text_row(&mut self, entity: usize, key: &str) -> (Key, Option<Arc<str>>) {
         let Some(texts) = self.texts.get_mut(entity) else {
             debug_assert!(false, "there is no entity {entity}");
@@ -340,7 +342,7 @@ impl Changes {
         (row, Some(key))
     }
 
-    /// The name of a variable, which is one text for all that have it.
+    /// Interns the name of a variable, so that all variables of this name share one text.
     pub fn name(&mut self, name: &str) -> Arc<str> {
         if let Some(known) = self.names.get(name) {
             return known.clone();
@@ -350,7 +352,7 @@ impl Changes {
         name
     }
 
-    /// A process instance took a sequence flow. `id` is asked for when that is news.
+    /// Records that a process instance took a sequence flow. Calls `id` only if this is new.
     pub fn flow(&mut self, process_instance: Key, at: At, id: impl FnOnce() -> Option<Arc<str>>) {
         if let std::collections::hash_map::Entry::Vacant(vacant) =
             self.flows.entry((process_instance, at))
@@ -361,13 +363,13 @@ impl Changes {
         }
     }
 
-    /// The sequence flows that process instances took.
+    /// Takes the sequence flows that process instances took.
     pub fn take_flows(&mut self) -> Vec<(Key, Arc<str>)> {
         let flows = std::mem::take(&mut self.flows).into_iter();
         flows.map(|((key, _), id)| (key, id)).collect()
     }
 
-    /// The rows of an entity that change.
+    /// Changed rows of an entity.
     pub fn rows_of(&self, entity: &'static Entity) -> Option<&Rows> {
         let rows = self.rows.iter();
         rows.into_iter()
@@ -379,7 +381,7 @@ impl Changes {
         self.set(entities::number(entity), key, [(column, value)]);
     }
 
-    /// An item of a variable, which is a list, has another value.
+    /// Sets an item of a list variable.
     pub fn element(&mut self, variable: (Key, Arc<str>), index: u32, value: String) {
         self.bytes += value.len() + size_of::<(u32, String)>();
         self.elements
@@ -388,7 +390,7 @@ impl Changes {
             .insert(index, value);
     }
 
-    /// The whole of a variable is told: what was to become of its items is past.
+    /// Discards pending item changes of a variable, because its whole value is set.
     pub fn set_whole(&mut self, scope: Key, name: &Arc<str>) {
         if !self.elements.is_empty() {
             self.elements.remove(&(scope, name.clone()));
@@ -411,7 +413,7 @@ impl Changes {
     }
 }
 
-/// Sets columns of a row by their names, which the compiler resolves: `set!(changes, JOB, key, { "state": value, … })`.
+/// Sets columns of a row by name; names are resolved at compile time: `set!(changes, JOB, key, { "state": value, … })`.
 macro_rules! set {
     ($changes:expr, $entity:path, $key:expr, { $($name:literal: $value:expr),+ $(,)? }) => {
         $changes.set(
@@ -422,7 +424,7 @@ macro_rules! set {
     };
 }
 
-/// Merges columns of a row likewise: see [`Changes::merge`].
+/// Merges columns of a row by name, like `set!`; see [`Changes::merge`].
 macro_rules! merge {
     ($changes:expr, $entity:path, $key:expr, { $($name:literal: $value:expr),+ $(,)? }) => {
         $changes.merge(

@@ -1,4 +1,4 @@
-//! Process definitions, for the names of what records call by index.
+//! Process definitions, used to resolve the names of elements that records reference by index.
 
 use skep_exporting::TargetError;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use skep_query::Value;
 
 use crate::project::word;
 
-/// What rows say of a definition and its elements.
+/// Data of a definition and its elements that rows contain.
 #[derive(Debug)]
 pub struct Definition {
     pub id: Arc<str>,
@@ -24,11 +24,11 @@ pub struct Definition {
     pub start_form: Option<StartForm>,
 }
 
-/// The form with which people start a process.
+/// The form shown to users who start a process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartForm {
     pub id: Arc<str>,
-    /// `latest`, `deployment`, or a version tag behind `=`.
+    /// `latest`, `deployment`, or a version tag prefixed with `=`.
     pub binding: Arc<str>,
 }
 
@@ -60,14 +60,14 @@ pub struct Element {
     pub id: Arc<str>,
     pub name: Option<Arc<str>>,
     pub element_type: ElementType,
-    /// The text of a JSON object.
+    /// A JSON object as text.
     pub headers: Arc<str>,
-    /// Names and values that the model gives the element for those who ask.
+    /// Extension properties of the element: names and values from the model.
     pub properties: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl Definition {
-    /// Names come from the model; where it cannot be read any more, ids and types are what the record has.
+    /// Takes names from the model. If the model can no longer be parsed, only the IDs and types from the record are available.
     pub fn new(value: &ProcessValue) -> Definition {
         let graph = skep_model::parse_pinned(&value.resource, &value.elements).ok();
         let none: Arc<str> = Arc::from("{}");
@@ -98,7 +98,7 @@ impl Definition {
         }
     }
 
-    /// Bytes, about.
+    /// Approximate size in bytes.
     fn weight(&self) -> usize {
         let of = |element: &Element| {
             let name = element.name.as_ref().map_or(0, |name| name.len());
@@ -111,7 +111,7 @@ impl Definition {
     }
 }
 
-/// An element of a definition, for the columns that tell of it. What is not known any more is absent.
+/// An element of a definition, as a source of column values. Unknown values are absent.
 #[derive(Clone, Debug)]
 pub struct Location {
     pub definition: Option<Arc<Definition>>,
@@ -141,7 +141,7 @@ impl Location {
         self.of_definition(|d| Value::Text(d.id.clone()))
     }
 
-    /// That of the definition; the default one where it is not known.
+    /// The tenant of the definition, or the default tenant if the definition is unknown.
     pub fn tenant(&self) -> Value {
         let tenant = self.definition.as_ref().map(|d| d.tenant.clone());
         Value::Text(tenant.unwrap_or_else(|| DEFAULT_TENANT.into()))
@@ -163,14 +163,14 @@ impl Location {
         Value::opt_text(self.element().map(|element| &element.id))
     }
 
-    /// The value of a property of this name.
+    /// The value of the property with this name.
     pub fn property(&self, name: &str) -> Value {
         let mut properties = self.element().into_iter().flat_map(|e| &e.properties);
         let found = properties.find(|(known, _)| &**known == name);
         found.map_or(Value::Null, |(_, value)| Value::Text(value.clone()))
     }
 
-    /// Those whose names begin so, as a JSON object; absent if there are none.
+    /// Properties whose names start with `beginning`, as a JSON object. Absent if there are none.
     pub fn properties(&self, beginning: &str) -> Value {
         let properties = self.element().into_iter().flat_map(|e| &e.properties);
         let found = properties.filter(|(name, _)| name.starts_with(beginning));
@@ -191,24 +191,24 @@ impl Location {
     }
 }
 
-/// Where definitions are looked up that were stored earlier.
+/// Looks up definitions that were stored earlier.
 pub trait StoredDefinitions {
     /// The body of the PROCESS record.
     fn definition(&self, key: Key) -> Result<Option<Vec<u8>>, TargetError>;
 }
 
-/// Bytes of models that are kept about, and how many definitions at least.
+/// Approximate bytes of models kept in the cache, and the minimum number of definitions kept.
 const MAX_KEPT: usize = 16 << 20;
 const MIN_KEPT: usize = 16;
 
-/// Those that were needed last.
+/// Cache of the definitions that were used last.
 #[derive(Debug, Default)]
 pub struct Definitions {
     known: FxHashMap<Key, Known>,
     weight: usize,
-    /// Counts the look-ups: what was needed longest ago goes first.
+    /// Look-up counter, used to evict the least recently used definition first.
     time: u64,
-    /// Why one could not be looked up.
+    /// Reason why a definition could not be looked up.
     failure: Option<TargetError>,
 }
 
@@ -256,7 +256,7 @@ impl Definitions {
         found
     }
 
-    /// Why a definition could not be looked up since the last time: what was told without it is not to be stored.
+    /// Takes the failure of a look-up since the last call. Rows that were built without the definition must not be stored.
     pub fn take_failure(&mut self) -> Option<TargetError> {
         self.failure.take()
     }

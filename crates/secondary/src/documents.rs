@@ -1,7 +1,6 @@
-//! Secondary storage in OpenSearch or Elasticsearch, where all partitions have their rows: an index for each entity, a document
-//! for each row.
+//! Secondary storage in OpenSearch or Elasticsearch, shared by all partitions: one index per entity, one document per row.
 //!
-//! There are no transactions. What makes a repeat harmless is told in [`writer`].
+//! There are no transactions. [`writer`] describes how repeated writes are made harmless.
 
 mod document;
 mod filter;
@@ -29,11 +28,11 @@ use crate::target::Source;
 use skep_exporting::Trust;
 use skep_exporting::search_client::{Host, HostError};
 
-/// What deleting indices may take, and bytes of what is answered then.
+/// Time limit for deleting indices, and maximum bytes of the answer.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 const MAX_ANSWER: usize = 1 << 20;
 
-/// Why settings of a search server cannot be used.
+/// Reasons why the settings of a search server are invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DocumentsError {
     #[error("{key}.url: {source}")]
@@ -50,36 +49,36 @@ pub enum DocumentsError {
 /// Settings of a search server.
 #[derive(Clone, Debug)]
 pub struct DocumentsSettings {
-    /// What the names of its settings begin with, for messages.
+    /// Prefix of its setting names, for messages.
     pub key: &'static str,
-    /// Where its nodes are; the next one is asked when one does not answer.
+    /// URLs of its nodes. If one does not answer, the next is tried.
     pub urls: Vec<String>,
     pub username: String,
     pub password: String,
-    /// For https.
+    /// TLS trust, for https.
     pub trust: Trust,
-    /// What the names of indices begin with.
+    /// Prefix of the index names.
     pub index_prefix: String,
     pub number_of_shards: u32,
     pub number_of_replicas: u32,
-    /// Keys at most that a condition on other entities becomes; with more of them rows are gone through.
+    /// Maximum number of keys into which a condition on another entity is expanded. Beyond it, rows are scanned.
     pub joined_keys: usize,
 }
 
-/// A search server, and those who answer queries from it.
+/// A search server, and the threads that answer queries from it.
 #[derive(Debug)]
 pub struct Documents {
     settings: DocumentsSettings,
-    /// Where it is, for messages.
+    /// Its address, for messages.
     pub shown: String,
-    /// How often rows of each entity were written, and how much of that searches see.
+    /// Per entity: how often rows were written, and up to which of these writes searches see them.
     written: Vec<AtomicU64>,
     refreshed: Vec<AtomicU64>,
     readers: SharedReaders,
 }
 
 impl DocumentsSettings {
-    /// Those of the reference; `key` begins the names of the settings.
+    /// The reference's default settings. `key` is the prefix of the setting names.
     pub fn new(key: &'static str) -> DocumentsSettings {
         DocumentsSettings {
             key,
@@ -96,10 +95,10 @@ impl DocumentsSettings {
 }
 
 impl Documents {
-    /// Checks settings; connects to nothing.
+    /// Checks settings without connecting.
     ///
     /// # Errors
-    /// Addresses that are none, and prefixes that no index can have.
+    /// An address is invalid, or no index name can have the prefix.
     pub fn new(settings: DocumentsSettings) -> Result<Documents, DocumentsError> {
         let key = settings.key.to_string();
         if settings.urls.is_empty() {
@@ -125,14 +124,14 @@ impl Documents {
         Ok(Documents {
             shown: settings.urls.join(", "),
             settings,
-            // An earlier process may have written what nobody has seen yet.
+            // An earlier process may have written rows that are not refreshed yet.
             written: counts(1),
             refreshed: counts(0),
             readers: SharedReaders::default(),
         })
     }
 
-    /// Deletes the indices of the cluster. They come about again with what is written to them.
+    /// Deletes the indices of the cluster. They are recreated by the first write.
     pub(crate) fn purge(self: &Arc<Self>, cluster: &str, number: u64) -> Result<(), TargetError> {
         let server = Server::new(self.clone(), None, TIME_LIMIT, MAX_ANSWER);
         let purged = schema::purge(&server, cluster, number);
@@ -141,7 +140,7 @@ impl Documents {
         Ok(())
     }
 
-    /// The threads that answer queries of all partitions.
+    /// Threads that answer queries for all partitions.
     pub fn readers(self: &Arc<Self>, count: usize) -> Arc<Readers> {
         let source = || Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
         self.readers.get(count, source)
@@ -154,26 +153,26 @@ impl Documents {
         (!username.is_empty()).then(|| (username.clone(), password.clone()))
     }
 
-    /// The index of an entity, or of what else is kept.
+    /// The name of the index of an entity, or of another kind of stored data.
     fn index(&self, name: &str) -> String {
         let prefix = &self.settings.index_prefix;
         let between = if prefix.is_empty() { "" } else { "-" };
         format!("{prefix}{between}skep-{}", name.replace('_', "-"))
     }
 
-    /// Rows of the entity with this number were written.
+    /// Records that rows of the entity with this number were written.
     fn wrote(&self, entity: usize) {
         if let Some(written) = self.written.get(entity) {
             written.fetch_add(1, Ordering::Release);
         }
     }
 
-    /// Rows of all entities may have been written, by another node.
+    /// Records that another node may have written rows of any entity.
     fn wrote_all(&self) {
         (0..entities::ALL.len()).for_each(|at| self.wrote(at));
     }
 
-    /// Those of these entities of which searches do not see everything yet, each with what they will see after a refresh.
+    /// Those of these entities with rows that searches do not see yet, each with the write count that a refresh makes visible.
     fn unseen(&self, entities: &[&'static Entity]) -> Vec<(usize, u64)> {
         let numbers = entities.iter().map(|entity| entities::number(entity));
         let counts = numbers.filter_map(|at| {

@@ -1,4 +1,4 @@
-//! Secondary storage in a PostgreSQL database that all partitions, of all nodes, share.
+//! Secondary storage in a PostgreSQL database shared by all partitions of all nodes.
 
 mod connection;
 mod history;
@@ -22,10 +22,10 @@ use crate::store::readers::{Readers, SharedReaders};
 use crate::target::Source;
 use skep_exporting::Trust;
 
-/// What one query may take.
+/// Time limit of one query.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// Why settings of a database cannot be used.
+/// Reasons why the settings of a database are invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RdbmsError {
     #[error("camunda.data.secondary-storage.rdbms.url: {0}")]
@@ -40,23 +40,23 @@ pub enum RdbmsError {
 /// Settings of a database.
 #[derive(Clone, Debug, Default)]
 pub struct RdbmsSettings {
-    /// As JDBC writes it, or PostgreSQL.
+    /// A JDBC or PostgreSQL URL.
     pub url: String,
     pub username: Option<String>,
     pub password: Option<String>,
-    /// What the names of tables begin with.
+    /// Prefix of the table names.
     pub prefix: String,
-    /// Tables are made, and get columns that are missing.
+    /// Whether tables are created and missing columns added.
     pub auto_ddl: bool,
 }
 
-/// A database, and those who answer queries from it.
+/// A database, and the threads that answer queries from it.
 #[derive(Debug)]
 pub struct Rdbms {
     for_writing: Config,
     for_reading: Config,
     trust: Trust,
-    /// Where it is, for messages.
+    /// Its address, for messages.
     pub shown: String,
     prefix: String,
     auto_ddl: bool,
@@ -64,7 +64,7 @@ pub struct Rdbms {
 }
 
 impl Rdbms {
-    /// Reads settings; connects to nothing.
+    /// Reads settings without connecting.
     pub fn new(settings: &RdbmsSettings) -> Result<Rdbms, RdbmsError> {
         let (username, password) = (settings.username.as_deref(), settings.password.as_deref());
         let (config, trust) = url::parse(&settings.url, username, password)?;
@@ -76,7 +76,7 @@ impl Rdbms {
         let with = |own: &str| {
             let mut config = config.clone();
             let given = config.get_options().unwrap_or_default().to_string();
-            // Short statements gain nothing from compiling them.
+            // JIT compilation does not pay off for short statements.
             config.options(format!("{given} -cjit=off {own}").trim());
             config
         };
@@ -94,14 +94,14 @@ impl Rdbms {
         })
     }
 
-    /// Deletes all rows of the cluster, and up to where its partitions go. The tables stay.
+    /// Deletes all rows of the cluster and the positions of its partitions. The tables stay.
     pub(crate) fn purge(&self, cluster: &str, number: u64) -> Result<(), TargetError> {
         let opened = Connection::open(&self.for_writing, &self.trust, None);
         let purged = opened.and_then(|mut it| schema::purge(&mut it, self, cluster, number));
         purged.map_err(|failure| failure.of(&self.shown))
     }
 
-    /// The threads that answer queries of all partitions.
+    /// Threads that answer queries for all partitions.
     pub fn readers(self: &Arc<Self>, count: usize) -> Arc<Readers> {
         let source = || Box::new(reader::Reader::new(self.clone())) as Box<dyn Source>;
         self.readers.get(count, source)

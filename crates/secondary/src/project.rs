@@ -1,4 +1,4 @@
-//! From records to changes of rows: one file per entity that is told of.
+//! Projects records to changes of rows. Each entity has a file of its own.
 
 mod audit_log;
 mod batch_operation;
@@ -35,24 +35,24 @@ use crate::changes::Changes;
 use crate::definitions::{Definitions, Location, StoredDefinitions};
 use skep_exporting::Tally;
 
-/// Collects the changes that records make.
+/// Collects the changes of rows that records cause.
 pub struct Projection<'a> {
     pub changes: &'a mut Changes,
     pub definitions: &'a mut Definitions,
     pub stored: &'a dyn StoredDefinitions,
-    /// Whose log it is.
+    /// The partition whose log is read.
     pub partition: u32,
-    /// The command of which the record at hand is.
+    /// The command that caused the current record.
     pub cause: audit_log::Cause,
     pub audit: &'a Audit,
-    /// Counts what it is told.
+    /// Counts the processed records.
     pub tally: &'a mut Tally,
-    /// Room for a text that is put together.
+    /// Scratch buffer for composed texts.
     pub text: &'a mut String,
 }
 
 impl Projection<'_> {
-    /// Takes in the records of one entry of the log; answers with the position of the last of them and their time.
+    /// Processes the records of one log entry. Returns the position of the last record and their timestamp.
     pub fn batch(&mut self, payload: &[u8]) -> Result<(u64, i64), DecodeError> {
         let mut reader = BatchReader::new(payload)?;
         let timestamp = reader.timestamp();
@@ -68,7 +68,7 @@ impl Projection<'_> {
         Ok((reader.position().saturating_sub(1), timestamp))
     }
 
-    /// Reads the body only of what rows show.
+    /// Reads the body only if rows contain something from it.
     fn record(&mut self, record: &Record<'_>) -> Result<(), DecodeError> {
         match record.value_type {
             ValueType::ProcessInstance => process_instance::lifecycle(self, record),
@@ -105,7 +105,7 @@ impl Projection<'_> {
             | ValueType::Tenant
             | ValueType::MappingRule
             | ValueType::Authorization => identity::changed(self, record),
-            // They tell of nothing that these entities show.
+            // Other records do not affect these entities.
             _ => Ok(()),
         }
     }
@@ -127,7 +127,7 @@ fn key(key: Key) -> Value {
     key.some().map_or(Value::Null, |key| Value::Int(key.0))
 }
 
-/// A JSON array.
+/// A JSON array of texts.
 fn json_list<T: AsRef<str>>(texts: &[T]) -> Value {
     let mut out = String::from("[");
     for (n, text) in texts.iter().enumerate() {
@@ -140,11 +140,11 @@ fn json_list<T: AsRef<str>>(texts: &[T]) -> Value {
     Value::text(&out)
 }
 
-/// One of few fixed texts, shared.
+/// A value with one of a few fixed texts, shared between rows.
 pub fn word(text: &'static str) -> Value {
     use std::cell::RefCell;
     thread_local! {
-        /// By the places where the texts stand in the program, which are sooner looked at than the texts.
+        /// Keyed by the addresses of the static texts, which are faster to look up than their contents.
         static WORDS: RefCell<rustc_hash::FxHashMap<(usize, usize), Arc<str>>> = RefCell::default();
     }
     let location = (text.as_ptr().addr(), text.len());

@@ -1,6 +1,6 @@
-//! Changes that depend on what is stored become plain values of rows, so that a store only has to write rows.
+//! Resolves changes that depend on stored data to plain row values, so that a store only has to write rows.
 //!
-//! What the window knows itself is taken from there; the rest is looked up, many rows at a time.
+//! Data from the window is used directly. The rest is looked up, many rows at a time.
 
 mod batches;
 mod durations;
@@ -23,12 +23,12 @@ use skep_query::{Condition, Conditions, Entity, Op, Row, Value};
 
 use crate::changes::{Changes, Completion};
 
-/// Keys that are looked up at a time.
+/// Keys looked up at a time.
 const CHUNK: usize = 500;
 
-/// What was stored earlier.
+/// Read access to stored rows.
 pub trait Stored {
-    /// These columns of the rows for which the conditions hold, in any order.
+    /// Returns these columns of the rows that match the conditions, in any order.
     fn look_up(
         &self,
         entity: &'static Entity,
@@ -37,7 +37,7 @@ pub trait Stored {
     ) -> Result<Vec<Row>, TargetError>;
 }
 
-/// Afterwards rows, counts of ended elements, definitions and deletions are all that is to be stored.
+/// Settles all changes. Afterwards only rows, counts of ended elements, definitions and deletions remain to be stored.
 pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
     flows(changes, stored)?;
     versions::settle(changes, stored)?;
@@ -49,7 +49,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     incidents::settle(changes, stored)
 }
 
-/// Columns of rows as they are with the changes. Rows that are neither stored nor changed are not among them.
+/// The columns of rows with the changes applied. Rows that are neither stored nor changed are omitted.
 fn current(
     changes: &Changes,
     stored: &dyn Stored,
@@ -92,7 +92,7 @@ fn current(
     Ok(found)
 }
 
-/// A column that is set when a row begins: a row in which it changes was not there before.
+/// The column that is set when a row is created. If a change sets it, the row did not exist before.
 pub(crate) fn begun(entity: &Entity) -> Option<usize> {
     let is_one = |other: &Entity| std::ptr::eq(entity, other);
     (is_one(&PROCESS_INSTANCE) || is_one(&ELEMENT_INSTANCE))
@@ -100,7 +100,7 @@ pub(crate) fn begun(entity: &Entity) -> Option<usize> {
         .flatten()
 }
 
-/// Columns of the rows that have one of these values in a field.
+/// Returns columns of the rows whose field has one of these values.
 fn look_up_in(
     stored: &dyn Stored,
     entity: &'static Entity,
@@ -117,13 +117,13 @@ fn look_up_in(
     Ok(found)
 }
 
-/// The sequence flows that process instances took stand in their rows.
+/// Adds taken sequence flows to the rows of their process instances.
 fn flows(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
     const FLOWS: usize = PROCESS_INSTANCE.column("takenFlows");
     const BEGUN: usize = PROCESS_INSTANCE.column("startDate");
     let mut taken = changes.take_flows();
     taken.sort_unstable();
-    // Those that began in this window have taken no others.
+    // Instances that began in this window have no earlier flows.
     let began = |key: i64| {
         let row = changes.rows_of(&PROCESS_INSTANCE)?.get(key)?;
         (row.mask & (1 << BEGUN) != 0).then_some(())
@@ -141,7 +141,7 @@ fn flows(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> 
         };
         let before = known.get(&key.0).and_then(|row| row.first()?.as_text());
         let flows = match before {
-            // Most instances go the way of the one before: their texts are one.
+            // Most instances take the same flows as the one before and can share the text.
             None if same(last.0, of_one) => last.1.clone(),
             _ => joined(before.unwrap_or_default(), of_one),
         };
@@ -153,7 +153,7 @@ fn flows(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> 
     Ok(())
 }
 
-/// The sequence flows of before, and these.
+/// Merges the stored sequence flows with the new ones.
 fn joined(before: &str, taken: &[(Key, Arc<str>)]) -> Value {
     let mut ids: Vec<&str> = before.lines().collect();
     ids.extend(taken.iter().map(|(_, id)| &**id));
@@ -162,15 +162,15 @@ fn joined(before: &str, taken: &[(Key, Arc<str>)]) -> Value {
     Value::text(&ids.join("\n"))
 }
 
-/// What new rows take from the row of another entity.
+/// Columns that new rows copy from the row of another entity.
 struct Taking {
     into: &'static Entity,
-    /// Our column that has the other row's key.
+    /// The column in the new row with the key of the other row.
     by: usize,
     from: &'static Entity,
-    /// Our columns and the other's.
+    /// Pairs of columns: in the new row, and in the other row.
     columns: &'static [(usize, usize)],
-    /// Where there is no such row, the key itself is taken.
+    /// If there is no such row, the key itself is used.
     or_key: bool,
 }
 
@@ -226,7 +226,7 @@ static OF_EVALUATION: Taking = Taking {
     or_key: false,
 };
 
-/// A scope that is the process itself is no element instance.
+/// If the scope is the process itself, there is no element instance, and the key is that of the process instance.
 static OF_SIGNAL: Taking = Taking {
     into: &EVENT_WAIT,
     by: EVENT_WAIT.column("elementInstanceKey"),
@@ -294,7 +294,7 @@ fn complete(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetErro
         &OF_SUBSCRIPTION,
         &OF_CORRELATED,
         &OF_EVALUATION,
-        // It says of which instance the wait is.
+        // Comes before `OF_WAIT`, because it sets the process instance of the wait.
         &OF_SIGNAL,
         &OF_WAIT,
         &OF_DECISION,

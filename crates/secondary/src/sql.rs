@@ -1,4 +1,4 @@
-//! What the SQL of all databases shares: searches, and the names and values that stand in statements.
+//! SQL shared by all databases: searches, and the names and values in statements.
 
 pub mod answer;
 pub mod flows;
@@ -14,10 +14,10 @@ use std::fmt::Write as _;
 
 use skep_query::{Entity, Field, Indexed, Kind, Related, Value};
 
-/// Characters of a text by which a database finds it that cannot have long texts in its indices.
+/// Characters of a text that are indexed by databases whose indices cannot contain long texts.
 const INDEXED_CHARACTERS: usize = 200;
 
-/// Where databases differ.
+/// SQL dialects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Sqlite,
@@ -30,13 +30,13 @@ pub struct Sql<'a> {
     pub text: String,
     pub parameters: Vec<Value>,
     pub dialect: Dialect,
-    /// Rows are gone through in the order of this column; all other conditions are only looked at.
+    /// The column along which rows are scanned in order. All other conditions are only evaluated, not used for index access.
     walks: Option<&'static str>,
-    /// Rows are asked one by one for what is related to them in these ways, as very much is.
+    /// Conditions on related rows that match very many of them. They are evaluated row by row.
     broad: Vec<&'a Related>,
-    /// The columns of the index by which those that are asked for are found; other conditions on them are only looked at.
+    /// Columns of the index by which related rows are found. Conditions on other columns are only evaluated.
     entered: Option<&'static [&'static str]>,
-    /// What the names of all tables begin with.
+    /// Prefix of all table names.
     prefix: &'a str,
 }
 
@@ -75,18 +75,18 @@ impl<'a> Sql<'a> {
     }
 }
 
-/// The name of a table, in quotes.
+/// The quoted name of a table.
 pub fn table_name(prefix: &str, table: &str) -> String {
     format!("\"{prefix}{table}\"")
 }
 
-/// The name of a column, in quotes.
+/// The quoted name of a column.
 pub fn column_name(name: &str) -> String {
     format!("\"{name}\"")
 }
 
-/// The statements that make the table of an entity and its indices. In a database that others share they can be run again and
-/// add what is missing.
+/// Statements that create the table of an entity and its indices. In a shared database they can be run repeatedly and add what
+/// is missing.
 pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
     let table = table_name(prefix, entity.table);
     let if_absent = match dialect {
@@ -123,16 +123,16 @@ pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
     script
 }
 
-/// An index as the tables of this version have it.
+/// An index of the current schema version.
 pub struct TableIndex {
-    /// Without quotes.
+    /// The name, without quotes.
     pub name: String,
     pub columns: usize,
-    /// What makes it, behind `CREATE INDEX`.
+    /// The definition after `CREATE INDEX`.
     pub made: String,
 }
 
-/// The indices of an entity's table beside that of its key.
+/// The indices of an entity's table, other than that of its key.
 pub fn indices(dialect: Dialect, prefix: &str, entity: &Entity) -> Vec<TableIndex> {
     let table = table_name(prefix, entity.table);
     let made = |(n, columns): (usize, &&[&str])| {
@@ -162,7 +162,7 @@ pub fn indices(dialect: Dialect, prefix: &str, entity: &Entity) -> Vec<TableInde
     entity.indices.iter().enumerate().map(made).collect()
 }
 
-/// What makes a row the same as another one: the key, or what stands for one that may be too long for an index.
+/// The expression that identifies a row: the key, or its hash if it may be too long for an index.
 pub fn unique_key(dialect: Dialect, entity: &Entity) -> String {
     let name = column_name(entity.key().name);
     if dialect == Dialect::Postgres && has_text_key(entity) {
@@ -176,7 +176,7 @@ fn has_text_key(entity: &Entity) -> bool {
     entity.key().kind == Kind::Text
 }
 
-/// A column and its type.
+/// A column definition: name and type.
 pub fn column(dialect: Dialect, field: &Field) -> String {
     format!("{} {}", column_name(field.name), type_of(dialect, field))
 }
@@ -186,13 +186,13 @@ fn type_of(dialect: Dialect, field: &Field) -> &'static str {
     match (dialect, is_text) {
         (Dialect::Sqlite, true) => "TEXT",
         (Dialect::Sqlite, false) => "INTEGER",
-        // Texts are in the order of their bytes, whatever the language of the database.
+        // Texts are ordered by their bytes, regardless of the database's locale.
         (Dialect::Postgres, true) => "TEXT COLLATE \"C\"",
         (Dialect::Postgres, false) => "BIGINT",
     }
 }
 
-/// What stands in an index for a column.
+/// The indexed expression for a column.
 fn indexed(dialect: Dialect, field: &Field) -> String {
     let name = column_name(field.name);
     if begins(dialect, field) {
@@ -202,7 +202,7 @@ fn indexed(dialect: Dialect, field: &Field) -> String {
     }
 }
 
-/// Whether an index has only the beginnings of a field's texts.
+/// Whether indices contain only the beginnings of the field's texts.
 pub fn begins(dialect: Dialect, field: &Field) -> bool {
     dialect == Dialect::Postgres && field.kind == Kind::Text
 }

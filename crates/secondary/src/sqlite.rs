@@ -18,13 +18,13 @@ use skep_exporting::{Position, TargetError};
 pub use reader::Reader;
 pub use writer::Writer;
 
-/// How long somebody else who holds the file is waited for.
+/// How long to wait for another holder of a lock on the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// KiB of pages that a copy keeps.
+/// KiB of page cache while copying.
 const COPY_CACHE_KIB: u32 = 2 << 10;
 
-/// What goes wrong with the file.
+/// Failures of the database file.
 #[derive(Debug, thiserror::Error)]
 pub enum SqliteError {
     #[error("{path}: {source}")]
@@ -40,38 +40,38 @@ pub enum SqliteError {
 }
 
 impl SqliteError {
-    /// The file's failure as one of a target.
+    /// Converts the failure to a target error.
     pub fn into_target_error(self) -> TargetError {
         let reason = self.to_string();
         match &self {
             SqliteError::Format { .. } => TargetError::Foreign(reason),
             SqliteError::Sqlite { .. } if self.is_damage() => TargetError::Corrupt(reason),
-            // A lock that somebody holds, a full or failing disk: what is written later may succeed.
+            // The file is locked, or the disk is full or failing: a later write may succeed.
             SqliteError::Sqlite { .. } => TargetError::Busy(reason),
         }
     }
 
-    /// What is in the file cannot be read, and never will be.
+    /// Whether the content of the file is corrupt, so that it can never be read.
     pub fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         matches!(self, SqliteError::Sqlite { source, .. }
             if matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase)))
     }
 
-    /// The disk has no room left: it may get some.
+    /// Whether the disk is full. Space may become available later.
     pub fn is_full(&self) -> bool {
         matches!(self, SqliteError::Sqlite { source, .. }
             if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
     }
 }
 
-/// Up to where a file goes that a [`Writer`] has made.
+/// The position of a file written by a [`Writer`].
 pub fn position(database: &DatabaseFile) -> Result<Position, SqliteError> {
     let connection = database.open(OpenFlags::SQLITE_OPEN_READ_WRITE, 0)?;
     writer::position(&connection).map_err(|e| database.error(e))
 }
 
-/// Writes a copy of a file as it is at this moment.
+/// Writes a copy of the file in its current state.
 pub fn copy(database: &DatabaseFile, to: &Path) -> Result<(), SqliteError> {
     let connection = database.open(OpenFlags::SQLITE_OPEN_READ_ONLY, COPY_CACHE_KIB)?;
     let to = to.to_string_lossy();
@@ -79,11 +79,11 @@ pub fn copy(database: &DatabaseFile, to: &Path) -> Result<(), SqliteError> {
     copied.map(drop).map_err(|e| database.error(e))
 }
 
-/// The file of the store. Clones share what is known of it.
+/// The database file of a store. Clones share its state.
 #[derive(Clone, Debug)]
 pub struct DatabaseFile {
     path: PathBuf,
-    /// Somebody has found damage in the file.
+    /// Whether corruption was found in the file.
     damaged: Arc<AtomicBool>,
 }
 
@@ -95,12 +95,12 @@ impl DatabaseFile {
         }
     }
 
-    /// Bytes of the file, and of the write-ahead file beside it.
+    /// Bytes of the file and of its write-ahead log.
     pub fn room(&self) -> (u64, u64) {
         room::taken(&self.path)
     }
 
-    /// Damage was found in the file.
+    /// Whether corruption was found in the file.
     pub fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A partition's secondary storage: the thread that fills it, and those that answer queries.
+//! Secondary storage of a partition: the thread that fills it, and the threads that answer queries.
 
 mod filling;
 mod forgetting;
@@ -30,20 +30,20 @@ use skep_exporting::Status;
 use skep_exporting::{CommittedLog, LogProgress};
 use skep_exporting::{ExportMetrics, Sink};
 
-/// How often is looked how far another node has got.
+/// Interval for checking the progress of another node.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The name under which operators find secondary storage among the exporters.
+/// Exporter ID of secondary storage, as shown to operators.
 pub const ID: &str = "secondary-storage";
 
-/// Where rows are kept.
+/// Where rows are stored.
 #[derive(Clone, Debug)]
 pub enum StoreLocation {
-    /// In a SQLite file of each partition.
+    /// In a SQLite file per partition.
     Embedded,
-    /// In a PostgreSQL database of all partitions.
+    /// In a PostgreSQL database shared by all partitions.
     Rdbms(Arc<Rdbms>),
-    /// In indices of OpenSearch or Elasticsearch, of all partitions.
+    /// In OpenSearch or Elasticsearch indices shared by all partitions.
     Documents(Arc<Documents>),
 }
 
@@ -51,13 +51,13 @@ pub enum StoreLocation {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub location: StoreLocation,
-    /// Changes are collected this long before they are stored, unless somebody asks for them.
+    /// How long changes are collected before they are stored, unless a query asks for them.
     pub window: Duration,
-    /// How long a query waits for what was acknowledged before it (`skep.query.max-wait`).
+    /// Maximum time a query waits for acknowledged changes (`skep.query.max-wait`).
     pub max_wait: Duration,
-    /// Ended process instances are kept this long.
+    /// How long ended process instances are kept.
     pub history_ttl: Duration,
-    /// Threads that answer queries: of each partition, or of all where these share a database.
+    /// Number of threads that answer queries: per partition, or in total for a shared database.
     pub readers: usize,
     pub audit: AuditConfig,
 }
@@ -70,7 +70,7 @@ impl Config {
         }
     }
 
-    /// How long after its commit a change may become visible to searches.
+    /// Maximum delay between the commit of a change and its visibility to searches.
     fn visible_after(&self) -> Duration {
         match self.location {
             StoreLocation::Embedded | StoreLocation::Rdbms(_) => Duration::ZERO,
@@ -78,18 +78,18 @@ impl Config {
         }
     }
 
-    /// All partitions keep their rows in one place.
+    /// Whether all partitions keep their rows in one place.
     pub fn is_shared(&self) -> bool {
         !matches!(self.location, StoreLocation::Embedded)
     }
 
-    /// Empties what all partitions keep in one place, where nobody writes at the moment. Their files go with their directories.
-    /// Blocks. `number`: that of the purge, greater than those before it. A purge that was done is not done again: a node that was
-    /// paused in the middle of one deletes nothing that was written since.
+    /// Empties the shared storage while nobody writes to it. The files of embedded stores are deleted with their directories.
+    /// Blocks. `number` identifies the purge and is greater than that of all purges before. A completed purge is not repeated,
+    /// so a node that was paused during a purge deletes nothing that was written since.
     ///
     /// # Errors
-    /// The place cannot be reached or refuses, a later purge has emptied it, or it is another cluster's. Some of it may be gone: it is
-    /// to be done again.
+    /// The storage cannot be reached, refuses, was emptied by a later purge, or belongs to another cluster. Some data may have
+    /// been deleted already; the purge has to be repeated.
     pub fn purge(&self, cluster: &str, number: u64) -> Result<(), TargetError> {
         match &self.location {
             StoreLocation::Embedded => Ok(()),
@@ -120,34 +120,34 @@ pub struct Store {
     status: Arc<Status>,
     readers: Arc<Readers>,
     exporter: Mutex<Option<std::thread::JoinHandle<()>>>,
-    /// Of an embedded store.
+    /// The file of an embedded store.
     file: sqlite::DatabaseFile,
 }
 
-/// What a store has to know of its partition.
+/// Data about a partition that its store needs.
 pub struct Partition<'a> {
     pub id: u32,
-    /// Where files are kept.
+    /// Directory for files.
     pub directory: &'a Path,
-    /// The id of the cluster.
+    /// The cluster ID.
     pub cluster: &'a str,
-    /// The bodies of the PROCESS records that the engine's state holds. They are needed when the store is new and the log no
-    /// longer has them.
+    /// Bodies of the PROCESS records in the engine's state. They are needed when the store is new and the log no longer
+    /// contains them.
     pub definitions: Vec<Bytes>,
     pub metrics: ExportMetrics,
-    /// Another node may fill the store, which is shared: this one waits for [`Status::set_elsewhere`].
+    /// Another node may fill the shared store. This node then waits for [`Status::set_elsewhere`].
     pub elsewhere: bool,
 }
 
-/// The file within a partition's directory.
+/// The database file in a partition's directory.
 fn file(directory: &Path) -> PathBuf {
     directory.join("query.sqlite")
 }
 
-/// Up to where the embedded store in this directory goes: from the beginning if there is none.
+/// The position of the embedded store in this directory, or the beginning if there is none.
 ///
 /// # Errors
-/// There is one that cannot be read.
+/// The store exists but cannot be read.
 pub fn stored_position(directory: &Path) -> Result<Position, SqliteError> {
     let file = file(directory);
     if !file.exists() {
@@ -156,7 +156,7 @@ pub fn stored_position(directory: &Path) -> Result<Position, SqliteError> {
     sqlite::position(&sqlite::DatabaseFile::new(&file))
 }
 
-/// Up to where a copy goes that [`Store::copy`] has made.
+/// The position of a copy made by [`Store::copy`].
 ///
 /// # Errors
 /// It cannot be read.
@@ -164,8 +164,8 @@ pub fn copied_position(copy: &Path) -> Result<Position, SqliteError> {
     sqlite::position(&sqlite::DatabaseFile::new(copy))
 }
 
-/// Puts the embedded store in this directory, which is damaged and which nobody has open, out of the way: where to. What was put
-/// there earlier is replaced.
+/// Moves the damaged embedded store in this directory aside and returns its new path. Nobody may have it open. A store that was
+/// moved there earlier is replaced.
 ///
 /// # Errors
 /// The directory cannot be written.
@@ -186,10 +186,10 @@ pub fn set_aside(directory: &Path) -> std::io::Result<PathBuf> {
     Ok(aside)
 }
 
-/// Puts a copy in the place of the embedded store in this directory, which nobody has open.
+/// Replaces the embedded store in this directory with a copy. Nobody may have the store open.
 ///
 /// # Errors
-/// The directory cannot be written. The copy, or what was there, is there still.
+/// The directory cannot be written. Either the copy or the previous store is still in place.
 pub fn put_copy(copy: &Path, directory: &Path) -> std::io::Result<()> {
     let file = file(directory);
     std::fs::File::open(copy)?.sync_all()?;
@@ -206,15 +206,15 @@ pub fn put_copy(copy: &Path, directory: &Path) -> std::io::Result<()> {
 }
 
 impl Store {
-    /// Bytes of the embedded store's file, and of the write-ahead file beside it; `None` where rows are kept elsewhere.
+    /// Bytes of the embedded store's file and of its write-ahead log; `None` if rows are stored elsewhere.
     pub fn room(&self) -> Option<(u64, u64)> {
         (!self.config.is_shared()).then(|| self.file.room())
     }
 
-    /// Opens the file in `directory`, or makes it, or takes note of the database, and starts to fill it from the log.
+    /// Opens or creates the file in `directory`, or uses the shared database, and starts filling the store from the log.
     ///
     /// # Errors
-    /// The file cannot be opened, or is not ours. A database need not be there yet.
+    /// The file cannot be opened or is not a Skep store. A database need not be reachable yet.
     pub fn open(
         partition: Partition<'_>,
         config: Config,
@@ -284,7 +284,7 @@ impl Store {
         &self.status
     }
 
-    /// All partitions keep their rows in one place: who asks one of them asks all.
+    /// Whether all partitions keep their rows in one place, so that a query to one of them covers all.
     pub fn is_shared(&self) -> bool {
         self.config.is_shared()
     }
@@ -306,13 +306,13 @@ impl Store {
         }
     }
 
-    /// A client has heard of what is committed up to this entry, on another node perhaps: what it asks for is to be there.
+    /// Records that a client has seen changes up to this entry, perhaps on another node. Its queries must include them.
     pub fn expect(&self, entry: u64) {
         self.progress.expect(entry);
     }
 
-    /// Answers on a thread of the store; `done` gets the answer and how many milliseconds of acknowledged history it lacks.
-    /// Never blocks.
+    /// Answers a query on a thread of the store. Calls `done` with the answer and how many milliseconds of acknowledged history
+    /// it lacks. Never blocks.
     pub fn query(
         &self,
         query: Query,
@@ -322,7 +322,7 @@ impl Store {
         self.query_with(&[], query, consistency, done);
     }
 
-    /// As [`query`](Store::query), with what other partitions have acknowledged, whose rows are in the same place.
+    /// Like [`query`](Store::query), but also waits for acknowledged changes of other partitions that share the storage.
     pub fn query_with(
         &self,
         others: &[Arc<Store>],
@@ -365,16 +365,16 @@ impl Store {
         self.readers.submit(is_costly, job);
     }
 
-    /// Writes a copy of the embedded store to this file, as it is at this moment. Takes as long as reading and writing all of it
-    /// takes; nobody waits for it.
+    /// Writes a copy of the embedded store in its current state to this file. This takes as long as reading and writing the
+    /// whole store, but blocks nobody.
     ///
     /// # Errors
-    /// The file cannot be written, or the store not be read.
+    /// The file cannot be written, or the store cannot be read.
     pub fn copy(&self, to: &Path) -> Result<(), SqliteError> {
         sqlite::copy(&self.file, to)
     }
 
-    /// Damage was found in the file of the embedded store: what it has cannot be relied on.
+    /// Whether corruption was found in the file of the embedded store. Its data is then unreliable.
     pub fn is_damaged(&self) -> bool {
         self.file.is_damaged()
     }
@@ -384,7 +384,7 @@ impl Store {
         self.file.room().0
     }
 
-    /// Ends the thread that fills the store, where it is: another one will take its place.
+    /// Stops the thread that fills the store without waiting until everything is stored: another store will replace this one.
     pub fn abandon(&self) {
         self.freshness.abandon();
         self.status.stop();
@@ -393,7 +393,7 @@ impl Store {
         }
     }
 
-    /// Stores what is committed and ends the threads.
+    /// Stores all committed changes and stops the threads.
     pub fn stop(&self) {
         self.status.stop();
         if let Some(exporter) = self.exporter.lock().take() {
@@ -405,14 +405,14 @@ impl Store {
     }
 }
 
-/// What a query is to see of a partition.
+/// The entry of a partition that a query must see.
 struct Wanted {
     partition: u32,
     freshness: Arc<Freshness>,
     entry: u64,
 }
 
-/// How many milliseconds of what is wanted are lacking at most when the deadline has come.
+/// Waits for all wanted entries until the deadline. Returns by how many milliseconds the furthest one lags behind then, or 0.
 fn wait_for_all(
     reader: &mut dyn Source,
     wanted: &[Wanted],
@@ -420,7 +420,7 @@ fn wait_for_all(
 ) -> Result<u64, QueryError> {
     let (far, near): (Vec<&Wanted>, Vec<&Wanted>) =
         wanted.iter().partition(|one| one.freshness.is_elsewhere());
-    // All are asked to hurry before the first is waited for.
+    // All stores are asked to hurry before the first is waited for.
     near.iter().for_each(|one| one.freshness.demand(one.entry));
     let mut behind = 0;
     for one in near {
@@ -428,7 +428,7 @@ fn wait_for_all(
         let lacking = lacking.ok_or_else(|| not_reached(one.freshness.fault()))?;
         behind = lacking.max(behind);
     }
-    // Nobody can be told to hurry on another node, but its windows are short.
+    // A store on another node cannot be asked to hurry, but its windows are short.
     while far.iter().any(|one| one.entry > 0) {
         let positions = reader.positions()?;
         let lacks = |one: &&Wanted| {
@@ -445,7 +445,7 @@ fn wait_for_all(
     Ok(behind)
 }
 
-/// A store of which nobody knows yet what it has.
+/// The error for a store whose position is not known yet.
 fn not_reached(fault: Option<String>) -> QueryError {
     let reason = fault.unwrap_or_else(|| "it is being connected to".to_string());
     QueryError::Unavailable(format!(

@@ -1,14 +1,14 @@
-//! What happens when, in simulated time.
+//! Scheduled events in simulated time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What is going to happen, in the order of time; what was added first comes first.
+/// The pending events, ordered by time and then by insertion.
 #[derive(Debug)]
 pub struct Agenda<H> {
-    /// Microseconds since the world began.
+    /// Current time in microseconds since the start of the simulation.
     pub now: u64,
-    /// What has happened so far.
+    /// Number of events that have happened.
     pub steps: u64,
     queue: BinaryHeap<Reverse<(u64, u64)>>,
     happenings: BTreeMap<u64, H>,
@@ -34,7 +34,7 @@ impl<H> Agenda<H> {
         self.happenings.insert(self.sequence, happening);
     }
 
-    /// What happens next, unless it is after `end`: then it is `end` now.
+    /// Takes the next event. If there is none up to `end`, advances the time to `end` and returns `None`.
     pub fn next(&mut self, end: u64) -> Option<H> {
         while let Some(Reverse((time, number))) = self.queue.peek().copied() {
             if time > end {
@@ -51,7 +51,7 @@ impl<H> Agenda<H> {
         None
     }
 
-    /// Some of it does not happen.
+    /// Removes events that should not happen.
     pub fn retain(&mut self, mut happens: impl FnMut(&H) -> bool) {
         self.happenings.retain(|_, happening| happens(happening));
     }

@@ -1,6 +1,6 @@
-//! What random tests share: chance from one seed, and which seeds there are. And what simulations of several nodes share (the
-//! feature `cluster`): a network that fails, an oracle that knows what must never happen. And what measurements share (the feature
-//! `one-task`). Only tests and examples depend on it.
+//! Shared parts of random tests: randomness from a seed, and the choice of seeds. Also of simulations of several nodes (feature
+//! `cluster`): an unreliable network, and an oracle that checks invariants. And of benchmarks (feature `one-task`). Only tests
+//! and examples depend on this crate.
 
 pub mod agenda;
 #[cfg(feature = "cluster")]
@@ -13,12 +13,12 @@ mod seeds;
 
 pub use seeds::{chosen, each, fresh, number, search};
 
-/// The one source of chance. The same seed gives the same run.
+/// The only source of randomness. The same seed gives the same run.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number less than `bound`.
+    /// A random number less than `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,4 +1,4 @@
-//! A network that loses, delays, repeats and reorders messages, and can be cut in either direction.
+//! A network that loses, delays, duplicates and reorders messages, and can be cut in either direction.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use crate::Random;
 
 #[derive(Debug, Default)]
 pub struct Network {
-    /// Of a thousand messages, so many are lost.
+    /// Number of lost messages per thousand.
     pub loss: u64,
-    /// Of a thousand messages, so many arrive twice.
+    /// Number of duplicated messages per thousand.
     pub repeats: u64,
-    /// The longest delay in microseconds.
+    /// Maximum delay in microseconds.
     pub delay: u64,
-    /// Directions in which nothing gets through.
+    /// Directions in which no message gets through.
     pub cut: BTreeSet<(u64, u64)>,
 }
 
-/// A message on its way.
+/// A message in transit.
 #[derive(Debug, Clone)]
 pub struct Flight {
     pub from: u64,
@@ -37,7 +37,7 @@ impl Network {
         }
     }
 
-    /// Nobody reaches this node any more, nor it anybody.
+    /// Cuts this node off from all others, in both directions.
     pub fn isolate(&mut self, node: u64, nodes: impl IntoIterator<Item = u64>) {
         for other in nodes.into_iter().filter(|other| *other != node) {
             self.cut.insert((node, other));
@@ -45,7 +45,7 @@ impl Network {
         }
     }
 
-    /// The delays after which copies of a message arrive: none, one or two.
+    /// The delays of the copies of a message: none, one or two.
     pub fn deliveries(&self, random: &mut Random, from: u64, to: u64) -> Vec<u64> {
         if self.cut.contains(&(from, to)) || random.below(1000) < self.loss {
             return Vec::new();

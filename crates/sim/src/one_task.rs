@@ -1,4 +1,4 @@
-//! What measurements of the engine share: start, one service task, end, and a worker that takes every job.
+//! Shared parts of engine benchmarks: a process with start, one service task and end, and a worker that takes every job.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use skep_protocol::command::{
 use skep_protocol::origin::Claims;
 use skep_protocol::{Document, Key, Tenants};
 
-/// The id of the process, where one is enough.
+/// The process ID, for benchmarks with a single process.
 pub const PROCESS: &str = "one-task";
 
-/// Variables as an order has them.
+/// Typical variables of an order.
 pub const VARIABLES: &str = r#"{"orderId":"A-1","amount":12.5}"#;
 
 /// An engine on an empty store.
@@ -29,7 +29,7 @@ pub fn engine() -> Engine {
     Engine::new(EngineConfig::default(), state, 1)
 }
 
-/// Deploys the process with this id.
+/// Deploys a process with this ID.
 #[must_use]
 pub fn deployment(process: &str) -> Request {
     let bpmn = Bpmn::process(process).start("start");
@@ -45,7 +45,7 @@ pub fn deployment(process: &str) -> Request {
 /// Creates an instance with these variables, a JSON object.
 ///
 /// # Panics
-/// When they are none.
+/// If `variables` is not a JSON object.
 #[must_use]
 pub fn creation(process: &str, variables: &str) -> Request {
     let create = Command::CreateProcessInstance(CreateProcessInstance {
@@ -63,7 +63,7 @@ pub fn creation(process: &str, variables: &str) -> Request {
     Request::internal(create)
 }
 
-/// Completes the job of an instance, which ends with it.
+/// Completes the job of an instance, which ends the instance.
 #[must_use]
 pub fn completion(job_key: Key) -> Request {
     let complete = Command::CompleteJob {
@@ -74,7 +74,7 @@ pub fn completion(job_key: Key) -> Request {
     Request::internal(complete)
 }
 
-/// A worker with room for every job.
+/// A worker without a limit on jobs.
 #[derive(Debug)]
 pub struct Worker {
     name: Arc<str>,
@@ -108,19 +108,19 @@ impl JobStreams for Worker {
     fn release(&mut self, _reservation: Reservation) {}
 }
 
-/// CPU time that the calling thread has used: other work on the machine does not count.
+/// CPU time used by the calling thread. Other load on the machine does not count.
 ///
 /// # Panics
-/// On other systems than Linux.
+/// On systems other than Linux.
 #[must_use]
 pub fn cpu_time() -> Duration {
     cpu_time_in("/proc/thread-self/schedstat")
 }
 
-/// CPU time that the thread of this name, of this process, has used.
+/// CPU time used by the thread with this name in this process.
 ///
 /// # Panics
-/// When there is none, and on other systems than Linux.
+/// If there is no such thread, and on systems other than Linux.
 #[must_use]
 pub fn cpu_time_of(thread: &str) -> Duration {
     let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");

@@ -1,4 +1,4 @@
-//! The checks. The oracle sees everything on all nodes and panics at the first thing that must not be.
+//! Invariant checks. The oracle observes all nodes and panics at the first violation.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use skep_storage::log::Frame;
 
 use crate::hash;
 
-/// An entry as it lies on a disk: its term, and a sum over the whole log up to it.
+/// An entry on a disk: its term, and a checksum over the whole log up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     pub term: u64,
     pub chain: u64,
 }
 
-/// What is durable on one node, as the flushes that it completed add up.
+/// Durable state of one node, accumulated from its completed flushes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Durable {
     pub base: (u64, u64),
@@ -27,7 +27,7 @@ impl Durable {
             .map_or(self.base.0, |(index, _)| *index)
     }
 
-    /// True if the entry is here, or was here when it was compacted.
+    /// Whether the entry is here, or was here when it was compacted.
     fn holds(&self, index: u64, term: u64) -> bool {
         index <= self.base.0
             || self
@@ -46,23 +46,23 @@ struct CommittedEntry {
 #[derive(Debug, Default)]
 pub struct Oracle {
     nodes: BTreeMap<u64, Durable>,
-    /// By term: who leads, and what was committed when that was seen first.
+    /// By term: the leader, and the commit index when it was first seen.
     leaders: BTreeMap<u64, (u64, u64)>,
-    /// By index and term: the sum over the log up to there. Equal on all nodes, or logs do not match.
+    /// By index and term: the checksum over the log up to there. It must be equal on all nodes, or logs do not match.
     chains: BTreeMap<(u64, u64), u64>,
     committed: BTreeMap<u64, CommittedEntry>,
     /// By index: the digest of the state after applying it.
     states: BTreeMap<u64, u64>,
-    /// Commands that clients were told are done: number and index.
+    /// Commands that were acknowledged to clients: number and index.
     pub acknowledged: BTreeMap<u64, u64>,
     terms: BTreeMap<u64, u64>,
     positions: BTreeMap<u64, u64>,
-    /// By the index of the entry that made it so: who votes.
+    /// By the index of the entry that defined them: the voters.
     voters: BTreeMap<u64, Vec<u64>>,
 }
 
 impl Oracle {
-    /// A group that begins with these voters.
+    /// A group with these initial voters.
     pub fn new(voters: impl IntoIterator<Item = u64>) -> Self {
         let mut oracle = Self::default();
         oracle.voters_are(0, voters.into_iter().collect());
@@ -70,21 +70,21 @@ impl Oracle {
         oracle
     }
 
-    /// An entry has changed who votes, as some node says.
+    /// Records that an entry has changed the voters, as reported by a node.
     pub fn voters_are(&mut self, index: u64, voters: Vec<u64>) {
         let known = self.voters.entry(index).or_insert_with(|| voters.clone());
         assert_eq!(*known, voters, "entry {index} has made others voters");
     }
 
-    /// The node and its disk are gone for good.
+    /// Records that the node and its disk are permanently lost.
     pub fn is_gone(&mut self, node: u64) {
         self.nodes.remove(&node);
         self.terms.remove(&node);
         self.positions.remove(&node);
     }
 
-    /// Whether enough of those who vote have the entry on their disks. The entry before it that changes them may not have been applied
-    /// where it was decided.
+    /// Whether enough voters have the entry on disk. A preceding entry that changes the voters may not have been applied where
+    /// this one was decided.
     fn is_held(&self, index: u64, term: u64) -> bool {
         let holds = |node: &&u64| {
             let durable = self.nodes.get(*node);
@@ -94,12 +94,12 @@ impl Oracle {
         decided.any(|(_, voters)| voters.iter().filter(holds).count() * 2 > voters.len())
     }
 
-    /// The sum over the log up to an entry that some node stored.
+    /// The checksum over the log up to an entry that some node stored.
     pub fn chain(&self, (index, term): (u64, u64)) -> u64 {
         self.chains[&(index, term)]
     }
 
-    /// Election safety, and terms that only grow.
+    /// Checks election safety, and that terms only grow.
     pub fn saw_term(&mut self, node: u64, term: u64, leads: bool) {
         let before = self.terms.insert(node, term).unwrap_or(0);
         assert!(
@@ -113,8 +113,8 @@ impl Oracle {
         }
     }
 
-    /// Leader completeness: whoever takes up leading has every entry on its disk that was committed when it was elected. If it was paused
-    /// in between, there may be a newer leader with more.
+    /// Checks leader completeness: a new leader has every entry on disk that was committed when it was elected. If it was
+    /// paused in between, there may be a newer leader with more entries.
     pub fn leads(&mut self, node: u64, term: u64) {
         self.saw_term(node, term, true);
         let (_, committed) = self.leaders[&term];
@@ -128,7 +128,8 @@ impl Oracle {
         }
     }
 
-    /// A flush completed on a node. Log matching: an entry of an index and term stands behind the same log everywhere.
+    /// Records a completed flush of a node. Checks log matching: an entry with the same index and term follows the same log
+    /// everywhere.
     pub fn flushed(&mut self, node: u64, frames: &[Frame]) {
         let durable = self.nodes.entry(node).or_default();
         for frame in frames {
@@ -167,7 +168,7 @@ impl Oracle {
         }
     }
 
-    /// A node reopened its log and found this. Nothing that was flushed may be missing.
+    /// Records what a node found when it reopened its log. Nothing that was flushed may be missing.
     pub fn reopened(&mut self, node: u64, found: Durable) {
         for (index, entry) in &found.entries {
             let chain = *self
@@ -180,10 +181,10 @@ impl Oracle {
             );
         }
         let known = self.nodes.insert(node, found.clone()).unwrap_or_default();
-        // A term that was not durable may be forgotten: nobody was told of it.
+        // A term that was not durable may be lost, because nobody was told of it.
         self.terms.remove(&node);
         for (index, entry) in &known.entries {
-            // Later frames may have replaced or compacted it: frames of an append that was never confirmed may count.
+            // Later frames may have replaced or compacted it. Frames of an unconfirmed append may count.
             let replaced = found
                 .entries
                 .get(index)
@@ -201,7 +202,7 @@ impl Oracle {
         }
     }
 
-    /// A node learned that an entry is committed. Committed entries never change, and positions only grow.
+    /// Records that a node learned that an entry is committed. Committed entries never change, and positions only grow.
     pub fn committed(&mut self, node: u64, index: u64, term: u64, payload: &[u8]) {
         let position = self.positions.insert(node, index).unwrap_or(0);
         assert_eq!(
@@ -213,7 +214,7 @@ impl Oracle {
             term,
             content: hash(&[], payload),
         };
-        // Later the nodes that decided may be gone.
+        // Checked at once, because the nodes that decided may be gone later.
         assert!(
             self.committed.contains_key(&index) || self.is_held(index, term),
             "entry {index} counts as committed on node {node} but is not durable on a majority of {:?}",
@@ -226,12 +227,12 @@ impl Oracle {
         );
     }
 
-    /// A node begins (again) at a position: after a restart, a snapshot or a loss of leadership.
+    /// Records that a node starts at a position after a restart, a snapshot or a loss of leadership.
     pub fn moved_to(&mut self, node: u64, index: u64) {
         self.positions.insert(node, index);
     }
 
-    /// The state of a node at a position. Equal positions, equal states.
+    /// Records the state of a node at a position. Equal positions must have equal states.
     pub fn state_at(&mut self, node: u64, index: u64, digest: u64) {
         let known = *self.states.entry(index).or_insert(digest);
         assert_eq!(
@@ -240,7 +241,7 @@ impl Oracle {
         );
     }
 
-    /// A client was told that its command is done, in this entry.
+    /// Records that a client was told that its command is done, in this entry.
     pub fn acknowledge(&mut self, number: u64, index: u64, term: u64) {
         let committed = self.committed.get(&index);
         assert!(

@@ -1,4 +1,4 @@
-//! Which seeds a random test runs: the first ones, always the same, and one that nobody has seen before.
+//! The seeds of random tests: a fixed set of first seeds, and a fresh one.
 
 use std::hash::{BuildHasher, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,14 +22,14 @@ pub fn chosen(usual: u64) -> Vec<u64> {
     (1..=count).chain([fresh]).collect()
 }
 
-/// A seed that differs from run to run. Its user must say which one failed.
+/// A seed that differs between runs. The caller must report it if it fails.
 pub fn fresh() -> u64 {
-    // The library's hasher is keyed by the operating system.
+    // The hasher of the standard library is keyed by the operating system.
     let random = std::collections::hash_map::RandomState::new();
     random.build_hasher().finish() >> 16
 }
 
-/// Runs the [`chosen`] seeds one after the other, and says which one panicked.
+/// Runs the [`chosen`] seeds one after the other, and reports the one that panicked.
 pub fn each(usual: u64, mut run: impl FnMut(u64)) {
     struct Named(u64);
     impl Drop for Named {
@@ -45,7 +45,7 @@ pub fn each(usual: u64, mut run: impl FnMut(u64)) {
     }
 }
 
-/// Runs seeds on all cores until one fails; returns it, with the reason.
+/// Runs seeds on all cores until one fails. Returns that seed and the reason.
 pub fn search(seeds: &[u64], run: impl Fn(u64) + Sync) -> Option<(u64, String)> {
     let next = AtomicUsize::new(0);
     let failure = Mutex::new(None);

@@ -1,4 +1,4 @@
-//! Files of the interface, compressed as they lie in the binary.
+//! Files of the web interface, stored compressed in the binary.
 
 use std::io::Read;
 
@@ -11,14 +11,14 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 /// A file of `ui/dist`.
 #[derive(Debug)]
 pub struct Embedded {
-    /// Path from `/ui/`.
+    /// Path relative to `/ui/`.
     pub name: &'static str,
     pub gzip: &'static [u8],
 }
 
 include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
-/// Version of the interface in this binary; `none` without one.
+/// Version of the web interface in this binary; `none` if there is none.
 pub fn version() -> &'static str {
     BUILT
 }
@@ -27,7 +27,7 @@ pub fn find(name: &str) -> Option<&'static Embedded> {
     EMBEDDED.iter().find(|file| file.name == name)
 }
 
-/// The file as its author wrote it. `None` when what is embedded is damaged, which no build leaves.
+/// The uncompressed file. `None` if the embedded data is damaged, which no build produces.
 pub fn unpacked(file: &Embedded) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     flate2::read::GzDecoder::new(file.gzip)
@@ -36,7 +36,7 @@ pub fn unpacked(file: &Embedded) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// Names change with the content, so that whoever has a file never asks for it again.
+/// The answer to a request for a file. File names change with the content, so browsers may cache them forever.
 pub fn answer(name: &str, headers: &HeaderMap) -> Response<Bytes> {
     let Some(file) = find(name) else {
         return crate::status(StatusCode::NOT_FOUND);

@@ -1,5 +1,5 @@
-//! The web interface within the binary: files that `make ui` built from `ui/`, and the addresses under which browsers find
-//! them. It knows nothing of the engine: the pages talk to the API as any client does.
+//! The web interface in the binary: files that `make ui` built from `ui/`, and the addresses under which browsers find them. It
+//! is independent of the engine: the pages use the API like any client.
 //!
 //! | address | answer |
 //! |---|---|
@@ -21,22 +21,22 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
 pub use files::version;
 
-/// The interface of one server.
+/// The web interface of a server.
 #[derive(Debug)]
 pub struct Interface {
-    /// What a proxy puts in front of all paths, without a slash at its end.
+    /// Path prefix added by a proxy, without a trailing slash.
     base: String,
 }
 
 impl Interface {
-    /// `base` is the path under which a proxy offers this server (`skep.ui.base-path`); `/` and empty stand for none.
+    /// `base` is the path under which a proxy exposes this server (`skep.ui.base-path`); `/` and an empty string mean none.
     pub fn new(base: &str) -> Interface {
         Interface {
             base: base.trim_end_matches('/').to_string(),
         }
     }
 
-    /// The answer to a browser; `None` where the path is none of ours.
+    /// The answer to a browser; `None` if the path does not belong to the interface.
     pub fn answer(
         &self,
         method: &Method,
@@ -45,7 +45,7 @@ impl Interface {
         headers: &HeaderMap,
     ) -> Option<Response<Bytes>> {
         let within = path.strip_prefix("/ui").filter(|rest| {
-            // `/uix` is somebody else's.
+            // `/uix` belongs to somebody else.
             rest.is_empty() || rest.starts_with('/')
         });
         let moved = match within {

@@ -1,10 +1,10 @@
-//! Old addresses: links to Camunda's web applications lead to the screen that shows the same.
+//! Redirects from old addresses: links to Camunda's web applications lead to the screen that shows the same.
 //!
-//! Filters go along as far as our screens have them. Only addresses whose screen exists are here.
+//! Filters are kept as far as our screens support them. Only addresses with a corresponding screen are listed.
 
 use std::borrow::Cow;
 
-/// Where a path outside of `/ui` leads, from `/ui`; `None` when it is none of a web application.
+/// The path below `/ui` to which a path outside of it redirects; `None` if it does not belong to a web application.
 pub fn target(path: &str, query: Option<&str>) -> Option<String> {
     if path == "/" {
         return Some("/".to_string());
@@ -41,7 +41,7 @@ fn tasklist(rest: &[&str], query: &str) -> Option<String> {
     })
 }
 
-/// The filter of Tasklist's list of tasks, as ours has it. One that a person made there is kept nowhere else.
+/// The view for the filter of Tasklist's task list. Filters that users created there are stored nowhere else.
 fn view(query: &str) -> &'static str {
     let filter = query
         .split('&')
@@ -54,13 +54,13 @@ fn view(query: &str) -> &'static str {
     }
 }
 
-/// A key and the place within its evaluation: `2251799813685249-1`.
+/// Whether the text is a key with an index in its evaluation, such as `2251799813685249-1`.
 fn is_evaluation(text: &str) -> bool {
     text.split_once('-')
         .is_some_and(|(key, at)| is_key(key) && is_key(at))
 }
 
-/// The query of Operate's list of evaluated decisions, as our list takes it.
+/// Converts the query of Operate's list of evaluated decisions to that of our list.
 fn decision_filters(query: &str) -> String {
     let pairs = || query.split('&').filter_map(|pair| pair.split_once('='));
     let is = |name| pairs().any(|(each, value)| each == name && value == "true");
@@ -86,7 +86,7 @@ fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// The query of Operate's list of instances, as our list takes it.
+/// Converts the query of Operate's list of instances to that of our list.
 fn filters(query: &str) -> String {
     let mut wanted = Vec::new();
     let mut kept = Vec::new();
@@ -125,7 +125,7 @@ fn filters(query: &str) -> String {
     }
 }
 
-/// A value of a query may only hold what cannot end it or the header that carries it.
+/// Restricts a query value to characters that can end neither the value nor the header that carries it.
 fn safe(value: &str) -> Cow<'_, str> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~%+*:,@".contains(&b);
     if value.bytes().all(plain) {

@@ -1,4 +1,4 @@
-//! The page: a template that learns where it is (the prefix of a proxy), how it looks, and whom it trusts.
+//! The page: a template filled with its location (the prefix of a proxy), its theme and its security policy.
 
 use bytes::Bytes;
 use http::header::{COOKIE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
@@ -8,19 +8,19 @@ use crate::files;
 
 const CSP: HeaderName = http::header::CONTENT_SECURITY_POLICY;
 const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
-/// The cookie in which a browser keeps how its pages look; without it they look as its system does.
+/// The cookie in which a browser stores the theme; without it the pages follow the system.
 const THEME: &str = "skep-theme";
 
-/// Two documents of one template.
+/// The two documents made from the template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Document {
     Main,
-    /// The modeller writes style attributes, and has its icons as a font in its styles.
+    /// The modeller sets style attributes, and its styles contain the icons as a font.
     Studio,
 }
 
 impl Document {
-    /// Which one shows a path from `/ui/`.
+    /// The document for a path below `/ui/`.
     pub fn of(within: &str) -> Document {
         match within.split('/').next() {
             Some("studio") => Document::Studio,
@@ -59,7 +59,7 @@ pub fn answer(base: &str, document: Document, headers: &HeaderMap) -> Response<B
     response
 }
 
-/// Nothing comes from elsewhere, and only scripts and styles of ours run.
+/// The content security policy: nothing is loaded from elsewhere, and only our own scripts and styles run.
 fn policy(nonce: &str, document: Document) -> String {
     let (attributes, font) = match document {
         Document::Main => ("", "'self'"),
@@ -71,7 +71,7 @@ fn policy(nonce: &str, document: Document) -> String {
     )
 }
 
-/// The build writes addresses from the page's own directory; a page at any depth needs them from the root.
+/// Fills the template. The build writes addresses relative to the page's directory; pages at any depth need absolute ones.
 fn filled(template: &str, base: &str, nonce: &str, theme: &str, document: Document) -> String {
     template
         .replace("=\"./", &format!("=\"{base}/ui/"))

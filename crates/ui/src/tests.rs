@@ -1,4 +1,4 @@
-//! What a browser is answered.
+//! Tests of answers to browsers.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Records as documents, and many of them as the body of a bulk request.
+//! Converts records to documents, and collects them in the body of a bulk request.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,22 +15,22 @@ use super::settings::SearchSettings;
 use super::templates;
 use crate::metrics::Tally;
 
-/// The number of the last document of each value type, by the type's id.
+/// Number of documents per value type, which is the sequence of the last one. The key is the ID of the type.
 pub type Sequences = BTreeMap<u8, u64>;
 
-/// Bits of a sequence below the partition.
+/// Number of bits in a sequence below the partition ID.
 const SEQUENCE_BITS: u32 = 51;
 
-/// Documents that were not sent yet.
+/// Documents that have not been sent yet.
 pub struct Documents {
     settings: Arc<SearchSettings>,
     partition: u32,
     names: RecordNames,
     sequences: Sequences,
     body: Vec<u8>,
-    /// Where each document ends in the body.
+    /// End offset of each document in the body.
     ends: Vec<usize>,
-    /// Value types among them.
+    /// Value types of the documents.
     value_types: BTreeMap<u8, ValueType>,
 }
 
@@ -52,7 +52,7 @@ impl Documents {
         &mut self.names
     }
 
-    /// The numbers of the last documents that were taken in.
+    /// The sequences of the last documents taken in.
     pub fn sequences(&self) -> &Sequences {
         &self.sequences
     }
@@ -93,8 +93,8 @@ impl Documents {
         self.value_types.clear();
     }
 
-    /// Takes in the records of an entry, and counts them: all of them, or, if it cannot be read, none. Without `tally` they are
-    /// only learned from.
+    /// Takes in and counts the records of an entry. If the entry cannot be read, none of its records are kept. Without `tally`,
+    /// records are only used to learn names.
     pub fn take(
         &mut self,
         payload: &[u8],
@@ -118,7 +118,7 @@ impl Documents {
     ) -> Result<(u64, i64), DecodeError> {
         let mut records = BatchReader::new(payload)?;
         let timestamp = records.timestamp();
-        // What a creation says of its instance stands after the instance's first records.
+        // The creation record describes the instance, but comes after the instance's first records.
         for record in records.clone() {
             self.names.learn(&record?);
         }

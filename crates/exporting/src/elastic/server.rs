@@ -1,4 +1,4 @@
-//! The requests of the exporters of records: documents, templates and the policy that deletes old indices.
+//! Requests of the record exporters: documents, templates, and the policy that deletes old indices.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,23 +13,23 @@ use crate::search_client::Client;
 use crate::status::Status;
 use crate::target_error::TargetError;
 
-/// Bytes of an answer that are read at most.
+/// Maximum bytes of an answer.
 const MAX_ANSWER: usize = 16 << 20;
-/// Characters of a refusal that are shown at most.
+/// Maximum characters of a refusal shown in messages.
 const MAX_REASON: usize = 500;
 
 /// The server that an exporter writes to.
 pub struct Server {
     client: Client,
-    /// A bulk request may take as long, in the server too.
+    /// Time limit of a bulk request, on the server as well.
     timeout: Duration,
 }
 
-/// What becomes of a bulk request.
+/// Outcome of a bulk request.
 #[derive(Debug)]
 pub enum Bulked {
     Done(Bytes),
-    /// The server does not take so many bytes at once.
+    /// The request is larger than the server accepts.
     TooLarge(String),
 }
 
@@ -48,7 +48,7 @@ impl Server {
         }
     }
 
-    /// The next request goes over a new connection, to the next server.
+    /// Makes the next request use a new connection to the next server.
     pub fn disconnect(&mut self) {
         self.client.disconnect();
     }
@@ -64,14 +64,14 @@ impl Server {
         sent.map_err(|error| error.of(self.client.url()))
     }
 
-    /// Sends a JSON body; what is not answered with success is an error.
+    /// Sends a JSON body. Answers without a success status are errors.
     pub fn ask(&mut self, method: Method, path: &str, body: Value) -> Result<Bytes, TargetError> {
         let body = body.to_string().into_bytes();
         let (code, answer) = self.send(method, path, "application/json", body)?;
         self.successful(path, code, answer)
     }
 
-    /// Sends documents; the answer tells which of them were refused.
+    /// Sends documents. The answer lists those that were refused.
     pub fn bulk(&mut self, body: Vec<u8>) -> Result<Bulked, TargetError> {
         let path =
             "/_bulk?filter_path=errors,items.*.error,items.*.status,items.*._id,items.*._index";
@@ -84,7 +84,7 @@ impl Server {
         }
     }
 
-    /// Makes the policy that deletes old indices, or changes it.
+    /// Creates or updates the policy that deletes old indices.
     pub fn put_policy(
         &mut self,
         settings: &SearchSettings,
@@ -102,7 +102,7 @@ impl Server {
         if code != StatusCode::CONFLICT {
             return self.successful(&path, code, answer).map(drop);
         }
-        // It is there: a change names the one that it replaces.
+        // The policy exists. An update has to name the version it replaces.
         let (code, found) = self.send(Method::GET, &path, "application/json", Vec::new())?;
         let found = self.successful(&path, code, found)?;
         let found: Value = serde_json::from_slice(&found).map_err(|e| {
@@ -133,7 +133,7 @@ impl Server {
             }
             _ => "",
         };
-        // No redirection is followed: a login is not for everybody.
+        // Redirects are not followed, because credentials must not be sent to arbitrary servers.
         let said = match self.client.location().filter(|_| code.is_redirection()) {
             Some(place) => format!(" to {place}; name that address in url"),
             None => String::new(),
@@ -144,7 +144,7 @@ impl Server {
     }
 }
 
-/// A server that is overloaded or restarts refuses too, and takes the same later.
+/// The error for a refusal. A server that is overloaded or restarting may accept the same request later.
 pub fn refusal(code: StatusCode, reason: String) -> TargetError {
     if code == StatusCode::TOO_MANY_REQUESTS || code.is_server_error() {
         TargetError::Busy(reason)

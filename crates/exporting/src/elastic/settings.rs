@@ -1,4 +1,4 @@
-//! Settings of the exporters to Elasticsearch and OpenSearch, with the defaults of the reference.
+//! Settings of the exporters to Elasticsearch and OpenSearch, with the reference's defaults.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,25 +16,25 @@ pub enum Flavor {
     Opensearch,
 }
 
-/// What stands below `args` of an exporter.
+/// The settings below `args` of an exporter.
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
     pub flavor: Flavor,
-    /// `url`: where the servers are; the next one is asked when one does not answer.
+    /// `url`: addresses of the servers. If one does not answer, the next is tried.
     pub urls: Vec<String>,
     /// `requestTimeoutMs`.
     pub request_timeout: Duration,
     pub index: IndexSettings,
-    /// `brokerVersion` of the records, also in the names of indices (`skep.api.version`).
+    /// `brokerVersion` of the records, also part of index names (`skep.api.version`).
     pub broker_version: String,
     pub bulk: BulkSettings,
     /// `authentication.username` and `.password`.
     pub login: Option<(String, String)>,
     /// `security.*`, for https.
     pub trust: Trust,
-    /// `retention.*`, if it is enabled.
+    /// `retention.*`, if enabled.
     pub retention: Option<Retention>,
-    /// Positions of records that are not exported (`camunda.data.export.skip-records`).
+    /// Positions of records to skip (`camunda.data.export.skip-records`).
     pub skip: BTreeSet<u64>,
 }
 
@@ -49,13 +49,13 @@ pub struct IndexSettings {
     pub commands: bool,
     pub events: bool,
     pub rejections: bool,
-    /// Value types that are not exported, by their id.
+    /// IDs of value types that are not exported.
     pub without: BTreeSet<u8>,
 }
 
 #[derive(Clone, Debug)]
 pub struct BulkSettings {
-    /// Records are collected this long, or until there are so many, or so many bytes.
+    /// Records are collected until this time has passed, or this number of records or bytes is reached.
     pub delay: Duration,
     pub size: usize,
     pub memory_limit: usize,
@@ -63,7 +63,7 @@ pub struct BulkSettings {
 
 #[derive(Clone, Debug)]
 pub struct Retention {
-    /// Such as `30d`.
+    /// For example `30d`.
     pub minimum_age: String,
     pub policy_name: String,
 }
@@ -116,7 +116,7 @@ impl SearchSettings {
 }
 
 impl IndexSettings {
-    /// The date in an index's name.
+    /// The date in the name of an index.
     pub fn date(&self, timestamp: i64) -> String {
         let time = jiff::Timestamp::from_millisecond(timestamp).unwrap_or_default();
         let time = time.to_zoned(jiff::tz::TimeZone::UTC);
@@ -139,7 +139,7 @@ impl IndexSettings {
         out
     }
 
-    /// Says why a pattern cannot be used, if it cannot: a letter that stands for nothing here would be taken as it is.
+    /// Checks a date pattern. Unknown letters are errors, because they would appear literally in index names.
     pub fn check_pattern(pattern: &str) -> Result<(), PatternError> {
         let unknown = runs(pattern).find(|(letter, _)| {
             !matches!(
@@ -155,7 +155,7 @@ impl IndexSettings {
     }
 }
 
-/// Why the pattern of a date cannot be used.
+/// Reasons why a date pattern is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     #[error("the pattern is empty")]
@@ -166,7 +166,7 @@ pub enum PatternError {
     Letter(char),
 }
 
-/// The same letter so many times, and then the next.
+/// Splits a pattern into runs of the same letter, with their lengths.
 fn runs(pattern: &str) -> impl Iterator<Item = (char, usize)> + '_ {
     let mut letters = pattern.chars().peekable();
     std::iter::from_fn(move || {

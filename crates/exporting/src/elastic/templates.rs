@@ -1,25 +1,25 @@
-//! Names of indices, and what new ones are made of.
+//! Names of indices, and templates for new ones.
 
 use serde_json::{Value, json};
 use skep_protocol::ValueType;
 
 use super::settings::{Flavor, Retention, SearchSettings};
 
-/// Longer texts cannot be searched for; the document has them all the same.
+/// Longer texts are not searchable, but the document still contains them.
 const MAX_KEYWORD: u32 = 8191;
 
-/// `process-instance`.
+/// Value type with dashes, such as `process-instance`.
 fn dashed(value_type: ValueType) -> String {
     value_type.name().to_ascii_lowercase().replace('_', "-")
 }
 
-/// `zeebe-record_process-instance_8.9.0_2026-11-22`.
+/// Index name, such as `zeebe-record_process-instance_8.9.0_2026-11-22`.
 pub fn index_name(settings: &SearchSettings, value_type: ValueType, timestamp: i64) -> String {
     let date = settings.index.date(timestamp);
     format!("{}_{date}", family(settings, value_type))
 }
 
-/// The name of an index without its date.
+/// The index name without the date.
 fn family(settings: &SearchSettings, value_type: ValueType) -> String {
     let prefix = &settings.index.prefix;
     let version = &settings.broker_version;
@@ -31,7 +31,7 @@ fn component_name(settings: &SearchSettings) -> String {
     format!("{}-{version}", settings.index.prefix)
 }
 
-/// What all indices have in common: path and body.
+/// The template component that all indices share: path and body.
 pub fn component(settings: &SearchSettings) -> (String, Value) {
     let index = &settings.index;
     let mut of_index = json!({
@@ -50,7 +50,7 @@ pub fn component(settings: &SearchSettings) -> (String, Value) {
     (path, body)
 }
 
-/// The template of the indices of a value type: path and body.
+/// The index template of a value type: path and body.
 pub fn index(settings: &SearchSettings, value_type: ValueType) -> (String, Value) {
     let family = family(settings, value_type);
     let alias = format!("{}-{}", settings.index.prefix, dashed(value_type));
@@ -84,7 +84,7 @@ fn mappings() -> Value {
             "recordVersion": {"type": "integer"},
             "operationReference": long, "batchOperationReference": long,
             "authorizations": unsearched,
-            // Names in them are the users': every one would be a field of its own.
+            // Keys in these objects are chosen by users; mapping them would create a field for each.
             "value": {"properties": {"variables": unsearched, "customHeaders": unsearched}},
         },
         "dynamic_templates": [
@@ -95,7 +95,7 @@ fn mappings() -> Value {
     })
 }
 
-/// Body of the policy that deletes old indices.
+/// The body of the policy that deletes old indices.
 pub fn policy(settings: &SearchSettings, retention: &Retention) -> Value {
     let age = &retention.minimum_age;
     match settings.flavor {

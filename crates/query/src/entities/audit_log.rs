@@ -1,9 +1,9 @@
-//! What users and clients did.
+//! The audit log: operations by users and clients.
 
 use super::batch_operation::TYPES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
-/// Things to which something is done, in the order of their bits in a set of them.
+/// Entity types in the audit log, in the order of their bits in a set of them.
 pub const AUDITED_ENTITIES: &[&str] = &[
     "AUTHORIZATION",
     "BATCH",
@@ -73,7 +73,7 @@ pub static AUDIT_LOG: Entity = Entity {
         Field::new("relatedEntityKey", Kind::Text, Ops::BASIC_TEXT),
         Field::new("relatedEntityType", Kind::Enum(AUDITED_ENTITIES), Ops::ENUM),
         Field::new("entityDescription", Kind::Text, Ops::TEXT),
-        // Of 8.10; there are no channels beside the API yet.
+        // Added in 8.10; there are no channels other than the API yet.
         Field::new("inboundChannelType", Kind::Text, Ops::TEXT).sortable(),
         Field::new("inboundChannelToolName", Kind::Text, Ops::TEXT).sortable(),
     ],

@@ -15,7 +15,7 @@ pub(super) const TYPES: &[&str] = &[
     "UPDATE_VARIABLE",
 ];
 
-/// A batch operation has its row where it was made: that partition sums up what all of them do.
+/// A batch operation. Its row is on the partition that created it, which aggregates the progress of all partitions.
 pub static BATCH_OPERATION: Entity = Entity {
     title: "Batch Operation",
     table: "batch_operation",
@@ -35,7 +35,7 @@ pub static BATCH_OPERATION: Entity = Entity {
             Ops::ENUM,
         )
         .sortable(),
-        // The same under two names: searches and answers have one each.
+        // The same value under two names: searches use one, answers the other.
         Field::new("operationType", Kind::Enum(TYPES), Ops::ENUM)
             .sortable()
             .hidden(),
@@ -61,7 +61,7 @@ pub static BATCH_OPERATION: Entity = Entity {
     leaves: Leaves::At("endDate"),
 };
 
-/// One for each thing that a batch operation is about, on the partition of that thing.
+/// An item of a batch operation, on the partition of the affected entity.
 pub static BATCH_OPERATION_ITEM: Entity = Entity {
     title: "Batch Operation Item",
     table: "batch_operation_item",
@@ -69,7 +69,7 @@ pub static BATCH_OPERATION_ITEM: Entity = Entity {
         Field::new("batchOperationItemKey", Kind::Key, Ops::NONE).hidden(),
         Field::new("operationType", Kind::Enum(TYPES), Ops::ENUM),
         Field::new("batchOperationKey", Kind::Key, Ops::BASIC_TEXT).sortable(),
-        // As a text, as which it can be looked for by process instances.
+        // Stored as text so that process instances can be filtered by it.
         Field::new("batchOperationId", Kind::Text, Ops::NONE).hidden(),
         Field::new("itemKey", Kind::Key, Ops::BASIC_TEXT).sortable(),
         Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),

@@ -1,4 +1,4 @@
-//! Variables of the cluster and of its tenants.
+//! Variables of the cluster and its tenants.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
@@ -13,7 +13,7 @@ pub static CLUSTER_VARIABLE: Entity = Entity {
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("isTruncated", Kind::Bool, Ops::PLAIN),
         Field::new("isDeleted", Kind::Bool, Ops::NONE).hidden(),
-        // Of 8.10; there are no references to secrets yet, and nothing that is noted about a variable.
+        // Added in 8.10; there are no secret references yet, and no metadata on variables.
         Field::new("kind", Kind::Enum(&["JSON", "SECRET_REFERENCE"]), Ops::ENUM),
         Field::new("metadata", Kind::Json, Ops::NONE),
     ],

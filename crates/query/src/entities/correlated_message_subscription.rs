@@ -1,4 +1,4 @@
-//! Messages that process instances got: one for each message and subscription.
+//! Messages received by process instances: one row per message and subscription.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
@@ -6,7 +6,8 @@ pub static CORRELATED_MESSAGE_SUBSCRIPTION: Entity = Entity {
     title: "Correlated Message Subscription",
     table: "correlated_message_subscription",
     fields: &[
-        // Message and subscription: one subscription gets many messages, and one message goes to many.
+        // Composed of message and subscription, because a subscription receives many messages, and a message goes to many
+        // subscriptions.
         Field::new("id", Kind::Text, Ops::NONE).hidden(),
         Field::new("correlationKey", Kind::Text, Ops::TEXT).sortable(),
         Field::new("correlationTime", Kind::Time, Ops::ORDERED).sortable(),
@@ -21,7 +22,7 @@ pub static CORRELATED_MESSAGE_SUBSCRIPTION: Entity = Entity {
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("subscriptionKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
-        // Of 8.10: that of the process instance.
+        // Added in 8.10: the business ID of the process instance.
         Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[],

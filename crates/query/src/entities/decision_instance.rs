@@ -1,4 +1,4 @@
-//! Evaluations of decisions: one for each decision that an evaluation went through.
+//! Decision evaluations: one row per decision evaluated.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
@@ -60,7 +60,7 @@ pub static DECISION_INSTANCE: Entity = Entity {
         Field::new("result", Kind::Text, Ops::NONE),
         Field::new("evaluatedInputs", Kind::Json, Ops::NONE).detail(),
         Field::new("matchedRules", Kind::Json, Ops::NONE).detail(),
-        // Of 8.10: that of the process instance.
+        // Added in 8.10: the business ID of the process instance.
         Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[],

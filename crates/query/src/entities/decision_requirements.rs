@@ -1,4 +1,4 @@
-//! Deployed files of decisions.
+//! Deployed decision requirements (DMN files).
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 

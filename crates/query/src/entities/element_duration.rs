@@ -1,15 +1,15 @@
-//! How long elements of a definition took that were completed, day by day: how many took about as long as each other.
+//! Durations of completed elements, per definition and day, as histograms.
 
 use crate::durations::COUNTS;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
-/// Milliseconds that one row counts.
+/// Milliseconds covered by one row.
 pub const ELEMENT_DURATION_SPAN: i64 = 86_400_000;
 
-/// Columns before the counts.
+/// Number of columns before the counts.
 const BEFORE: usize = 8;
 
-/// The column of the first count; the others follow.
+/// The column of the first count; the other counts follow.
 pub const ELEMENT_DURATION_COUNTS: usize = BEFORE;
 
 #[allow(clippy::indexing_slicing)] // The compiler evaluates it.
@@ -17,7 +17,7 @@ const fn fields() -> [Field; BEFORE + COUNTS.len()] {
     const NONE: Field = Field::new("", Kind::Int, Ops::NONE);
     let mut fields = [NONE; BEFORE + COUNTS.len()];
     let own = [
-        // All of what a row is about, in one text.
+        // The identifying columns joined in one text.
         Field::new("id", Kind::Text, Ops::NONE).hidden(),
         Field::new("startTime", Kind::Time, Ops::ORDERED),
         Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN),

@@ -1,9 +1,9 @@
-//! Element instances: what a process instance went through and where it stands.
+//! Element instances: the path of a process instance, and its current position.
 
 use super::process_instance::STATES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
-/// What elements are.
+/// BPMN element types.
 pub const ELEMENT_TYPES: &[&str] = &[
     "UNSPECIFIED",
     "PROCESS",
@@ -69,7 +69,7 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
     indices: &[
         &["processInstanceKey"],
         &["elementInstanceScopeKey"],
-        // With the start the oldest of those that wait at an element is found at once.
+        // With the start date included, the oldest instance waiting at an element is found directly.
         &["elementId", "processDefinitionKey", "startDate"],
     ],
     everywhere: false,

@@ -1,5 +1,5 @@
-//! Timers, signals and conditions that element instances wait, or waited, for. The API has no search for them alone; they tell why
-//! an instance does not go on.
+//! Timers, signals and conditions that element instances wait for, or waited for. The API has no search for them alone; they
+//! explain why an instance does not continue.
 
 use super::element_instance::ELEMENT_TYPES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
@@ -16,7 +16,7 @@ pub static EVENT_WAIT: Entity = Entity {
         ),
         Field::new("elementInstanceKey", Kind::Key, Ops::PLAIN),
         Field::new("processInstanceKey", Kind::Key, Ops::PLAIN),
-        // The event itself: a boundary event stands at the element instance.
+        // The event itself. The element instance of a boundary event is the one it is attached to.
         Field::new("elementId", Kind::Text, Ops::PLAIN),
         Field::new("dueDate", Kind::Time, Ops::PLAIN),
         Field::new("signalName", Kind::Text, Ops::PLAIN),
@@ -27,9 +27,9 @@ pub static EVENT_WAIT: Entity = Entity {
         Field::new("processDefinitionId", Kind::Text, Ops::NONE),
         Field::new("tenantId", Kind::Text, Ops::NONE),
         Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE),
-        // How often a timer still fires, this time included; -1 for ever.
+        // Number of times a timer still fires, this time included; -1: without limit.
         Field::new("repetitions", Kind::Int, Ops::NONE),
-        // Changes of variables that count for a condition.
+        // The kinds of variable changes that trigger a condition.
         Field::new("conditionEvents", Kind::Json, Ops::NONE),
     ],
     related: &[],

@@ -1,4 +1,4 @@
-//! Task listeners that listen to the user tasks of all processes.
+//! Global task listeners, which apply to the user tasks of all processes.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 

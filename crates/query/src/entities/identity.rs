@@ -1,12 +1,13 @@
-//! Who there is and what each may do: users, groups, roles, tenants, mapping rules, authorizations, and who belongs to what.
+//! Identity entities: users, groups, roles, tenants, mapping rules, authorizations and memberships.
 //!
-//! All of them are made by the first partition. A row stays when its thing is deleted, so that those who page through them go on from it.
+//! All of them are created by the first partition. Rows of deleted entities are kept, so that cursors pointing at them stay
+//! valid.
 
 use skep_protocol::permission::ResourceType;
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops, same};
 
-/// What all of them have in common.
+/// Common properties of the identity entities.
 const TABLE: Entity = Entity {
     title: "",
     table: "",
@@ -18,7 +19,7 @@ const TABLE: Entity = Entity {
     leaves: Leaves::Never,
 };
 
-/// Without passwords: their hashes are in the state of the first partition and nowhere else.
+/// Users without passwords: the hashes are stored only in the state of the first partition.
 pub static USER: Entity = Entity {
     title: "User",
     table: "identity_user",
@@ -65,7 +66,7 @@ pub static TENANT: Entity = Entity {
     title: "Tenant",
     table: "identity_tenant",
     fields: &[
-        // Searches are sorted by it, under this name.
+        // The API sorts by the key under this name.
         Field::new("key", Kind::Key, Ops::NONE).sortable().hidden(),
         Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("name", Kind::Text, Ops::PLAIN).sortable(),
@@ -127,10 +128,10 @@ pub static AUTHORIZATION: Entity = Entity {
     ..TABLE
 };
 
-/// Somebody who belongs to a group, a role or a tenant: one of the columns between `parentId` and `isDeleted` says who.
+/// A member of a group, role or tenant. One of the columns between `parentId` and `isDeleted` identifies it.
 pub static MEMBER: Entity = members("Member", &const { columns("") });
 
-/// Users who are members, clients likewise, and groups: the rows are those of [`MEMBER`].
+/// Members that are users, clients or groups. The rows are those of [`MEMBER`].
 pub static MEMBER_USER: Entity = members("User", &const { columns("username") });
 pub static MEMBER_CLIENT: Entity = members("Client", &const { columns("clientId") });
 pub static MEMBER_GROUP: Entity = members("Group", &const { columns("groupId") });
@@ -152,10 +153,10 @@ const fn members(title: &'static str, fields: &'static [Field]) -> Entity {
     }
 }
 
-/// The columns of [`MEMBER`]; this one stands in answers.
+/// The columns of [`MEMBER`]. Of those that identify the member, answers contain only `shown`.
 const fn columns(shown: &str) -> [Field; 9] {
     [
-        // Stands for what the others say together.
+        // Derived from the other columns, as a unique ID.
         Field::new("id", Kind::Text, Ops::NONE).hidden(),
         Field::new("parentType", Kind::Text, Ops::NONE).hidden(),
         Field::new("parentId", Kind::Text, Ops::NONE).hidden(),

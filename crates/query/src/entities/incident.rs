@@ -1,4 +1,4 @@
-//! Incidents: what keeps element instances from going on.
+//! Incidents: problems that keep element instances from continuing.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 

@@ -1,4 +1,4 @@
-//! Jobs, waiting, with workers and ended.
+//! Jobs: waiting, activated and ended.
 
 use super::element_instance::ELEMENT_TYPES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
@@ -62,12 +62,12 @@ pub static JOB: Entity = Entity {
         Field::new("worker", Kind::Text, Ops::TEXT).sortable(),
         Field::new("creationTime", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("lastUpdateTime", Kind::Time, Ops::ORDERED),
-        // Of the last failure or error.
+        // The time of the last failure or error.
         Field::new("failureTime", Kind::Time, Ops::NONE)
             .hidden()
             .sparse(),
         Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE).hidden(),
-        // Of 8.10. Jobs have no priority yet; the other is that of the process instance, which answers look up.
+        // Added in 8.10. Jobs have no priority yet. The business ID is that of the process instance; answers look it up.
         Field::new("priority", Kind::Int, Ops::ORDERED)
             .sortable()
             .never_null(),
@@ -79,7 +79,7 @@ pub static JOB: Entity = Entity {
         &["processInstanceKey"],
         &["type", "state"],
         &["failureTime"],
-        // Those that are open.
+        // Open jobs.
         &["endTime"],
     ],
     everywhere: false,

@@ -1,19 +1,19 @@
-//! How many jobs of a type were made, completed and failed, minute by minute and worker by worker.
+//! Numbers of created, completed and failed jobs per type, worker and minute.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
-/// Milliseconds that one row counts.
+/// Milliseconds covered by one row.
 pub const JOB_STATISTICS_SPAN: i64 = 60_000;
 
 pub static JOB_STATISTICS: Entity = Entity {
     title: "Job Statistics",
     table: "job_statistics",
     fields: &[
-        // All of what a row is about, in one text.
+        // The identifying columns joined in one text.
         Field::new("id", Kind::Text, Ops::NONE).hidden(),
         Field::new("startTime", Kind::Time, Ops::ORDERED),
         Field::new("jobType", Kind::Text, Ops::TEXT),
-        // Empty for those that no worker had yet.
+        // Empty for jobs that no worker has activated yet.
         Field::new("worker", Kind::Text, Ops::TEXT),
         Field::new("tenantId", Kind::Text, Ops::TEXT),
         Field::new("created", Kind::Int, Ops::NONE).added(),

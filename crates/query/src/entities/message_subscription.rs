@@ -1,11 +1,11 @@
-//! Where process instances wait, or waited, for messages.
+//! Subscriptions where process instances wait, or waited, for messages.
 
 use super::element_instance::ELEMENT_TYPES;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const STATES: &[&str] = &["CORRELATED", "CREATED", "DELETED", "MIGRATED"];
 
-/// Those that begin instances are not told.
+/// Subscriptions that start process instances are not stored.
 const TYPES: &[&str] = &["START_EVENT", "PROCESS_EVENT"];
 
 pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
@@ -25,11 +25,11 @@ pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
         Field::new("correlationKey", Kind::Text, Ops::TEXT).sortable(),
         Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE).hidden(),
-        // One that does not interrupt still waits when it has got a message.
+        // A non-interrupting subscription still waits after it has received a message.
         Field::new("isOpen", Kind::Bool, Ops::NONE)
             .hidden()
             .rarely_true(),
-        // Of 8.10: that of the process instance, and what follows from the element.
+        // Added in 8.10: the business ID of the process instance, and values derived from the element.
         Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
         Field::new("messageSubscriptionType", Kind::Enum(TYPES), Ops::ENUM).sortable(),
         Field::new("processDefinitionName", Kind::Text, Ops::TEXT).sortable(),

@@ -16,7 +16,7 @@ pub static PROCESS_DEFINITION: Entity = Entity {
         Field::new("hasStartForm", Kind::Bool, Ops::PLAIN),
         Field::new("state", Kind::Enum(&["ACTIVE", "DELETED"]), Ops::PLAIN),
         Field::new("startFormId", Kind::Text, Ops::NONE).hidden(),
-        // `latest`, `deployment`, or a version tag behind `=`.
+        // `latest`, `deployment`, or a version tag prefixed with `=`.
         Field::new("startFormBinding", Kind::Text, Ops::NONE).hidden(),
         Field::new("deploymentKey", Kind::Key, Ops::NONE).hidden(),
         Field::new("isLatestVersion", Kind::Bool, Ops::PLAIN).hidden(),

@@ -5,10 +5,10 @@ use crate::entity::{Entity, Field, Kind, Leaves, Ops, RelatedFilter, Takes};
 
 pub(super) const STATES: &[&str] = &["ACTIVE", "COMPLETED", "TERMINATED"];
 
-/// The group of filters that ask for one and the same element instance.
+/// The group of filters that must match the same element instance.
 const ELEMENT: u8 = 1;
 
-/// Process instances that a batch operation is about.
+/// A filter for process instances that are items of a batch operation.
 const fn batch_operation(name: &'static str) -> RelatedFilter {
     RelatedFilter {
         name,
@@ -70,12 +70,12 @@ pub static PROCESS_INSTANCE: Entity = Entity {
             .sparse(),
         Field::new("activeIncidents", Kind::Int, Ops::NONE).hidden(),
         Field::new("takenFlows", Kind::Text, Ops::NONE).hidden(),
-        // Of 8.10; nothing suspends an instance yet.
+        // Added in 8.10; process instances cannot be suspended yet.
         Field::new("suspendedDate", Kind::Time, Ops::ORDERED).sortable(),
     ],
     related: &[
         batch_operation("batchOperationKey"),
-        // Its name in 8.8.
+        // The name of this filter in 8.8.
         batch_operation("batchOperationId"),
         RelatedFilter {
             name: "variables",
@@ -158,7 +158,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
     items: &[("tags", "tags", Kind::Text)],
     indices: &[
         &["state", "processDefinitionKey", "startDate"],
-        // With the state at its end a search by both is answered without looking at other rows.
+        // With the state at its end, the index answers searches by both without reading other rows.
         &["startDate", "state"],
         &["endDate"],
         &["processDefinitionId", "startDate", "state"],

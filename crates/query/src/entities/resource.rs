@@ -1,4 +1,4 @@
-//! Deployed resources that are neither processes, decisions nor forms.
+//! Deployed resources other than processes, decisions and forms.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 

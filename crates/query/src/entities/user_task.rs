@@ -1,4 +1,4 @@
-//! User tasks: what people are to do.
+//! User tasks: work to be done by people.
 
 use super::VARIABLE;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops, RelatedFilter, Takes};
@@ -45,7 +45,7 @@ pub static USER_TASK: Entity = Entity {
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("formKey", Kind::Key, Ops::NONE),
         Field::new("tags", Kind::Json, Ops::NONE),
-        // Of 8.10: that of the process instance.
+        // Added in 8.10: the business ID of the process instance.
         Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[
@@ -81,7 +81,7 @@ pub static USER_TASK: Entity = Entity {
         &["processInstanceKey"],
         &["state", "assignee"],
         &["creationDate"],
-        // Those that are open.
+        // Open tasks.
         &["completionDate"],
     ],
     everywhere: false,

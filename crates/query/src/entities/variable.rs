@@ -1,8 +1,8 @@
-//! Variables with their current, or last, values.
+//! Variables with their current or last values.
 
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
-/// Characters of a value that lists show; longer ones are truncated there.
+/// Maximum characters of a value in lists; longer values are truncated there.
 pub const PREVIEW: usize = 8191;
 
 pub static VARIABLE: Entity = Entity {
@@ -22,7 +22,7 @@ pub static VARIABLE: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    // Values can be as long as a message: only the beginnings of short ones stand in the index.
+    // Values can be as long as a message. Only the beginnings of short ones are indexed.
     indices: &[&["processInstanceKey", "name"], &["scopeKey"]],
     everywhere: false,
     leaves: Leaves::WithInstance,

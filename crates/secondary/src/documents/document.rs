@@ -1,7 +1,7 @@
-//! Rows as documents.
+//! Converts rows to documents and back.
 //!
-//! A text stands in a field as long as an index can have it. A longer one has a stand-in there, its beginning and a hash, by which
-//! it is found; the whole of it, and what lists show, are kept beside.
+//! A text is stored in a field if an index accepts its length. For a longer text the field contains a stand-in by which it is
+//! found: its beginning and a hash. The whole text, and the preview for lists, are stored next to it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,19 +14,19 @@ use skep_query::access;
 use skep_query::entities::{self, PREVIEW};
 use skep_query::{Entity, Field, Kind, RelatedFilter, Row, Value, answer};
 
-/// Where long texts are whole.
+/// Field with the whole long texts.
 pub const WHOLE: &str = "long_texts";
-/// Where they are as lists show them.
+/// Field with the previews of long texts, as lists show them.
 pub const BRIEF: &str = "brief_texts";
 
-/// Bytes of a text in a field at most: indices take 32,766.
+/// Maximum bytes of text in a field. Indices accept 32,766.
 const MAX_TEXT: usize = 32_000;
-/// Stands between the beginning of a text and its hash.
+/// Separates the beginning of a text from its hash.
 const MARK: char = '\u{1}';
-/// Bytes of the id of a document at most, of 512.
+/// Maximum bytes of a document ID; servers accept 512.
 const MAX_ID: usize = 200;
 
-/// Where the items of a list stand by themselves.
+/// The name of the field with the individual items of a list.
 pub fn items_name(list: &str) -> String {
     format!("{list}_items")
 }
@@ -39,7 +39,7 @@ pub fn is_text(field: &Field) -> bool {
     matches!(field.kind, Kind::Text | Kind::Enum(_) | Kind::Json)
 }
 
-/// Which fields of an entity something looks for.
+/// Returns for each field whether searches use it.
 pub fn indexed(entity: &Entity) -> &'static [bool] {
     static ALL: OnceLock<Vec<Vec<bool>>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
@@ -69,7 +69,7 @@ fn is_indexed(entity: &Entity, at: usize) -> bool {
     at == 0 || !is_content || has_index || narrows() || filters.any(is_compared)
 }
 
-/// The id of the document of a row.
+/// The document ID of a row.
 pub fn id_of(key: &Value) -> String {
     match key {
         Value::Int(number) => number.to_string(),
@@ -87,7 +87,7 @@ fn hash(text: &str) -> String {
     })
 }
 
-/// What a field has of a text.
+/// The field value for a text: the text itself, or its stand-in if it is too long.
 pub fn stand_in(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_TEXT {
         return Cow::Borrowed(text);
@@ -100,12 +100,12 @@ pub fn stand_in(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{beginning}{MARK}{}", hash(text)))
 }
 
-/// What is found may only be the stand-in of a longer text.
+/// Whether a text read from a field may be the stand-in of a longer text.
 pub fn may_stand_in(text: &str) -> bool {
     text.len() > MAX_TEXT
 }
 
-/// A row with all of its columns as a document, without line breaks.
+/// Writes a row with all its columns as a document, without line breaks.
 pub fn write(entity: &Entity, row: &[Value], out: &mut String) {
     out.push('{');
     let mut long: Vec<(&Field, &str)> = Vec::new();
@@ -164,13 +164,13 @@ fn write_long(long: &[(&Field, &str)], out: &mut String) {
     }
 }
 
-/// The columns of a row that a document has, or as much of it as was asked for.
+/// Reads the columns of a row from a document, as far as they were requested.
 pub fn read(entity: &Entity, source: &Json) -> Row {
     let fields = entity.fields.iter();
     fields.map(|field| value(field, source)).collect()
 }
 
-/// One column of a row.
+/// Reads one column of a row.
 pub fn value(field: &Field, source: &Json) -> Value {
     if !is_text(field) {
         let number = source.get(field.name).and_then(Json::as_i64);
@@ -183,7 +183,7 @@ pub fn value(field: &Field, source: &Json) -> Value {
     text.and_then(Json::as_str).map_or(Value::Null, Value::text)
 }
 
-/// A line of a bulk request.
+/// Writes the action line of a bulk request.
 pub fn action(action: &str, index: &str, id: &str, version: Option<u64>, out: &mut Vec<u8>) {
     let mut line = format!("{{\"{action}\":{{\"_index\":\"{index}\",\"_id\":");
     answer::write_text(id, &mut line);

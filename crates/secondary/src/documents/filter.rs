@@ -1,11 +1,11 @@
-//! Conditions, sorts and cursors in the language of search servers.
+//! Conditions, sorts and cursors in the query language of search servers.
 
 use serde_json::{Map, Value as Json, json};
 use skep_query::{Cursor, Entity, Kind, Op, Search, Sort, Value};
 
 use super::document::{items_name, stand_in};
 
-/// Values of one list in a query; servers take 65,536.
+/// Maximum values in one list of a query; servers accept 65,536.
 const MAX_LISTED: usize = 60_000;
 
 pub fn nothing() -> Json {
@@ -48,7 +48,7 @@ fn literal(value: &Value) -> Json {
     }
 }
 
-/// An object with one member.
+/// Returns an object with one member.
 pub fn named(name: &str, member: Json) -> Json {
     let mut object = Map::new();
     object.insert(name.to_string(), member);
@@ -59,7 +59,7 @@ fn with(query: &str, name: &str, told: Json) -> Json {
     named(query, named(name, told))
 }
 
-/// The field has one of these values.
+/// Matches documents whose field has one of these values.
 pub fn among(name: &str, values: &[Value]) -> Json {
     let there = values.iter().filter(|value| **value != Value::Null);
     let literals: Vec<Json> = there.map(literal).collect();
@@ -82,7 +82,7 @@ fn range(name: &str, comparison: &str, value: &Value) -> Json {
 pub fn field(name: &str, op: &Op) -> Json {
     match op {
         Op::Eq(value) => among(name, std::slice::from_ref(value)),
-        // What is absent is not equal to anything that is there.
+        // An absent value differs from every value that is present.
         Op::Neq(Value::Null) => exists(name),
         Op::Neq(value) => none_of(among(name, std::slice::from_ref(value))),
         Op::Exists(true) => exists(name),
@@ -93,17 +93,17 @@ pub fn field(name: &str, op: &Op) -> Json {
         Op::Lte(value) => range(name, "lte", value),
         Op::In(values) => among(name, values),
         Op::NotIn(values) => none_of(among(name, values)),
-        // For the server no text is empty.
+        // To the server, an empty pattern matches no text, not even the empty one.
         Op::Like(pattern) if pattern.is_empty() => field(name, &Op::Eq(Value::text(""))),
         Op::Like(pattern) => with("wildcard", name, json!({"value": wildcard(pattern)})),
     }
 }
 
-/// A list has an item of which this holds.
+/// Matches a list with at least one item that satisfies the operator.
 pub fn item(entity: &Entity, at: usize, op: &Op) -> Json {
     let name = items_name(entity.field(at).name);
     match op {
-        // An item that is another one, not: no item that is this one.
+        // This means "has an item that differs", not "has no such item".
         Op::Neq(value) => gaps_around(&name, std::slice::from_ref(value)),
         Op::NotIn(values) => gaps_around(&name, values),
         Op::Exists(false) => nothing(),
@@ -111,7 +111,7 @@ pub fn item(entity: &Entity, at: usize, op: &Op) -> Json {
     }
 }
 
-/// Some value is none of these: it lies in one of the gaps between them.
+/// Matches a list with a value other than these, which means a value in one of the gaps between them.
 fn gaps_around(name: &str, values: &[Value]) -> Json {
     let mut sorted: Vec<&Value> = values.iter().filter(|v| **v != Value::Null).collect();
     sorted.sort_by(|a, b| a.compare(b, false));
@@ -128,8 +128,8 @@ fn gaps_around(name: &str, values: &[Value]) -> Json {
     one_of(gaps)
 }
 
-/// The API's patterns, in which a backslash at the end is one. Of signs in a row `*` comes last and once: what the server makes of
-/// `?` behind `*` doubles with each.
+/// Translates an API pattern, in which a trailing backslash stands for itself. In a run of wildcards, `*` is moved to the end
+/// and written once: the server's automaton doubles in size with each `?` after a `*`.
 fn wildcard(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
@@ -164,7 +164,7 @@ fn sorts(search: &Search) -> impl Iterator<Item = Sort> + '_ {
     search.sort.iter().copied().chain([KEY])
 }
 
-/// The order of a page; what is absent comes last, and in a reversed page first.
+/// The sort of a page. Absent values come last, or first in a reversed page.
 pub fn order(search: &Search, reversed: bool) -> Json {
     let missing = if reversed { "_first" } else { "_last" };
     let by = sorts(search).map(|sort| {
@@ -179,13 +179,13 @@ pub fn order(search: &Search, reversed: bool) -> Json {
     Json::Array(by.collect())
 }
 
-/// Rows that come after those of the cursor in the order of the sort, or before them: by the first value in which they differ.
+/// Matches rows that come after the cursor in sort order, or before it, decided by the first value in which they differ.
 pub fn beyond(search: &Search, cursor: &Cursor, before: bool) -> Json {
     let name = |sort: &Sort| search.entity.field(sort.field).name;
     let pairs: Vec<(Sort, &Value)> = sorts(search).zip(&cursor.0).collect();
     let mut alternatives = Vec::new();
     for (at, (sort, value)) in pairs.iter().enumerate() {
-        // Nothing comes after what is absent, and everything that is there before it.
+        // Nothing comes after an absent value, and every present value comes before it.
         if **value == Value::Null && !before {
             continue;
         }
@@ -215,7 +215,7 @@ pub fn beyond(search: &Search, cursor: &Cursor, before: bool) -> Json {
     one_of(alternatives)
 }
 
-/// What the value of a field is in an answer of aggregations.
+/// Converts the value of a field from an aggregation result.
 pub fn told(kind: Kind, value: &Json) -> Value {
     match (kind, value) {
         (Kind::Text | Kind::Enum(_) | Kind::Json, Json::String(text)) => Value::text(text),

@@ -1,4 +1,4 @@
-//! Statistics: composite aggregations, page by page, so that no group is left out and no number is an estimate.
+//! Statistics by paged composite aggregations, so that no group is missing and no number is an estimate.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::filter::{all_of, named, told};
 use super::related::{Loose, Resolver, too_many};
 use super::server::{Failure, Server, strange};
 
-/// Groups that are read at a time.
+/// Groups read per page.
 const PAGE: usize = 2_000;
 
 /// The rows of the groups, or `None` if there are too many.
@@ -48,7 +48,7 @@ pub fn groups(server: &Server, groups: &Groups) -> Result<Option<Vec<Row>>, Fail
     Ok(Some(found))
 }
 
-/// What is told of the elements of a process instance or definition.
+/// Element statistics of a process instance or definition.
 pub fn of_elements(server: &Server, column: usize, key: i64) -> Result<Option<Vec<Row>>, Failure> {
     let is = |field: usize, value: Value| Condition::Field {
         field,
@@ -100,7 +100,7 @@ fn sources(groups: &Groups) -> Vec<Json> {
     sources.collect()
 }
 
-/// `None`: it is counted otherwise.
+/// The aggregation of a measure. `None`: the measure is computed in another way.
 fn aggregation(
     resolver: &mut Resolver<'_>,
     groups: &Groups,
@@ -123,7 +123,7 @@ fn aggregation(
     })
 }
 
-/// Hands over the buckets until it is told to stop. False: it was.
+/// Passes buckets to the callback until it returns false. Returns false in that case.
 fn each_bucket(
     server: &Server,
     groups: &Groups,
@@ -141,7 +141,7 @@ fn each_bucket(
         });
         let mut answer = server.search(&index, &body)?;
         let Some(buckets) = answer.pointer("/aggregations/groups/buckets") else {
-            // There is no such index yet.
+            // The index does not exist yet.
             return Ok(true);
         };
         let buckets = buckets
@@ -163,7 +163,7 @@ fn each_bucket(
     }
 }
 
-/// Group columns and, behind them, measures.
+/// A row: the group columns, followed by the measures.
 fn row(groups: &Groups, bucket: &Json) -> Row {
     let mut row = key(groups, bucket);
     for (n, measure) in groups.measures.iter().enumerate() {
@@ -191,7 +191,7 @@ fn key(groups: &Groups, bucket: &Json) -> Row {
     values.collect()
 }
 
-/// Counts different values of a column, each of which is a group of its own for that.
+/// Counts the distinct values of a column, by adding the column to the group key.
 fn distinct(
     server: &Server,
     groups: &Groups,
@@ -219,7 +219,7 @@ fn distinct(
     Ok(())
 }
 
-/// Texts that are only stand-ins become whole.
+/// Replaces stand-ins of long texts with the whole texts.
 fn complete(server: &Server, groups: &Groups, row: &mut Row) -> Result<(), Failure> {
     let entity = groups.search.entity;
     for (value, column) in row.iter_mut().zip(&groups.by) {
@@ -227,7 +227,7 @@ fn complete(server: &Server, groups: &Groups, row: &mut Row) -> Result<(), Failu
             continue;
         };
         let field = entity.field(*column);
-        // What stands in for a text is found as it is.
+        // The stand-in itself is the value in the index.
         let body = json!({
             "size": 1, "query": all_of(vec![json!({"term": named(field.name, json!(text))})]),
         });

@@ -1,5 +1,5 @@
-//! What leaves: by its age, or because somebody wants it gone. It is found by searches and deleted by bulk requests, which all
-//! search servers understand. Each partition deletes its own rows.
+//! Deletes history, by age or on request. Rows are found by searches and deleted by bulk requests, which all search servers
+//! support. Each partition deletes its own rows.
 
 use serde_json::{Value as Json, json};
 use skep_protocol::Key;
@@ -15,25 +15,26 @@ use super::filter::{all_of, among, field, named};
 use super::server::{Failure, FailureKind, Server, strange};
 use super::writer::Bulk;
 
-/// Documents that are deleted at a time.
+/// Documents deleted at a time.
 const PAGE: usize = 5_000;
-/// Documents of one slice: then others have their turn.
+/// Documents deleted per slice, before other work gets its turn.
 const SLICE: usize = 20_000;
 
-/// What a search server calls an index none of whose shards has started.
+/// Error type that a search server reports for an index none of whose shards has started.
 const NO_SHARD: &str = "no_shard_available_action_exception";
 
-/// No shard of an index has answered.
+/// Error type reported when no shard of an index answered.
 const ALL_FAILED: &str = "search_phase_execution_exception";
 
-/// A document that is to go.
+/// A document to delete.
 struct Found {
     index: String,
     id: String,
 }
 
-/// Deletes up to `limit` process instances of the partition that ended before `before` with all that belongs to them, and as many
-/// of each kind that leaves by itself. How many of one kind it were; all of `limit` if there is more to do.
+/// Deletes up to `limit` process instances of the partition that ended before `before`, with all rows that belong to them, and
+/// up to `limit` rows of each entity that expires independently. Returns the largest of these counts; `limit` means that there
+/// is more to do.
 pub fn forget(
     server: &Server,
     partition: u32,
@@ -71,17 +72,17 @@ pub fn forget(
         return Ok(limit);
     }
     let gone = remove(server, &instances, version)?;
-    // Those that are found again were gone already, and are no reason to hurry.
+    // Rows that are found again were deleted already, and are no reason to continue at once.
     Ok(gone.max(most))
 }
 
-/// Rows of the partition from before a time.
+/// Query for rows of the partition older than a given time.
 fn old(entity: &Entity, time: &str, before: i64, partition: u32, alone: bool) -> Json {
     let mut conditions = vec![field(time, &Op::Lt(Value::Int(before)))];
     if alone {
         conditions.push(field("processInstanceKey", &Op::Exists(false)));
     }
-    // Rows whose keys tell no partition are everybody's; who has not written one cannot delete it.
+    // Rows whose keys contain no partition may be anyone's. A partition that did not write one cannot delete it.
     if entity.key().kind == Kind::Key {
         let (from, to) = (Key::new(partition, 0).0, Key::new(partition + 1, 0).0);
         conditions.push(field(entity.key().name, &Op::Gte(Value::Int(from))));
@@ -90,7 +91,7 @@ fn old(entity: &Entity, time: &str, before: i64, partition: u32, alone: bool) ->
     all_of(conditions)
 }
 
-/// Several searches in one request; the oldest first.
+/// Sends several searches in one request, sorted by age, oldest first.
 fn all(
     server: &Server,
     searches: &[(&'static Entity, Json, &str)],
@@ -130,8 +131,8 @@ fn hits(answer: &Json) -> Result<Vec<Found>, Failure> {
     Ok(found.collect())
 }
 
-/// An index that another partition has just made has no shard that answers yet: a search server says so, or names no cause at all.
-/// Nothing in it is old, and where a shard is lost, the next write to it says so.
+/// Whether the error means that no shard has started: the index was just created by another partition. The server says so, or
+/// gives no cause. Nothing in a new index is old, and a lost shard is reported by the next write.
 fn without_shards(error: &Json) -> bool {
     let said = |of: &Json, what: &str| of.get("type").and_then(Json::as_str) == Some(what);
     let causes = error.get("root_cause").and_then(Json::as_array);
@@ -139,7 +140,7 @@ fn without_shards(error: &Json) -> bool {
         && causes.is_some_and(|causes| causes.iter().all(|cause| said(cause, NO_SHARD)))
 }
 
-/// How many were there.
+/// Returns how many of the documents existed.
 fn remove(server: &Server, found: &[Found], version: u64) -> Result<usize, Failure> {
     let mut bulk = Bulk::new(server);
     for Found { index, id } in found {
@@ -156,7 +157,7 @@ fn remove(server: &Server, found: &[Found], version: u64) -> Result<usize, Failu
     Ok(bulk.deleted)
 }
 
-/// Deletes what belongs to process instances, but not these. False: there is more than `limit`.
+/// Deletes the rows that belong to process instances, but not the instances. Returns false if there are more than `limit`.
 fn parts(server: &Server, keys: &[Value], version: u64, limit: usize) -> Result<bool, Failure> {
     let leaves = |entity: &&'static Entity| {
         let with_it = matches!(
@@ -170,7 +171,7 @@ fn parts(server: &Server, keys: &[Value], version: u64, limit: usize) -> Result<
     delete_all(server, &parts, &query, version, limit)
 }
 
-/// Deletes what a query finds in the indices of these entities. False: there is more than `limit`.
+/// Deletes everything that a query matches in the indices of these entities. Returns false if there are more than `limit`.
 fn delete_all(
     server: &Server,
     entities: &[&'static Entity],
@@ -184,7 +185,7 @@ fn delete_all(
     let indices: Vec<String> = indices.collect();
     let mut left = limit;
     loop {
-        // What was just written, or deleted, is seen.
+        // Makes the latest writes and deletions visible to the search.
         let unseen = server.documents.unseen(entities);
         server.refresh(&indices)?;
         server.documents.saw(&unseen);
@@ -206,7 +207,7 @@ fn delete_all(
     }
 }
 
-/// Deletes what a HISTORY_DELETION names, of the entities that this partition writes.
+/// Deletes the target of a HISTORY_DELETION, in the entities that this partition writes.
 pub fn delete(
     server: &Server,
     deletion: &HistoryDeletionValue,

@@ -10,7 +10,7 @@ use super::server::{Failure, Server, strange};
 use super::walk;
 use crate::bounded::BoundedRows;
 
-/// Matches that are looked for.
+/// Maximum number of matches to count.
 pub const COUNTED: u64 = merge::MAX_COUNTED + 1;
 
 pub fn search(server: &Server, search: &Search) -> Result<Found, Failure> {
@@ -35,7 +35,7 @@ fn at_once(server: &Server, search: &Search, query: Json) -> Result<(Vec<Row>, u
         Start::Offset(from) => from,
         Start::After(_) | Start::Before(_) => 0,
     };
-    // What a cursor leaves out counts all the same.
+    // The total includes rows that the cursor skips.
     let counted = match &cursor {
         None => None,
         Some(_) => {
@@ -68,7 +68,7 @@ pub fn cursor(search: &Search) -> Option<Json> {
     }
 }
 
-/// The rows with all that lists show.
+/// Reads the rows again with all columns that lists show.
 pub fn whole(server: &Server, search: &Search, wanted: &[Row]) -> Result<Vec<Row>, Failure> {
     if wanted.is_empty() {
         return Ok(Vec::new());
@@ -90,7 +90,7 @@ pub fn whole(server: &Server, search: &Search, wanted: &[Row]) -> Result<Vec<Row
         .collect())
 }
 
-/// The rows of an answer.
+/// The rows in an answer.
 pub fn rows(entity: &Entity, answer: &Json) -> Result<Vec<Row>, Failure> {
     let hits = answer.pointer("/hits/hits").and_then(Json::as_array);
     let hits = hits.ok_or_else(|| strange("a search"))?;
@@ -102,8 +102,8 @@ pub fn rows(entity: &Entity, answer: &Json) -> Result<Vec<Row>, Failure> {
     Ok(rows.done())
 }
 
-/// The columns of a list: without what it does not show, and of long values no more than their previews, so that a page of large
-/// ones need not fit into memory.
+/// The columns of a list: it omits hidden columns, and long values are cut to their previews, so that a page of large values
+/// need not fit into memory.
 fn listed(search: &Search) -> Json {
     if search.details {
         return json!(true);
@@ -112,7 +112,7 @@ fn listed(search: &Search) -> Json {
     let is_sorted = |at: usize| search.sort.iter().any(|sort| sort.field == at);
     let mut names = Vec::new();
     for (at, field) in entity.fields.iter().enumerate() {
-        // Cursors have the key and what is sorted by, shown or not.
+        // Cursors need the key and the sort values, shown or not.
         if at > 0 && (!field.shown || field.detail) && !is_sorted(at) {
             continue;
         }
@@ -130,7 +130,7 @@ fn listed(search: &Search) -> Json {
     json!(names)
 }
 
-/// The row of a key, seen without a refresh.
+/// Reads a row by key; sees writes without a refresh.
 pub fn get(server: &Server, entity: &Entity, key: i64) -> Result<Option<Row>, Failure> {
     let wanted = (
         server.documents.index(entity.table),

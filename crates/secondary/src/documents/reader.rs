@@ -1,4 +1,4 @@
-//! Answering: one connection for each thread, which is made anew when it breaks.
+//! Answers queries. Each thread has one connection, which is renewed when it breaks.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,17 +15,17 @@ use crate::sql::flows;
 use crate::target::Source;
 use skep_exporting::Position;
 
-/// What one query may take.
+/// Time limit of one query.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// Bytes of what search servers say around the texts of rows.
+/// Maximum bytes that search servers add around the texts of rows.
 const AROUND: usize = 16 << 20;
-/// Who asks while the server is away is told so at once; whether it is back is looked at so often.
+/// While the server is away, queries fail at once. This is the interval at which the connection is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
 pub struct Reader {
     documents: Arc<Documents>,
     server: Server,
-    /// When it was last seen to be away, and why.
+    /// When the server was last found to be away, and why.
     away: Option<(Instant, String)>,
 }
 
@@ -64,7 +64,7 @@ impl Reader {
         }
     }
 
-    /// Asks, and asks once more and elsewhere if the server has gone away: it may have been restarted since the last query.
+    /// Runs a query and retries it on the next node if the server is away: it may have been restarted since the last query.
     fn tried<T>(&mut self, ask: impl Fn(&Server) -> Result<T, Failure>) -> Result<T, QueryError> {
         self.server.until(Instant::now() + TIME_LIMIT);
         let others = self.documents.settings.urls.len();
@@ -89,7 +89,7 @@ impl Source for Reader {
         }
     }
 
-    /// Searches see what was written before the last refresh; without anything new there need be none.
+    /// Refreshes indices with new writes, so that the query sees them. Without new writes it does nothing.
     fn catch_up(&mut self, query: &Query, elsewhere: bool) -> Result<(), QueryError> {
         let entities = entities_of(query);
         if elsewhere {

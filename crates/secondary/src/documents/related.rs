@@ -1,7 +1,8 @@
-//! Conditions that ask for rows of other entities. Search servers do not join: the keys are looked up first, and become a list.
+//! Conditions on rows of other entities. Search servers cannot join, so the keys are looked up first and become a list of
+//! values.
 //!
-//! A list that would be too long is not made. Then the rows are gone through in the order of the search, some thousands at a
-//! time, and for those the keys are few again ([`Chunk`]); see [`super::walk`].
+//! If the list would be too long, the rows are scanned in sort order instead, some thousands at a time. For each such [`Chunk`]
+//! the list of keys is short again; see [`super::walk`].
 
 use serde_json::{Value as Json, json};
 use skep_protocol::Key;
@@ -11,24 +12,24 @@ use skep_query::{Condition, Conditions, Entity, Op, Query, Related, Row, Search,
 use super::filter::{all_of, among, everything, field, item, nothing, one_of};
 use super::server::{Failure, FailureKind, Server, strange};
 
-/// Keys that are read at a time.
+/// Keys read per page.
 const PAGE: usize = 10_000;
 
-/// Rows for which conditions are to be judged: of others nothing need be known.
+/// Rows for which conditions are to be evaluated. Other rows are ignored.
 pub type Chunk<'a> = Option<&'a [Row]>;
 
-/// Conditions that would have been too long lists, and were taken to hold as far as a row itself does not tell otherwise. Not
-/// allowed within a chunk, where none is.
+/// Conditions whose lists of keys would have been too long. They were replaced by the weaker conditions that can be checked on
+/// the row itself. Within a chunk there are none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loose {
     Nothing,
-    /// These, which all must hold.
+    /// These conditions, all of which must hold.
     All(Vec<Related>),
-    /// Some that stand within others.
+    /// At least one that is nested in other conditions.
     Within,
 }
 
-/// Makes queries of conditions.
+/// Builds queries from conditions.
 pub struct Resolver<'a> {
     server: &'a Server,
     chunk: Chunk<'a>,
@@ -44,7 +45,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// What a search looks for, without its cursor.
+    /// The query of a search, without its cursor.
     pub fn of_search(&mut self, search: &Search) -> Result<Json, Failure> {
         let mut query = Vec::new();
         let mut loose = Vec::new();
@@ -116,7 +117,7 @@ impl<'a> Resolver<'a> {
         Ok(restricted(entity, related, keys))
     }
 
-    /// What our own column may have for a condition to hold. `None`: too much.
+    /// Values of the own column for which a condition holds. `None`: there are too many.
     pub fn keys_of(
         &self,
         entity: &'static Entity,
@@ -135,7 +136,7 @@ impl<'a> Resolver<'a> {
         let keys = if of_others {
             None
         } else {
-            // Of a chunk there are no more than it has rows.
+            // A chunk yields no more keys than it has rows.
             let limit = match self.chunk {
                 Some(_) => usize::MAX,
                 None => self.server.documents.settings.joined_keys,
@@ -149,8 +150,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// How many rows a condition holds for, up to one more than are counted, if its rows tell: each of ours has a key that they
-    /// know.
+    /// Number of rows for which a condition holds, up to one more than is counted. Only known if the related rows determine it:
+    /// each row here has a key that they contain.
     pub fn holders(
         &self,
         entity: &'static Entity,
@@ -168,7 +169,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// For our own rows: the column has one of these keys. Where there are too many, what the condition says of a row all the same.
+/// Restricts the own column to these keys. If there are too many, only what the condition implies for the row itself remains.
 fn restricted(entity: &Entity, related: &Related, keys: Option<Vec<Value>>) -> Json {
     match keys {
         Some(keys) => among(related.own, &keys),
@@ -176,7 +177,8 @@ fn restricted(entity: &Entity, related: &Related, keys: Option<Vec<Value>>) -> J
     }
 }
 
-/// What is true of a process instance if something in it is as a condition says: most have ended, and few have incidents.
+/// The condition on a process instance that follows from a condition on a row related to it. It narrows the search: most
+/// instances have ended, and few have incidents.
 fn implied(entity: &Entity, related: &Related) -> Json {
     const OWN: &str = "processInstanceKey";
     let of_instance = std::ptr::eq(entity, &PROCESS_INSTANCE);
@@ -206,14 +208,14 @@ fn implied(entity: &Entity, related: &Related) -> Json {
     }
 }
 
-/// More keys than a query can have.
+/// The failure for a query that would need too many keys.
 pub fn too_many(server: &Server) -> Failure {
     let most = server.documents.settings.joined_keys;
     let reason = format!("a filter on related things finds more than {most} of them");
     Failure::new(FailureKind::TooLong, reason)
 }
 
-/// The different values of a column of the rows that a query finds. `None`: there are, or may be, more than `limit`.
+/// Distinct values of a column in the rows that match a query. `None`: there are, or may be, more than `limit`.
 pub fn keys(
     server: &Server,
     (entity, column): (&'static Entity, &str),
@@ -230,7 +232,7 @@ pub fn keys(
     first_keys(server, (entity, column), query, usize::MAX).map(Some)
 }
 
-/// The first of the different values of a column, in their order: as many as are needed, and some more.
+/// The first distinct values of a column, sorted: at least as many as needed.
 fn first_keys(
     server: &Server,
     (entity, column): (&'static Entity, &str),
@@ -255,7 +257,7 @@ fn first_keys(
         });
         let mut answer = server.search(&index, &body)?;
         let Some(buckets) = answer.pointer("/aggregations/keys/buckets") else {
-            // There is no such index yet.
+            // The index does not exist yet.
             break;
         };
         let buckets = buckets
@@ -277,14 +279,14 @@ fn first_keys(
     Ok(found)
 }
 
-/// How many rows an answer counts.
+/// The total number of matches in an answer.
 pub fn total(answer: &Json) -> u64 {
     let total = answer.pointer("/hits/total/value");
     total.and_then(Json::as_u64).unwrap_or_default()
 }
 
-/// What belongs to a process or element instance, to what is inside of it or was called from there: scopes have elements, and
-/// call activities have process instances.
+/// Matches rows that belong to a process or element instance, to anything inside it, or to instances called from it. Scopes
+/// lead to elements, and call activities to process instances.
 fn within(server: &Server, entity: &'static Entity, at: usize, key: Key) -> Result<Json, Failure> {
     let mut called = Vec::new();
     let mut elements = vec![Value::Int(key.0)];
@@ -296,7 +298,7 @@ fn within(server: &Server, entity: &'static Entity, at: usize, key: Key) -> Resu
     if is_instance {
         called.push(Value::Int(key.0));
     } else {
-        // The elements inside, and the instances that they called.
+        // The element instances inside, and the process instances they called.
         let mut level = elements.clone();
         while !level.is_empty() {
             let callers = among("parentElementInstanceKey", &level);
@@ -330,14 +332,14 @@ fn within(server: &Server, entity: &'static Entity, at: usize, key: Key) -> Resu
     ]))
 }
 
-/// The keys of an entity's rows.
+/// The keys of an entity's rows; fails if there are too many.
 fn few(server: &Server, entity: &'static Entity, query: &Json) -> Result<Vec<Value>, Failure> {
     let limit = server.documents.settings.joined_keys;
     let found = keys(server, (entity, entity.key().name), query, limit)?;
     found.ok_or_else(|| too_many(server))
 }
 
-/// The entities that a query has to do with.
+/// The entities that a query reads.
 pub fn entities_of(query: &Query) -> Vec<&'static Entity> {
     let mut found = Vec::new();
     match query {
@@ -346,7 +348,7 @@ pub fn entities_of(query: &Query) -> Vec<&'static Entity> {
         Query::DefinitionStatistics { .. } | Query::ElementStatistics { .. } => {
             found.push(&ELEMENT_INSTANCE);
         }
-        // What is asked for by its key is there without a refresh.
+        // Reads by key see writes without a refresh.
         Query::Get { .. } | Query::SequenceFlows { .. } => {}
     }
     found.sort_by_key(|entity| entity.table);
@@ -377,7 +379,7 @@ fn of_conditions(conditions: &Conditions, found: &mut Vec<&'static Entity>) {
     }
 }
 
-/// The documents of these rows.
+/// Matches the documents of these rows.
 pub fn rows_of(entity: &Entity, rows: &[Row]) -> Json {
     let keys: Vec<Value> = rows.iter().filter_map(|row| row.first().cloned()).collect();
     among(entity.key().name, &keys)

@@ -1,4 +1,4 @@
-//! The indices, made from the entities by whoever comes first.
+//! Indices, created from the entities by whichever partition comes first.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,26 +12,26 @@ use super::{Documents, DocumentsSettings};
 use crate::target::purged_since;
 use skep_exporting::Position;
 
-/// Format of the documents: those of a later one are not touched. Fields that are new need no other format.
+/// Format of the documents. Indices with a later format are not touched. New fields do not change the format.
 const FORMAT: i64 = 1;
 
-/// Indices beside those of the entities.
+/// Indices other than those of the entities.
 pub const STATE: &str = "state";
 pub const DEFINITION: &str = "definition_body";
-/// A document of [`STATE`]: whose indices these are.
+/// ID of the document in [`STATE`] that names the owner of the indices.
 const OWNER: &str = "owner";
 
-/// Where a partition is, as its document in [`STATE`] says.
+/// The progress of a partition, stored as a document in [`STATE`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
     pub position: Position,
-    /// The last record of the window that was begun to be written; 0: none.
+    /// The last record of the window whose writing has begun; 0: none.
     pub begun: u64,
-    /// Tells whether somebody else has written the document.
+    /// Sequence number and term of the document, to detect writes by others.
     pub sequence: (i64, i64),
 }
 
-/// Makes what is missing. `cluster`: whose indices they are.
+/// Creates what is missing. `cluster`: the owner of the indices.
 pub fn prepare(server: &Server, cluster: &str) -> Result<(), Failure> {
     let documents = &server.documents;
     let shape = shape(&documents.settings);
@@ -45,7 +45,7 @@ pub fn prepare(server: &Server, cluster: &str) -> Result<(), Failure> {
             let owner = json!({"format": FORMAT, "shape": shape, "cluster": cluster});
             let path = format!("/{}/_create/{OWNER}", documents.index(STATE));
             match server.ask(Method::PUT, &path, &owner) {
-                // Another partition came first, or another cluster.
+                // Another partition, or another cluster, came first.
                 Err(failure) if failure.is(StatusCode::CONFLICT) => {}
                 made => drop(made?),
             }
@@ -63,11 +63,11 @@ pub fn prepare(server: &Server, cluster: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The document of [`STATE`] whose entry is the number of the last purge, as if a partition had it. Those are numbered from 1.
+/// Partition number under which the document in [`STATE`] keeps the number of the last purge. Real partitions start at 1.
 const PURGES: u32 = 0;
 
-/// Deletes the indices, if they are those of this cluster, and writes that this purge is done. There is no transaction: a node that is
-/// paused between its look and a deletion deletes what was written meanwhile.
+/// Deletes the indices, if they belong to this cluster, and records that this purge is done. There is no transaction: a node
+/// that is paused between the check and a deletion deletes what was written in between.
 pub fn purge(server: &Server, cluster: &str, number: u64) -> Result<(), Failure> {
     let documents = &server.documents;
     let Some(known) = look(server)? else {
@@ -84,7 +84,7 @@ pub fn purge(server: &Server, cluster: &str, number: u64) -> Result<(), Failure>
         return Err(Failure::new(FailureKind::Overtaken, purged_since(done)));
     }
     let tables = entities::ALL.iter().map(|entity| entity.table);
-    // Whose they are is said to the end.
+    // The owner is deleted last, so it is known until the end.
     for name in tables.chain([DEFINITION, STATE]) {
         match server.ask(
             Method::DELETE,
@@ -145,7 +145,7 @@ fn judge(known: &Json, documents: &Documents, cluster: &str) -> Result<(), Failu
     Ok(())
 }
 
-/// Indices that are there get the fields that are new.
+/// Adds new fields to existing indices.
 fn add_fields(server: &Server) -> Result<(), Failure> {
     for entity in entities::ALL {
         let path = format!("/{}/_mapping", server.documents.index(entity.table));
@@ -157,13 +157,13 @@ fn add_fields(server: &Server) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the template of an entity's index, which comes about with the first document.
+/// Creates the template of an entity's index. The index itself is created by the first document.
 pub fn prepare_index(server: &Server, entity: &Entity) -> Result<(), Failure> {
     let (path, body) = template(&server.documents, entity.table, mapping(entity));
     server.ask(Method::PUT, &path, &body).map(drop)
 }
 
-/// Path and body.
+/// Returns path and body of a template.
 fn template(documents: &Documents, name: &str, mapping: Json) -> (String, Json) {
     let index = documents.index(name);
     let settings = &documents.settings;
@@ -174,7 +174,7 @@ fn template(documents: &Documents, name: &str, mapping: Json) -> (String, Json) 
             "settings": {"index": {
                 "number_of_shards": settings.number_of_shards,
                 "number_of_replicas": settings.number_of_replicas,
-                // Who asks does not wait for it; without, an index that nobody searches would not be refreshed at all.
+                // Queries do not depend on it. Without it, an index that nobody searches would never be refreshed.
                 "refresh_interval": "1s",
             }},
             "mappings": mapping,
@@ -215,7 +215,7 @@ fn definition_mapping() -> Json {
     json!({"dynamic": "strict", "properties": {"body": {"type": "binary"}}})
 }
 
-/// Another description of the entities has another one.
+/// A hash of the mappings and the index prefix; it changes when they do.
 fn shape(settings: &DocumentsSettings) -> String {
     let mut hasher = DefaultHasher::new();
     for entity in entities::ALL {
@@ -229,7 +229,7 @@ fn progress_id(partition: u32) -> String {
     format!("position-{partition}")
 }
 
-/// Up to where all partitions go.
+/// Positions of all partitions.
 pub fn positions(server: &Server) -> Result<Vec<(u32, Position)>, Failure> {
     const AT_A_TIME: u32 = 16;
     let index = server.documents.index(STATE);
@@ -245,7 +245,7 @@ pub fn positions(server: &Server) -> Result<Vec<(u32, Position)>, Failure> {
             known.filter_map(|(id, document)| Some((id, position_of(document.get("_source")?))));
         let before = found.len();
         found.extend(known);
-        // They are numbered without gaps, but one may not have come to write yet.
+        // Partitions are numbered without gaps, but one may not have written yet.
         if found.len() == before {
             break;
         }
@@ -262,7 +262,7 @@ fn position_of(source: &Json) -> Position {
     }
 }
 
-/// Up to where a partition goes, for who writes from now on: whoever did so before cannot any more.
+/// Claims the progress document for a new writer. The previous writer can no longer update it.
 pub fn take_over(server: &Server, partition: u32) -> Result<Progress, Failure> {
     let id = progress_id(partition);
     let wanted = (server.documents.index(STATE), id.clone());
@@ -285,7 +285,7 @@ pub fn take_over(server: &Server, partition: u32) -> Result<Progress, Failure> {
     put_progress(server, partition, &progress)
 }
 
-/// Writes where a partition is, if nobody else has done so since.
+/// Writes the progress of a partition, unless somebody else has written it since.
 pub fn put_progress(
     server: &Server,
     partition: u32,

@@ -1,4 +1,4 @@
-//! What is asked of a search server, and what goes wrong with that.
+//! Requests to a search server, and their failures.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use skep_exporting::Status;
 use skep_exporting::TargetError;
 use skep_exporting::search_client::{Client, SendError};
 
-/// What is told of a refusal at most.
+/// Maximum characters of a reported refusal.
 const MAX_REASON: usize = 500;
-/// An index that was just made has no shard to ask for a moment.
+/// An index that was just created has no shard to query for a moment. Such searches are retried for this long.
 const MAKING: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(30);
 
-/// What went wrong, in words for operators.
+/// A failure, with a reason for operators.
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub reason: String,
@@ -28,21 +28,21 @@ pub struct Failure {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// It could not be reached, or did not answer in time.
+    /// The server could not be reached or did not answer in time.
     Away,
-    /// It took longer than it may.
+    /// The time limit was exceeded.
     TooLong,
-    /// More than fits into an answer.
+    /// The answer would be too large.
     TooLarge,
-    /// A pattern has more signs than the server can look for.
+    /// The pattern is too complex for the server.
     TooComplex,
-    /// It refused, with this code of HTTP.
+    /// The server refused with this HTTP status code.
     Refused(u16),
-    /// The answer is none that we understand.
+    /// The answer could not be understood.
     Wrong,
-    /// Somebody else has written the partition meanwhile.
+    /// Somebody else has written the partition in the meantime.
     Overtaken,
-    /// The indices hold data of another cluster, or of a later version.
+    /// The indices hold data of another cluster or a later version.
     Foreign,
 }
 
@@ -54,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// The failure of a target at this place.
+    /// Converts the failure to a target error that names this place.
     pub fn of(&self, place: &str) -> TargetError {
         let reason = format!("{place}: {}", self.reason);
         match self.kind {
@@ -81,22 +81,22 @@ impl From<TooLarge> for Failure {
     }
 }
 
-/// What servers say of a pattern for which the states of their automaton do not suffice.
+/// Part of the error message when a pattern needs more automaton states than the server allows.
 const TOO_COMPLEX: &str = "Determinizing automaton";
 
-/// One connection, for one thread.
+/// A connection, used by one thread.
 pub struct Server {
     pub documents: Arc<Documents>,
     client: RefCell<Client>,
-    /// What one request may take.
+    /// Time limit of one request.
     limit: Duration,
-    /// What all of them may take together.
+    /// Deadline of all requests together.
     deadline: Option<Instant>,
     max_answer: usize,
 }
 
 impl Server {
-    /// Who stops does not wait for a server that is silent.
+    /// If an `exporter` is given, its stop does not wait for a silent server.
     pub fn new(
         documents: Arc<Documents>,
         exporter: Option<Arc<Status>>,
@@ -118,17 +118,17 @@ impl Server {
         }
     }
 
-    /// The next request goes to the next node.
+    /// Makes the next request go to the next node.
     pub fn disconnect(&self) {
         self.client.borrow_mut().disconnect();
     }
 
-    /// From now on no request goes beyond this.
+    /// Sets the deadline of all following requests.
     pub fn until(&mut self, deadline: Instant) {
         self.deadline = Some(deadline);
     }
 
-    /// Sends JSON and reads JSON.
+    /// Sends JSON and parses the JSON answer.
     pub fn ask(&self, method: Method, path: &str, body: &Json) -> Result<Json, Failure> {
         let body = match body {
             Json::Null => Vec::new(),
@@ -137,7 +137,7 @@ impl Server {
         self.send(method, path, "application/json", body)
     }
 
-    /// Sends lines.
+    /// Sends newline-delimited JSON.
     pub fn lines(&self, path: &str, body: Vec<u8>) -> Result<Json, Failure> {
         self.send(Method::POST, path, "application/x-ndjson", body)
     }
@@ -204,7 +204,7 @@ impl Server {
         )
     }
 
-    /// Searches an index; one that is not there has nothing.
+    /// Searches an index. A missing index has no rows.
     pub fn search(&self, index: &str, body: &Json) -> Result<Json, Failure> {
         let path =
             format!("/{index}/_search?ignore_unavailable=true&allow_partial_search_results=false");
@@ -221,7 +221,7 @@ impl Server {
         }
     }
 
-    /// What is written can be searched afterwards.
+    /// Makes previous writes visible to searches.
     pub fn refresh(&self, indices: &[String]) -> Result<(), Failure> {
         if indices.is_empty() {
             return Ok(());
@@ -230,7 +230,8 @@ impl Server {
         self.ask(Method::POST, &path, &Json::Null).map(drop)
     }
 
-    /// Documents by index and id, each with `_source`, `_version`, or neither when it is not there; in the order asked for.
+    /// Reads documents by index and ID, in the requested order. Each has `_source` and `_version`, or neither if it does not
+    /// exist.
     pub fn get(&self, wanted: &[(String, String)]) -> Result<Vec<Json>, Failure> {
         if wanted.is_empty() {
             return Ok(Vec::new());
@@ -240,7 +241,7 @@ impl Server {
             .map(|(index, id)| serde_json::json!({"_index": index, "_id": id}));
         let body = serde_json::json!({"docs": docs.collect::<Vec<Json>>()});
         let mut answer = match self.ask(Method::POST, "/_mget", &body) {
-            // Memory is bounded: fewer at a time.
+            // Reads fewer documents at a time to bound memory.
             Err(failure) if failure.kind == FailureKind::TooLarge && wanted.len() > 1 => {
                 let (first, second) = wanted.split_at(wanted.len() / 2);
                 let mut found = self.get(first)?;

@@ -1,7 +1,7 @@
-//! Pages of searches that cannot say at once which rows they want: conditions on other entities find too much for a list of keys.
+//! Pages of searches whose conditions on other entities match too many rows for a list of keys.
 //!
-//! What the rest of the search finds is gone through in the order of the search, and judged chunk by chunk: of a few thousand rows
-//! the others can be asked for. Most of these searches find many rows, of which the first chunk holds a page.
+//! The rows that match the rest of the search are scanned in sort order and evaluated chunk by chunk: for a few thousand rows
+//! the related entities can be queried. Most such searches match many rows, so the first chunk already fills a page.
 
 use serde_json::{Value as Json, json};
 use skep_query::{Condition, Conditions, Entity, Related, Row, Search, Start, Value};
@@ -12,11 +12,11 @@ use super::pages::{self, COUNTED, cursor, whole};
 use super::related::{Loose, Resolver, rows_of};
 use super::server::{Failure, Server, strange};
 
-/// Rows that are looked at together, at least and at most.
+/// Minimum and maximum rows evaluated together.
 const FIRST_CHUNK: usize = 500;
 const CHUNK: usize = 5_000;
 
-/// The rows of the page, and how many there are in all. `query` finds them and others: those for which only `loose` does not hold.
+/// Rows of the page, and the total count. `query` matches a superset: it also finds rows for which only `loose` does not hold.
 pub fn page(
     server: &Server,
     search: &Search,
@@ -62,14 +62,14 @@ struct Walk<'a> {
     loose: &'a Loose,
 }
 
-/// Rows of which no more is known than what others know of them, and the place in the order behind them.
+/// Rows with only the columns that other entities refer to, and the sort position after the last row.
 struct Chunk {
     rows: Vec<Row>,
     end: Json,
 }
 
 impl Walk<'_> {
-    /// How many rows the search finds, if there is a condition that tells: it is the only one.
+    /// Number of matching rows, if the search has a single condition that determines it.
     fn told_count(&self) -> Result<Option<u64>, Failure> {
         match (self.loose, self.search.filter.as_slice()) {
             (Loose::All(loose), [_]) if self.search.any_of.is_empty() => match loose.as_slice() {
@@ -80,7 +80,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The first rows that match, as far as they are needed to go on; in the order of the search, or in the reverse one.
+    /// The first matching rows, up to `most`, in sort order or in reverse.
     fn matching(&self, query: Json, reversed: bool, most: usize) -> Result<Vec<Row>, Failure> {
         let largest = CHUNK.min(self.server.documents.settings.joined_keys);
         let mut size = most.clamp(FIRST_CHUNK, CHUNK).min(largest);
@@ -99,7 +99,7 @@ impl Walk<'_> {
         Ok(found)
     }
 
-    /// Rows that the query finds, in order, without what stands in them: keys and places in the order come from the index.
+    /// Rows that the query matches, in order, without their sources: keys and sort values come from the index.
     fn chunk(
         &self,
         query: &Json,
@@ -135,7 +135,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Those of the rows that match.
+    /// Filters the rows by the loose conditions.
     fn judged(&self, rows: Vec<Row>) -> Result<Vec<Row>, Failure> {
         let Loose::All(loose) = self.loose else {
             return self.searched(rows);
@@ -147,7 +147,7 @@ impl Walk<'_> {
         Ok(rows)
     }
 
-    /// Those of which something related is as a condition says.
+    /// Keeps rows with a related row that satisfies the condition.
     fn related(&self, related: &Related, mut rows: Vec<Row>) -> Result<Vec<Row>, Failure> {
         let entity = self.search.entity;
         if rows.is_empty() {
@@ -164,7 +164,7 @@ impl Walk<'_> {
         Ok(rows)
     }
 
-    /// Those that the whole search finds, in which each list of keys is one about these rows.
+    /// Keeps rows that the whole search matches. Each list of keys is computed for these rows only.
     fn searched(&self, rows: Vec<Row>) -> Result<Vec<Row>, Failure> {
         let entity = self.search.entity;
         let query = Resolver::new(self.server, Some(&rows)).of_search(self.search)?;
@@ -197,7 +197,7 @@ fn row(entity: &Entity, known: &[usize], hit: &Json) -> Row {
     row
 }
 
-/// The columns by which rows are judged: the key, and those that other entities know.
+/// Columns needed to evaluate rows: the key, and those that other entities refer to.
 fn owners(search: &Search) -> Vec<usize> {
     let mut columns = vec![0];
     let all = std::iter::once(&search.filter).chain(&search.any_of);

@@ -1,10 +1,10 @@
-//! Writing: the rows of a window of changes, and then that they are there.
+//! Writes the rows of a window of changes, followed by the new position.
 //!
-//! A search server has no transactions, so that a window may be there in part. Before anything of it is written, the partition's
-//! place says where the window ends; who goes on after a failure writes the same window once more, from the same records
-//! ([`Target::begun`]). Each document has the last record of its window as its version: what was written already is told from
-//! what was not, so that nothing is added up twice, and nobody who was given up, and is still about, brings back what was there
-//! earlier. That the place is still ours is checked with each change of it.
+//! A search server has no transactions, so a window may be written in part. Before any of it is written, the partition's
+//! progress document records where the window ends. After a failure, the same window is written again from the same records
+//! ([`Target::begun`]). Each document has the last record of its window as its version. The version tells what was written
+//! already, so nothing is added twice, and a deposed writer that still runs cannot restore old values. Each update of the
+//! progress document checks that this writer still owns it.
 
 use skep_exporting::TargetError;
 use std::sync::Arc;
@@ -30,30 +30,30 @@ use crate::target::Target;
 use skep_exporting::Position;
 use skep_exporting::Status;
 
-/// What a request may take.
+/// Time limit of a request.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Bytes of an answer, and of a request.
+/// Maximum bytes of an answer and of a request.
 const MAX_ANSWER: usize = 32 << 20;
 const MAX_REQUEST: usize = 8 << 20;
-/// Rows that are read at a time, to be written anew.
+/// Rows read at a time to be rewritten.
 const CHUNK: usize = 500;
-/// Rows that are looked up at a time.
+/// Rows looked up at a time.
 const PAGE: usize = 5_000;
-/// The partition that writes what all of them know.
+/// The partition that writes the rows that all partitions share.
 const SHARED: u32 = 1;
 
 pub struct Writer {
     server: Server,
-    /// The cluster whose data it is.
+    /// The cluster that owns the data.
     cluster: String,
     partition: u32,
     progress: Progress,
-    /// Entities whose template is there.
+    /// Whether the template of each entity exists.
     prepared: Vec<bool>,
 }
 
 impl Writer {
-    /// Connects to nothing yet.
+    /// Does not connect yet.
     pub fn new(
         documents: Arc<Documents>,
         cluster: &str,
@@ -73,7 +73,7 @@ impl Writer {
         failure.of(&self.server.documents.shown)
     }
 
-    /// What every partition has the same is written by one.
+    /// Whether this partition writes the entity. Rows that are the same everywhere are written by one partition.
     fn writes(&self, entity: &Entity) -> bool {
         !entity.everywhere || self.partition == SHARED
     }
@@ -112,7 +112,7 @@ impl Writer {
         self.go_to(to, 0)
     }
 
-    /// Makes templates of indices that are about to come about.
+    /// Creates the templates of indices that are about to be created.
     fn prepare(&mut self, changed: &[bool]) -> Result<(), Failure> {
         self.prepared.resize(entities::ALL.len(), false);
         let both = self.prepared.iter_mut().zip(changed);
@@ -130,7 +130,7 @@ impl Writer {
         numbers.for_each(|(at, _)| self.server.documents.wrote(at));
     }
 
-    /// Rows that are not known as a whole here take the rest from what is stored.
+    /// Writes rows. Those not complete in this window are completed with the stored values.
     fn rows(&self, bulk: &mut Bulk<'_>, rows: &Rows, version: u64) -> Result<(), Failure> {
         let entity = rows.entity;
         let index = self.server.documents.index(entity.table);
@@ -149,7 +149,7 @@ impl Writer {
                 .collect();
             for (row, found) in chunk.iter().zip(self.server.get(&wanted)?) {
                 let stored = found.get("_version").and_then(Json::as_u64);
-                // A window that is written once more, and this was there already.
+                // The window is being written again, and this row was stored the first time.
                 if stored.is_some_and(|stored| stored >= version && version > 0) {
                     continue;
                 }
@@ -171,7 +171,7 @@ impl Writer {
     fn definitions(&self, bulk: &mut Bulk<'_>, changes: &Changes) -> Result<(), Failure> {
         let index = self.server.documents.index(schema::DEFINITION);
         for (key, body) in &changes.definitions {
-            // Partitions write the same ones.
+            // Every partition writes the same definitions.
             action("create", &index, &key.0.to_string(), None, &mut bulk.body);
             let line = json!({"body": STANDARD.encode(body)}).to_string();
             bulk.body.extend_from_slice(line.as_bytes());
@@ -180,7 +180,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The rows of these keys, seen without a refresh.
+    /// Reads rows by key; sees writes without a refresh.
     fn by_keys(&self, entity: &'static Entity, keys: &[Value]) -> Result<Vec<Row>, Failure> {
         let index = self.server.documents.index(entity.table);
         let wanted = keys.iter().map(|key| (index.clone(), id_of(key)));
@@ -227,7 +227,7 @@ impl Writer {
 impl Target for Writer {
     fn open(&mut self) -> Result<Position, TargetError> {
         self.server.disconnect();
-        // An index may have been deleted with its template meanwhile.
+        // The index may have been deleted, together with its template.
         self.prepared.clear();
         // Another node may have led the partition.
         self.server.documents.wrote_all();
@@ -252,7 +252,7 @@ impl Target for Writer {
         forgotten.map_err(|failure| self.shown(&failure))
     }
 
-    /// Each of them refreshes indices, and writes into them, which takes its time however few they are.
+    /// Each slice refreshes and writes indices, which takes time even for few rows.
     fn slice(&self) -> Duration {
         Duration::from_secs(1)
     }
@@ -300,12 +300,12 @@ impl StoredDefinitions for Writer {
     }
 }
 
-/// A bulk request, which is sent when it is large enough.
+/// A bulk request that is sent once it is large enough.
 pub struct Bulk<'a> {
     server: &'a Server,
     pub body: Vec<u8>,
     line: String,
-    /// How many of its deletions met something.
+    /// Number of deletions that found a document.
     pub deleted: usize,
 }
 
@@ -353,7 +353,7 @@ impl<'a> Bulk<'a> {
         }
     }
 
-    /// Sends what there is. What was there in the same or a later version is not refused.
+    /// Sends what has been collected. A document that exists in the same or a later version is not an error.
     pub fn send(&mut self) -> Result<(), Failure> {
         if self.body.is_empty() {
             return Ok(());

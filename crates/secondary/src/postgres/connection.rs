@@ -1,4 +1,4 @@
-//! A connection that a plain thread uses.
+//! A database connection for use by a plain thread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::bounded::TooLarge;
 use skep_exporting::Status;
 use skep_exporting::Trust;
 
-/// What went wrong, in words for operators.
+/// A failure, with a reason for operators.
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub reason: String,
@@ -23,17 +23,17 @@ pub struct Failure {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The connection is of no use any more.
+    /// The connection is no longer usable.
     Closed,
-    /// It took longer than it may.
+    /// The time limit was exceeded.
     TooLong,
-    /// More than fits into an answer.
+    /// The answer would be too large.
     TooLarge,
     /// The database refused.
     Refused,
-    /// Somebody else has written the partition meanwhile.
+    /// Somebody else has written the partition in the meantime.
     Overtaken,
-    /// The tables hold data of another cluster, or of a later version.
+    /// The tables hold data of another cluster or a later version.
     Foreign,
 }
 
@@ -47,7 +47,7 @@ impl Failure {
 }
 
 impl Failure {
-    /// The failure of a target at this place.
+    /// Converts the failure to a target error that names this place.
     pub fn of(&self, place: &str) -> TargetError {
         let reason = format!("{place}: {}", self.reason);
         match self.kind {
@@ -92,15 +92,15 @@ impl From<tokio_postgres::Error> for Failure {
     }
 }
 
-/// How often somebody who waits looks whether the node stops, and how long the database still has then.
+/// Interval at which a waiting thread checks whether the node is stopping, and the time the database still gets after that.
 const LOOK: Duration = Duration::from_millis(200);
 const LAST: Duration = Duration::from_secs(2);
 
-/// The messages of the connection travel while something is waited for, and only then.
+/// A connection whose messages are only processed while a caller waits.
 pub struct Connection {
     runtime: Runtime,
     pub client: Client,
-    /// Of the exporter: who stops does not wait for a database that is silent.
+    /// The exporter that owns the connection, if any. Its stop does not wait for a silent database.
     exporter: Option<Arc<Status>>,
 }
 
@@ -118,7 +118,8 @@ impl Connection {
             .build()
             .map_err(|error| Failure::new(FailureKind::Closed, error.to_string()))?;
         let limit = config.get_connect_timeout().copied().unwrap_or_default();
-        // The timeout of the library is that of the socket; a server that accepts and is silent must not hold us.
+        // The library's timeout applies to the socket only. A server that accepts and then stays silent must not block the
+        // thread.
         let limit = limit.saturating_mul(2);
         let connected = runtime.block_on(async {
             tokio::select! {
@@ -126,14 +127,14 @@ impl Connection {
                     Ok(connected) => Ok(connected?),
                     Err(_) => Err(silent(limit)),
                 },
-                // Nothing is under way that could be finished.
+                // No request is in progress that could be completed.
                 () = stopping(exporter.as_deref()) => {
                     Err(Failure::new(FailureKind::Closed, "the node stops before the database has answered"))
                 }
             }
         });
         let (client, connection) = connected?;
-        // It ends with the client; what goes wrong is told to who waits for an answer.
+        // The task ends with the client. Failures are reported to the caller that waits for an answer.
         runtime.spawn(async move {
             let _ = connection.await;
         });
@@ -144,7 +145,7 @@ impl Connection {
         })
     }
 
-    /// Waits for what is asked of the client.
+    /// Waits for a request to the client.
     pub fn wait<T, E: Into<Failure>>(
         &self,
         limit: Duration,
@@ -164,14 +165,14 @@ impl Connection {
     }
 }
 
-/// Ends when the node stops.
+/// Completes when the node stops.
 async fn stopping(exporter: Option<&Status>) {
     while !exporter.is_some_and(Status::is_stopping) {
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Ends when the node has stopped for a while.
+/// Completes a while after the node stops.
 async fn stopped(exporter: Option<&Status>) {
     stopping(exporter).await;
     tokio::time::sleep(LAST).await;

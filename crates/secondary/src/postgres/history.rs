@@ -1,4 +1,4 @@
-//! What leaves the database: by its age, or because somebody wants it gone. Each partition deletes its own rows.
+//! Deletes history, by age or on request. Each partition deletes its own rows.
 
 use skep_protocol::Key;
 use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
@@ -12,7 +12,7 @@ use tokio_postgres::types::Type;
 use super::writer::{Parameter, Statement, ints};
 use crate::sql::{Dialect, Sql, column_name, statistics, table_name};
 
-/// The first key of a partition, and the first that it cannot make.
+/// Key range of a partition: its first key, and the first key after its last.
 fn keys_of(partition: u32) -> (i64, i64) {
     (Key::new(partition, 0).0, Key::new(partition + 1, 0).0)
 }
@@ -29,7 +29,7 @@ pub fn old_instances(prefix: &str, partition: u32, before: i64, limit: usize) ->
     sql
 }
 
-/// Deletes process instances with all that belongs to them; the instances themselves last.
+/// Deletes process instances and all rows that belong to them; the instances themselves last.
 pub fn instances(prefix: &str, partition: u32, keys: &[i64], statements: &mut Vec<Statement<'_>>) {
     if keys.is_empty() {
         return;
@@ -55,7 +55,7 @@ pub fn instances(prefix: &str, partition: u32, keys: &[i64], statements: &mut Ve
     }
 }
 
-/// Element instances that leave are not counted any more.
+/// Deletes element instances and subtracts them from the counts of ended elements.
 fn of_elements(prefix: &str, partition: u32) -> String {
     let elements = table_name(prefix, ELEMENT_INSTANCE.table);
     let ended = table_name(prefix, statistics::ENDED);
@@ -70,7 +70,7 @@ fn of_elements(prefix: &str, partition: u32) -> String {
     )
 }
 
-/// Deletes of each entity whose rows leave by themselves up to `limit` that are from before `before`.
+/// Deletes up to `limit` rows older than `before` from each entity whose rows expire independently.
 pub fn aged(
     prefix: &str,
     partition: u32,
@@ -85,7 +85,7 @@ pub fn aged(
             Leaves::LaterAt(time, later) => (time, "", before.saturating_sub(later)),
             Leaves::WithInstanceOrAt(time) => (time, " AND \"processInstanceKey\" IS NULL", before),
         };
-        // Rows whose keys tell no partition are everybody's; one that somebody else is about to delete is passed over.
+        // Rows whose keys contain no partition are shared. Rows that another partition is about to delete are skipped.
         let (from, to) = keys_of(partition);
         let key = column_name(entity.key().name);
         let own = match entity.key().kind {
@@ -104,7 +104,7 @@ pub fn aged(
     }
 }
 
-/// Deletes what a HISTORY_DELETION names.
+/// Deletes the target of a HISTORY_DELETION.
 pub fn delete(
     prefix: &str,
     partition: u32,

@@ -1,4 +1,4 @@
-//! Answering: one connection for each thread, which is made anew when it breaks.
+//! Answers queries. Each thread has one connection, which is renewed when it breaks.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::sql::{Dialect, Sql, table_name};
 use crate::target::Source;
 use skep_exporting::Position;
 
-/// The database gives up by itself; this long we wait for it to say so.
+/// The database enforces the time limit itself; this is how much longer the client waits for it to report that.
 const GRACE: Duration = Duration::from_secs(2);
-/// Who asks while the database is away is told so at once; whether it is back is looked at so often.
+/// While the database is away, queries fail at once. This is the interval at which the connection is tried again.
 const RETRY: Duration = Duration::from_millis(500);
 
 pub struct Reader {
     database: Arc<Rdbms>,
     connection: Option<Connection>,
-    /// When it was last seen to be away, and why.
+    /// When the database was last found to be away, and why.
     away: Option<(Instant, String)>,
 }
 
@@ -68,7 +68,7 @@ impl Reader {
                 seconds: TIME_LIMIT.as_secs(),
             },
             FailureKind::TooLarge => {
-                // The rest of the answer is still on its way.
+                // The rest of the answer is still in transit.
                 self.connection = None;
                 TooLarge.into()
             }
@@ -116,7 +116,7 @@ impl Source for Reader {
 }
 
 impl Reader {
-    /// Asks the database, and once more if the connection turns out to be of no use.
+    /// Runs a query, and once more if the connection turns out to be unusable.
     fn ask<T>(
         &mut self,
         question: impl Fn(&RunningQuery<'_>) -> Result<T, QueryError>,
@@ -148,7 +148,7 @@ impl Reader {
     }
 }
 
-/// One query.
+/// The state of one query.
 struct RunningQuery<'a> {
     connection: &'a Connection,
     prefix: &'a str,
@@ -169,7 +169,7 @@ impl Database for RunningQuery<'_> {
     }
 }
 
-/// The rows that a statement finds.
+/// The rows that a statement returns.
 pub fn rows(
     connection: &Connection,
     sql: &Sql<'_>,

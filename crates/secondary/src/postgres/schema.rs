@@ -1,4 +1,4 @@
-//! The tables, made from the entities by whoever comes first.
+//! Tables, created from the entities by whichever partition comes first.
 
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,17 +13,17 @@ use crate::sql::{Dialect, column, column_name, indices, statistics, table_name, 
 use crate::target::purged_since;
 use skep_exporting::Position;
 
-/// Format of the tables: those of a later one are not touched. Columns and indices that are new need no other format.
+/// Format of the tables. Tables with a later format are not touched. New columns and indices do not change the format.
 const FORMAT: i32 = 1;
-/// Indices of large tables take their time.
+/// Time limit for schema changes: creating an index on a large table is slow.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// Tables beside those of the entities.
+/// Tables other than those of the entities.
 const META: &str = "skep";
 pub const POSITION: &str = "position";
 pub const DEFINITION: &str = "definition_body";
 
-/// Makes what is missing, and tells up to where a partition goes. `cluster`: whose database it is.
+/// Creates what is missing and returns the position of a partition. `cluster`: the owner of the database.
 pub fn prepare(
     connection: &mut Connection,
     database: &Rdbms,
@@ -47,7 +47,7 @@ pub fn prepare(
         }
         let added = added(connection, &database.prefix)?;
         let dropped = dropped(connection, &database.prefix)?;
-        // One at a time: all partitions of all nodes may come at once.
+        // The lock serializes this: all partitions of all nodes may arrive at once.
         let script = format!(
             "BEGIN;
             SELECT pg_advisory_xact_lock(hashtext('skep'), hashtext('{meta}'));
@@ -67,10 +67,10 @@ pub fn prepare(
     position(connection, &name(POSITION), partition)
 }
 
-/// The row of [`POSITION`] whose entry is the number of the last purge. Partitions are numbered from 1.
+/// Partition number under which [`POSITION`] keeps the number of the last purge. Real partitions start at 1.
 const PURGES: i32 = 0;
 
-/// Deletes all rows, if these are the tables of this cluster, and writes in the same transaction that this purge is done.
+/// Deletes all rows if the tables belong to this cluster, and records in the same transaction that this purge is done.
 pub fn purge(
     connection: &mut Connection,
     database: &Rdbms,
@@ -83,14 +83,14 @@ pub fn purge(
     };
     judge(&known, database, cluster)?;
     let position = name(POSITION);
-    // Who does the same at this moment is waited for, and then seen.
+    // The row lock makes a concurrent purge wait; afterwards it sees the result.
     let claim = format!(
         "INSERT INTO {position} VALUES ({PURGES}, $1, 0, 0)
             ON CONFLICT (partition) DO UPDATE SET entry = excluded.entry WHERE {position}.entry < excluded.entry"
     );
     let known = format!("SELECT entry FROM {position} WHERE partition = {PURGES}");
-    // Positions first: a transaction that is still on its way ends before, or changes nothing. The rest goes as whole tables: row by
-    // row it would take as long as there are many, and give no room back.
+    // Positions come first: a transaction that is still open either ends before or changes nothing. The rest is truncated table
+    // by table, because deleting row by row takes time in proportion to the rows and frees no space.
     let beside = [DEFINITION, statistics::ENDED];
     let entities = entities::ALL.iter().map(|entity| entity.table);
     let tables: Vec<String> = beside.into_iter().chain(entities).map(name).collect();
@@ -123,7 +123,7 @@ pub fn purge(
     }
 }
 
-/// What a database says of itself.
+/// The metadata that a database stores about itself.
 struct Known {
     format: i32,
     shape: String,
@@ -197,7 +197,7 @@ fn refused(reason: String) -> Failure {
     Failure::new(FailureKind::Refused, reason)
 }
 
-/// Adds the columns that tables lack which are there.
+/// A script that adds missing columns to existing tables.
 fn added(connection: &Connection, prefix: &str) -> Result<String, Failure> {
     let sql = "SELECT c.relname::text, a.attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
         WHERE c.oid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped";
@@ -221,7 +221,7 @@ fn added(connection: &Connection, prefix: &str) -> Result<String, Failure> {
     Ok(script)
 }
 
-/// Drops the indices that an earlier version made of other columns: the script makes them again.
+/// A script that drops indices which an earlier version created on other columns. The main script creates them again.
 fn dropped(connection: &Connection, prefix: &str) -> Result<String, Failure> {
     let sql = "SELECT indnkeyatts::int FROM pg_index WHERE indexrelid = to_regclass($1)";
     let mut script = String::new();
@@ -241,7 +241,7 @@ fn dropped(connection: &Connection, prefix: &str) -> Result<String, Failure> {
     Ok(script)
 }
 
-/// Makes all that is missing; can be run again.
+/// A script that creates everything that is missing. It can be run repeatedly.
 fn script(prefix: &str) -> String {
     let name = |table: &str| table_name(prefix, table);
     let mut script = String::new();
@@ -269,7 +269,7 @@ fn script(prefix: &str) -> String {
     script
 }
 
-/// Another script has another one.
+/// A hash of the script; it changes when the script does.
 fn shape(script: &str) -> String {
     let mut hasher = DefaultHasher::new();
     script.hash(&mut hasher);

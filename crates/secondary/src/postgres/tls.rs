@@ -13,13 +13,13 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use skep_exporting::{Trust, TrustError};
 
-/// Makes what secures a connection.
+/// Creates TLS connectors for the database client.
 #[derive(Clone)]
 pub struct Secure(TlsConnector);
 
 impl Secure {
     /// # Errors
-    /// A file of certificates cannot be used.
+    /// A certificate file cannot be used.
     pub fn new(trust: &Trust) -> Result<Secure, TrustError> {
         Ok(Secure(TlsConnector::from(trust.config()?)))
     }
@@ -27,7 +27,7 @@ impl Secure {
 
 type Connected = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
 
-/// Secures a connection to this host.
+/// Connects to this host with TLS.
 pub struct SecureTo {
     connector: TlsConnector,
     host: ServerName<'static>,
@@ -64,7 +64,7 @@ impl TlsConnect<Socket> for SecureTo {
     }
 }
 
-/// A connection that is encrypted.
+/// An encrypted connection.
 pub struct Stream(TlsStream<Socket>);
 
 impl tokio_postgres::tls::TlsStream for Stream {

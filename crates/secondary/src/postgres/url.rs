@@ -1,4 +1,4 @@
-//! Where a database is: URLs as JDBC writes them, and as PostgreSQL does.
+//! Parses database URLs, as JDBC or PostgreSQL write them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use skep_exporting::{Trust, Verify};
 
 const DEFAULT_PORT: u16 = 5432;
-/// Connecting takes no longer than this, unless the URL says so.
+/// Time limit for connecting, unless the URL sets another one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A server that has vanished is noticed after about this.
+/// Approximate time after which a vanished server is noticed.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
 const KNOWN: &str = "user, password, currentSchema, ApplicationName, connectTimeout, loginTimeout, sslmode, ssl, sslrootcert, sslcert, sslkey, targetServerType";
 
-/// Why a URL cannot be used.
+/// Reasons why a URL is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UrlError {
     #[error(
@@ -35,7 +35,7 @@ pub enum UrlError {
     },
 }
 
-/// Reads a URL; user and password of the settings win over those in it.
+/// Parses a URL. User and password from the settings take precedence over those in the URL.
 pub fn parse(
     url: &str,
     username: Option<&str>,
@@ -90,7 +90,7 @@ pub fn parse(
     Ok((config, trust))
 }
 
-/// What the URL says of encryption.
+/// The URL's encryption parameters.
 #[derive(Default)]
 struct Tls {
     mode: Option<String>,
@@ -101,7 +101,7 @@ struct Tls {
 }
 
 impl Tls {
-    /// As the driver of the reference takes it: without a word, encrypted where the server can.
+    /// Applies the reference driver's defaults: without a setting, the connection is encrypted if the server supports it.
     fn apply(self, config: &mut tokio_postgres::Config) -> Result<Trust, UrlError> {
         let of_flag = match self.ssl {
             Some(true) => "verify-full",
@@ -113,7 +113,7 @@ impl Tls {
             "disable" => (SslMode::Disable, Verify::Nothing),
             "allow" | "prefer" => (SslMode::Prefer, Verify::Nothing),
             "require" if self.root.is_none() => (SslMode::Require, Verify::Nothing),
-            // Who names a certificate wants it to be looked at.
+            // Naming a certificate implies that it is verified.
             "require" | "verify-ca" => (SslMode::Require, Verify::Chain),
             "verify-full" => (SslMode::Require, Verify::ChainAndName),
             other => {
@@ -144,7 +144,7 @@ impl Tls {
     }
 }
 
-/// Where the database is, for messages: without a password.
+/// The address of the database for messages, without the password.
 pub fn shown(config: &tokio_postgres::Config) -> String {
     let hosts = config.get_hosts().iter().zip(config.get_ports());
     let hosts = hosts.map(|(host, port)| match host {
@@ -227,7 +227,7 @@ fn set(
     Ok(())
 }
 
-/// Resolves `%xx`.
+/// Decodes `%xx` escapes.
 fn decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
@@ -245,7 +245,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A URL that could not be read, for a message.
+/// The beginning of an invalid URL for messages, without secrets.
 fn without_secrets(url: &str) -> String {
     let begin = url.split(['?', '@']).next().unwrap_or_default();
     begin.chars().take(60).collect()

@@ -1,4 +1,4 @@
-//! Values on their way into statements and out of rows.
+//! Converts values to statement parameters and from rows.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -7,10 +7,10 @@ use bytes::BytesMut;
 use skep_query::{Row, Value};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-/// PostgreSQL's texts cannot hold the character of number zero; this one, which pictures it, stands for it.
+/// PostgreSQL texts cannot contain U+0000. It is stored as this character, the symbol for NULL.
 const NULL_PICTURE: &str = "\u{2400}";
 
-/// A text as it can be stored.
+/// A text in a form that PostgreSQL can store.
 pub fn storable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
         Cow::Owned(text.replace('\0', NULL_PICTURE))
@@ -19,7 +19,7 @@ pub fn storable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text of a JSON list whose items can be taken out as texts.
+/// A JSON list as text, in a form from which PostgreSQL can extract the items as texts.
 pub fn storable_list(json: &str) -> Cow<'_, str> {
     if !json.contains("\\u0000") {
         return storable(json);
@@ -31,7 +31,7 @@ pub fn storable_list(json: &str) -> Cow<'_, str> {
         out.push_str(before);
         let (escape, after) = match escape.strip_prefix("\\u0000") {
             Some(after) => (NULL_PICTURE, after),
-            // What is escaped is ASCII.
+            // Escape sequences are ASCII.
             None => escape.split_at_checked(2).unwrap_or((escape, "")),
         };
         out.push_str(escape);
@@ -41,7 +41,7 @@ pub fn storable_list(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A parameter, of the type that its value has.
+/// A parameter with the SQL type of its value.
 #[derive(Debug)]
 pub struct Bound<'a>(pub &'a Value);
 
@@ -83,7 +83,7 @@ pub fn row(found: &tokio_postgres::Row, columns: usize) -> Row {
         Some(kind) if *kind == Type::TEXT => found
             .get::<_, Option<&str>>(at)
             .map_or(Value::Null, Value::text),
-        // No column holds others.
+        // No column has another type.
         _ => Value::Null,
     };
     (0..columns).map(value).collect()

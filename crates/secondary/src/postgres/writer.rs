@@ -1,7 +1,7 @@
-//! Writing: one transaction for each window of changes, with the position of the partition.
+//! Writes each window of changes, and the partition's new position, in one transaction.
 //!
-//! Each statement takes many rows, as arrays. Only who knows up to where the rows go may write the next ones: a node that was
-//! given up and is still about, or a transaction whose end nobody heard of, changes nothing twice.
+//! Each statement writes many rows, passed as arrays. A write succeeds only if the writer knows the stored position. Thus a
+//! deposed node that still runs, or a transaction whose outcome is unknown, cannot write anything twice.
 
 use skep_exporting::TargetError;
 use std::collections::BTreeMap;
@@ -24,15 +24,15 @@ use crate::target::Target;
 use skep_exporting::Position;
 use skep_exporting::Status;
 
-/// What a transaction may take; twice as long after each that took longer, as it may just be large.
+/// Time limit of a transaction. It is doubled after each timeout, because the transaction may just be large.
 const LIMIT: Duration = Duration::from_secs(30);
 const MAX_LIMIT: Duration = Duration::from_secs(600);
-/// The partition that writes what all of them know.
+/// The partition that writes the rows that all partitions share.
 const SHARED: u32 = 1;
 
 pub struct Writer {
     database: Arc<Rdbms>,
-    /// The cluster whose data it is.
+    /// The cluster that owns the data.
     cluster: String,
     partition: u32,
     connection: Option<Connection>,
@@ -41,7 +41,7 @@ pub struct Writer {
     limit: Duration,
 }
 
-/// A statement and its parameters.
+/// A statement with its parameters.
 pub(super) struct Statement<'a> {
     pub text: String,
     pub parameters: Vec<(Parameter<'a>, Type)>,
@@ -50,7 +50,7 @@ pub(super) struct Statement<'a> {
 pub(super) type Parameter<'a> = Box<dyn ToSql + Sync + 'a>;
 
 impl Writer {
-    /// Connects to nothing yet.
+    /// Does not connect yet.
     pub fn new(
         database: Arc<Rdbms>,
         cluster: &str,
@@ -85,14 +85,15 @@ impl Writer {
         reader::rows(self.connection()?, sql, columns, MAX_LIMIT)
     }
 
-    /// Carries out statements in one transaction, which ends well or leaves nothing. Tells how many rows each of them met.
+    /// Runs statements in a transaction, which the caller commits. On failure nothing is kept. Returns the number of rows
+    /// affected by each statement.
     fn transact(&mut self, statements: &[Statement<'_>]) -> Result<Vec<u64>, Failure> {
         let limit = self.limit;
         let done = self.connection().and_then(|connection| {
             connection.wait(limit, async {
                 let client = &connection.client;
                 client.batch_execute("BEGIN").await?;
-                // All of them are on their way before the first is answered.
+                // All statements are sent before the first is answered.
                 let met = try_join_all(statements.iter().map(|statement| async {
                     let parameters: Vec<(&(dyn ToSql + Sync), Type)> = statement
                         .parameters
@@ -118,7 +119,7 @@ impl Writer {
     }
 
     fn store(&mut self, changes: &Changes, to: Position) -> Result<(), Failure> {
-        // First of all: who else writes this partition waits for us, or we for them.
+        // Comes first, so that concurrent writers of this partition wait for each other.
         let mut statements = vec![self.advance(to)];
         for rows in changes.rows.iter().filter(|rows| self.writes(rows.entity)) {
             upserts(&self.database.prefix, rows, &mut statements);
@@ -143,7 +144,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What every partition has the same is written by one.
+    /// Whether this partition writes the entity. Rows that are the same everywhere are written by one partition.
     fn writes(&self, entity: &Entity) -> bool {
         !entity.everywhere || self.partition == SHARED
     }
@@ -175,7 +176,7 @@ impl Writer {
     }
 
     fn definitions<'a>(&self, changes: &'a Changes) -> Option<Statement<'a>> {
-        // In one order: partitions that write the same ones at the same time wait for each other, not in a circle.
+        // The fixed order prevents deadlocks between partitions that write the same definitions at the same time.
         let bodies: BTreeMap<i64, &[u8]> = changes
             .definitions
             .iter()
@@ -304,7 +305,7 @@ impl StoredDefinitions for Writer {
     }
 }
 
-/// Rows that change, those with the same columns together.
+/// Statements that write changed rows, one for each set of columns.
 fn upserts<'a>(prefix: &str, rows: &'a Rows, statements: &mut Vec<Statement<'a>>) {
     let mut alike: BTreeMap<u64, Vec<RowChange<'a>>> = BTreeMap::new();
     for row in rows.sorted() {

@@ -1,8 +1,8 @@
-//! What users and clients did: one entry for each thing to which something was done, from the event that tells so, or from the
-//! rejection.
+//! The audit log: operations by users and clients. There is one entry per affected entity, created from the event that reports
+//! the operation, or from the rejection.
 //!
-//! An event alone does not tell whether somebody asked for it: variables are set by commands and by processes. So the command
-//! before it in its batch counts as well.
+//! An event alone does not tell whether a caller requested it: variables are set by commands and by processes. So the preceding
+//! command in the batch is considered, too.
 
 mod identity;
 
@@ -21,10 +21,10 @@ use crate::changes::set;
 const RESOURCES: &str = "DEPLOYED_RESOURCES";
 const TASKS: &str = "USER_TASKS";
 
-/// Of which command the records that follow are.
+/// The command that the following records belong to.
 pub type Cause = Option<(ValueType, u8)>;
 
-/// What was done to what.
+/// An operation and the entity it was applied to.
 #[derive(Clone, Copy)]
 struct Done {
     entity: &'static str,
@@ -80,7 +80,7 @@ fn event(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError
     }
 }
 
-/// Where the record comes from, if the audit log tells of it.
+/// The origin of a record, if the audit log covers it.
 fn wanted(
     to: &Projection<'_>,
     record: &Record<'_>,
@@ -93,7 +93,7 @@ fn wanted(
         .then_some(origin)
 }
 
-/// Begins an entry: the position of a record names it. The others fill in what they know of its thing.
+/// Creates an entry, whose key is the position of the record. Callers add the columns that are specific to the entity.
 fn entry(
     to: &mut Projection<'_>,
     record: &Record<'_>,
@@ -123,7 +123,7 @@ fn entry(
     row
 }
 
-/// A definition, and an instance of it.
+/// Sets the columns for a process definition and its instance.
 fn of_instance(to: &mut Projection<'_>, row: Key, definition: Key, instance: Key, root: Key) {
     let location = to.location(definition, 0);
     set!(to.changes, AUDIT_LOG, row, {
@@ -140,7 +140,7 @@ fn is_by(to: &Projection<'_>, record: &Record<'_>, value_type: ValueType) -> boo
     by_client || record.origin().batch_operation_reference.some().is_some()
 }
 
-/// What every partition is told of is one thing, which the partition that made it tells of.
+/// Every partition receives distributed records, but only the partition that made the entity audits them.
 fn is_made_here(to: &Projection<'_>, key: Key) -> bool {
     key.partition() == Some(to.partition)
 }
@@ -195,7 +195,7 @@ fn modified(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeEr
     Ok(())
 }
 
-/// It is one of the definition that it goes on with.
+/// The entry names the target definition.
 fn migrated(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     if record.intent != ProcessInstanceMigrationIntent::Migrated.id() {
         return Ok(());
@@ -258,9 +258,9 @@ fn incident(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeEr
     Ok(())
 }
 
-/// What a deployment has made.
+/// Audits the resources that a deployment created.
 fn deployed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
-    // CREATED has the same number in all of them.
+    // CREATED has the same number in all of these intents.
     const _: () = assert!(
         ProcessIntent::Created as u8 == FormIntent::Created as u8
             && ResourceIntent::Created as u8 == DecisionRequirementsIntent::Created as u8
@@ -372,7 +372,7 @@ fn deleted(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeErr
     Ok(())
 }
 
-/// Those for which a client asked.
+/// Audits evaluations requested by a client.
 fn evaluated(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let succeeded = match intent_of::<DecisionEvaluationValue>(record)? {
         DecisionEvaluationIntent::Evaluated => true,
@@ -432,7 +432,7 @@ fn batch_operation(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), D
     Ok(())
 }
 
-/// What a user did has a name, what the process does has none.
+/// Changes by users have an action name; changes by the process have none.
 fn user_task(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<UserTaskValue>(record)?;
     if !matches!(
@@ -473,7 +473,7 @@ fn user_task(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
     Ok(())
 }
 
-/// What the table of commands says of those that are written as this record.
+/// The audit settings in the command tables for commands that are written as this record.
 fn audit_of(value_type: ValueType, intent: u8) -> Audit {
     let families = [Command::ROWS, BatchCommand::ROWS, IdentityCommand::ROWS];
     let mut rows = families.into_iter().flatten();
@@ -481,7 +481,7 @@ fn audit_of(value_type: ValueType, intent: u8) -> Audit {
     row.map_or(Audit::None, |row| row.audit)
 }
 
-/// What could not be done because of the state in which the thing is.
+/// Audits commands that were rejected because of the state of the entity.
 fn rejection(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let Audit::Entry {
         category,

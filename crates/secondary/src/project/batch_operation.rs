@@ -1,6 +1,7 @@
-//! Batch operations, their items, and what leaves the history by them.
+//! Batch operations, their items, and the history deletions they cause.
 //!
-//! The operation has its row on the partition that made it and sums up; its items on those that carry them out.
+//! An operation has its row on the partition that created it and aggregates its progress. Items have their rows on the
+//! partitions that execute them.
 
 use skep_protocol::Key;
 use skep_protocol::intent::{
@@ -83,7 +84,7 @@ pub fn item(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeEr
     Ok(())
 }
 
-/// Only the partition that sums up writes these.
+/// Only the partition that aggregates the progress writes these records.
 pub fn part(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let value: BatchOperationPartitionLifecycleValue = record.value()?;
     set!(to.changes, BATCH_OPERATION, value.batch_operation_key, {
@@ -94,8 +95,8 @@ pub fn part(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeEr
     Ok(())
 }
 
-/// Its items are known where the operation was made: there it begins. What that makes of its state is settled with what else is
-/// known of it, as it may be suspended before.
+/// Sets the start date once the items are known on the partition that created the operation. The state is settled later,
+/// together with other changes, because the operation may have been suspended before.
 pub fn initialized(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let value: BatchOperationInitializationValue = record.value()?;
     let operation = value.batch_operation_key;
@@ -116,7 +117,7 @@ pub fn managed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     }
     let state = match intent_of::<BatchOperationLifecycleManagementValue>(record)? {
         Intent::Suspended => "SUSPENDED",
-        // Active if it has begun: see settle/batches.rs.
+        // ACTIVE if it has started: see settle/batches.rs.
         Intent::Resumed => "CREATED",
         Intent::Canceled => "CANCELED",
         Intent::Failed => "FAILED",
@@ -134,7 +135,7 @@ pub fn managed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     Ok(())
 }
 
-/// The text of a JSON list.
+/// The errors as a JSON list.
 fn errors(errors: &[BatchOperationError]) -> String {
     let error = |error: &BatchOperationError| {
         let (partition, kind) = (error.partition_id, error.kind.as_str());
@@ -154,7 +155,7 @@ pub fn history_deleted(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(
 }
 
 impl Projection<'_> {
-    /// What other partitions have made has its row there.
+    /// Rows of operations from other partitions are kept there.
     fn is_of_this_partition(&self, key: Key) -> bool {
         key.partition() == Some(self.partition)
     }

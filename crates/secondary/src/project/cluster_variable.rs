@@ -1,4 +1,4 @@
-//! Cluster variables. A row stays when its variable is deleted, so that those who page through them go on from it.
+//! Cluster variables. Rows of deleted variables are kept, so that cursors pointing at them stay valid.
 
 use skep_protocol::intent::ClusterVariableIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};

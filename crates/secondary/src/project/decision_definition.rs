@@ -1,4 +1,4 @@
-//! Decisions and the files that they stand in.
+//! Decisions and decision requirements.
 
 use skep_protocol::intent::{DecisionIntent, DecisionRequirementsIntent};
 use skep_protocol::record::{DecodeError, Record};
@@ -36,7 +36,7 @@ pub fn decision(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Deco
     Ok(())
 }
 
-/// What was deleted is kept: evaluations name it.
+/// Deleted decision requirements are kept, because evaluations refer to them.
 pub fn requirements(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     if intent_of::<DecisionRequirementsValue>(record)? != DecisionRequirementsIntent::Created {
         return Ok(());

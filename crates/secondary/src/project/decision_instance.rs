@@ -1,4 +1,4 @@
-//! Evaluations of decisions.
+//! Decision evaluations.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn instance(
         let completions = &mut to.changes.completions;
         completions.push(Completion::DecisionInstance(row));
     }
-    // Those before the one that failed were evaluated.
+    // All decisions before the failed one were evaluated.
     let is_last = at + 1 == value.evaluated_decisions.len();
     let failure = value.failure.as_ref();
     let failure = failure.filter(|failure| is_last && failure.decision_id == decision.id);
@@ -101,7 +101,7 @@ fn rules(decision: &EvaluatedDecision) -> Value {
     Value::text(&out)
 }
 
-/// `"inputId":…,"inputName":…,"inputValue":…`; the value is the text of its JSON.
+/// Writes `"inputId":…,"inputName":…,"inputValue":…`; the value is JSON text.
 fn named(kind: &str, value: &EvaluatedValue, out: &mut String) {
     for (n, (part, text)) in [
         ("Id", &value.id),

@@ -1,7 +1,7 @@
-//! How long elements took that were completed, counted by definition, element and day.
+//! Durations of completed elements, counted by definition, element and day.
 //!
-//! Canceled elements are left out, as nobody knows how long they would have taken. So are multi-instance bodies, which have the id of the
-//! element inside them: an id stands for one repetition.
+//! Terminated elements are left out, because their full duration is unknown. So are multi-instance bodies, which share the ID
+//! of the inner element: the ID stands for one iteration.
 
 use skep_protocol::element_type::ElementType;
 use skep_protocol::record::Record;
@@ -38,14 +38,14 @@ pub fn completed(to: &mut Projection<'_>, record: &Record<'_>, at: At) {
     }
 }
 
-/// `None`: nobody asks how long this one takes, or the definition is not known any more.
+/// `None`: the duration of this element is not recorded, or the definition is no longer known.
 fn begin(to: &mut Projection<'_>, at: At, day: i64) -> Option<Lasted> {
     let location = to.location(at.0, at.1);
     let element = location.element()?;
     if element.element_type == ElementType::MultiInstanceBody {
         return None;
     }
-    // Each partition has rows of its own, also where all of them share a database.
+    // Each partition has rows of its own, even in a shared database.
     let id = format!("{day}:{}:{}:{}", to.partition, at.0, element.id);
     Some(Lasted {
         id,

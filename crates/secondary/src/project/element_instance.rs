@@ -24,7 +24,7 @@ pub fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessI
     });
 }
 
-/// What follows from the element: that of a migrated instance is one of another definition.
+/// Sets the columns derived from the element. A migrated instance belongs to another definition.
 pub fn of_definition(
     to: &mut Projection<'_>,
     record: &Record<'_>,
@@ -33,7 +33,7 @@ pub fn of_definition(
     let location = to.location(value.process_definition_key, value.element);
     let element = location.element();
     let id = location.element_id();
-    // Where the model has no name, the id stands for it.
+    // An element without a name is shown with its ID.
     let name = element.and_then(|e| e.name.as_ref());
     let name = name.map_or_else(|| id.clone(), |name| Value::Text(name.clone()));
     set!(to.changes, ELEMENT_INSTANCE, record.key, {

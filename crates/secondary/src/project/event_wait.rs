@@ -10,7 +10,7 @@ use skep_query::entities::EVENT_WAIT;
 use super::{Projection, intent_of, json_list, key, word};
 use crate::changes::{At, Completion, set};
 
-/// What waits: the event, which stands at an element instance.
+/// Adds a row for an event that waits at an element instance.
 fn begins(to: &mut Projection<'_>, record: &Record<'_>, event: At, waits_at: Key) {
     to.changes
         .completions
@@ -23,7 +23,7 @@ fn begins(to: &mut Projection<'_>, record: &Record<'_>, event: At, waits_at: Key
     });
 }
 
-/// What follows from the element: that of a migrated instance is one of another definition.
+/// Sets the columns derived from the element. A migrated instance belongs to another definition.
 fn of_definition(to: &mut Projection<'_>, row: Key, (definition, element): At) {
     let location = to.location(definition, element);
     set!(to.changes, EVENT_WAIT, row, {
@@ -37,7 +37,7 @@ fn of_definition(to: &mut Projection<'_>, row: Key, (definition, element): At) {
 pub fn timer(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<TimerValue>(record)?;
     let value: TimerValue = record.value()?;
-    // Those of start events wait for no instance.
+    // Timers of start events belong to no instance.
     if value.process_instance_key.some().is_none() {
         return Ok(());
     }
@@ -101,7 +101,7 @@ pub fn signal(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decode
 pub fn condition(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<ConditionalSubscriptionValue>(record)?;
     let value: ConditionalSubscriptionValue = record.value()?;
-    // Those of start events wait for no instance.
+    // Subscriptions of start events belong to no instance.
     if value.process_instance_key.some().is_none() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Global task listeners. A row stays when its listener is deleted, so that those who page through them go on from it.
+//! Global task listeners. Rows of deleted listeners are kept, so that cursors pointing at them stay valid.
 
 use skep_protocol::intent::GlobalListenerIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};

@@ -1,6 +1,7 @@
-//! Who there is and what each may do. The first partition decides it and tells of it; what the others apply of that they do not tell.
+//! Identity entities and their permissions. The first partition decides their changes and writes the rows; the other partitions
+//! only apply them.
 //!
-//! A row stays when its thing is deleted, so that those who page through them go on from it.
+//! Rows of deleted entities are kept, so that cursors pointing at them stay valid.
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,7 @@ use skep_query::entities::{self, AUTHORIZATION, GROUP, MAPPING_RULE, MEMBER, ROL
 use super::{Projection, intent_of, json_list, word};
 use crate::changes::set;
 
-/// The partition that decides.
+/// The partition that decides changes of identity.
 pub const DECIDES: u32 = 1;
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -38,7 +39,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
 
 fn user(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<UserValue>(record)?;
-    // The one that is told of last was told of before.
+    // The remaining event repeats one that has been reported already.
     if !matches!(
         intent,
         UserIntent::Created | UserIntent::Updated | UserIntent::Deleted
@@ -55,7 +56,7 @@ fn user(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError>
     Ok(())
 }
 
-/// What became of a group, role or tenant.
+/// A change of a group, role or tenant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Became {
     Created,
@@ -65,11 +66,11 @@ pub enum Became {
     Left,
 }
 
-/// A group, role or tenant, and what became of it; `None` where the record is none of an event.
+/// Reads a group, role or tenant and its change; `None` if the record is not one of these events.
 pub fn read_parent(
     record: &Record<'_>,
 ) -> Result<Option<(ParentType, Became, ParentValue)>, DecodeError> {
-    // Their intents are the same, under the same numbers.
+    // These intents have the same numbers.
     const _: () = assert!(
         GroupIntent::Created as u8 == RoleIntent::Created as u8
             && GroupIntent::Created as u8 == TenantIntent::Created as u8
@@ -130,7 +131,7 @@ fn member(
 ) {
     const NUMBER: usize = entities::number(&MEMBER);
     to.text.clear();
-    // Ids may be longer than what a search server takes as the id of a document. None of them has this sign.
+    // IDs may be longer than a search server accepts as a document ID, so they are hashed. None of them contains the separator.
     let names = [kind.name(), parent, who.entity_type.name(), &who.id];
     for byte in Sha256::digest(names.join("\n")) {
         let _ = write!(to.text, "{byte:02x}");

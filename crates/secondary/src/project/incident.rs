@@ -1,4 +1,4 @@
-//! Incidents, and the marks that they leave on what is around them.
+//! Incidents, and the marks they leave on the enclosing scopes.
 
 use skep_protocol::intent::IncidentIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};
@@ -19,7 +19,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     }
     let value: IncidentValue = record.value()?;
     if intent == Intent::Migrated {
-        // It is as open as before.
+        // The state of the incident does not change.
         let location = to.location(value.process_definition_key, value.element);
         set!(to.changes, INCIDENT, record.key, {
             "processDefinitionId": location.process_id(),
@@ -65,7 +65,7 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &IncidentValue) 
     });
 }
 
-/// The number by which the API groups incidents of one message: `h = 31·h + unit` over its UTF-16 units, in 32 bits.
+/// The hash by which the API groups incidents with the same message: `h = 31·h + unit` over its UTF-16 units, in 32 bits.
 fn hash_code(text: &str) -> i32 {
     text.encode_utf16().fold(0i32, |hash, unit| {
         hash.wrapping_mul(31).wrapping_add(i32::from(unit))

@@ -51,7 +51,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         _ => return Ok(()),
     }
     set!(to.changes, JOB, record.key, { "lastUpdateTime": Value::Int(record.timestamp) });
-    // The states of the API are the names of these events; the others leave it as it is.
+    // The API's states are the names of these events. Other events do not change the state.
     if !matches!(intent, Intent::TimeoutUpdated | Intent::Updated) {
         set!(to.changes, JOB, record.key, { "state": word(intent.name()) });
     }
@@ -92,7 +92,7 @@ fn error_thrown(to: &mut Projection<'_>, record: &Record<'_>, value: &JobValue) 
     });
 }
 
-/// A worker has taken these jobs.
+/// Sets the worker and deadline of activated jobs.
 pub fn activated(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     if intent_of::<JobBatchValue>(record)? != JobBatchIntent::Activated {
         return Ok(());

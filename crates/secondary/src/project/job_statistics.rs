@@ -1,4 +1,4 @@
-//! What became of jobs, counted.
+//! Job statistics: counts of created, completed and failed jobs.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ const JOB_TYPE: usize = JOB_STATISTICS.column("jobType");
 const WORKER: usize = JOB_STATISTICS.column("worker");
 const TENANT: usize = JOB_STATISTICS.column("tenantId");
 
-/// Counts an event of a job whose body was read.
+/// Counts an event of a job whose body has been read already.
 pub fn count(to: &mut Projection<'_>, record: &Record<'_>, intent: Intent, value: &JobValue) {
     let tenant = value.tenant();
     add(
@@ -29,7 +29,7 @@ pub fn count(to: &mut Projection<'_>, record: &Record<'_>, intent: Intent, value
     );
 }
 
-/// A job has ended well: of the body no more is read than is told.
+/// Counts a completed job. Reads only the fields that are counted.
 pub fn completed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let mut fields = record.fields();
     let job_type = fields.text()?;
@@ -80,7 +80,7 @@ fn row(to: &mut Projection<'_>, (start, job_type, worker, tenant): (i64, &str, &
         return row;
     }
     to.text.clear();
-    // The lengths tell where each begins: no two rows have one id. Each partition has rows of its own.
+    // The lengths make the ID unambiguous. Each partition has rows of its own.
     let _ = write!(
         to.text,
         "{start}:{}:{}:{}:{job_type}:{worker}:{tenant}",

@@ -1,4 +1,4 @@
-//! Where process instances wait for messages, and the messages that they got.
+//! Message subscriptions of process instances, and the messages they received.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use skep_query::entities::{self, CORRELATED_MESSAGE_SUBSCRIPTION, MESSAGE_SUBSCR
 use super::{Projection, intent_of, key, word};
 use crate::changes::{Completion, set};
 
-/// The process side: it lives with its instance, and in its partition.
+/// The process side of a subscription, which lives with its instance and in the same partition.
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     use ProcessMessageSubscriptionIntent as Intent;
     let intent = intent_of::<ProcessMessageSubscriptionValue>(record)?;
     let state = match intent {
-        // Whether the message side is there yet makes no difference to who waits.
+        // A subscriber waits whether or not the message side exists yet.
         Intent::Creating => "CREATED",
         Intent::Correlated => "CORRELATED",
         Intent::Deleting => "DELETED",
@@ -84,7 +84,7 @@ fn created(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessMessageS
     });
 }
 
-/// A message has begun a process instance.
+/// Adds a row for a message that started a process instance.
 pub fn started(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     use MessageStartEventSubscriptionIntent as Intent;
     if intent_of::<MessageStartEventSubscriptionValue>(record)? != Intent::Correlated {

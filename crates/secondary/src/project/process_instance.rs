@@ -1,4 +1,4 @@
-//! Process instances: rows of PROCESS_INSTANCE events about the process itself, and what the creation gave them.
+//! Process instances: rows from PROCESS_INSTANCE events of the process itself, and data from their creation.
 
 use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};
@@ -11,11 +11,11 @@ use crate::changes::set;
 
 pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<ProcessInstanceValue>(record)?;
-    // Most of the events tell of nothing that rows show: their bodies are not read.
+    // Most events change nothing in rows, so their bodies are not read.
     match intent {
         Intent::ElementActivating => {
             let value = value_of(record)?;
-            // The process itself is a process instance, not an element instance.
+            // The process element is a process instance, not an element instance.
             if is_process(record, &value) {
                 activating(to, record, &value)
             } else {
@@ -44,7 +44,7 @@ pub fn lifecycle(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Dec
     Ok(())
 }
 
-/// The body, read in place: there are more of these than of all others together.
+/// Reads the body in place, because these records outnumber all others together.
 fn value_of(record: &Record<'_>) -> Result<ProcessInstanceValue, DecodeError> {
     if record.version != ProcessInstanceValue::VERSION {
         return record.value();
@@ -91,7 +91,7 @@ fn activating(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInsta
     });
 }
 
-/// What follows from the definition: a migrated instance has another one.
+/// Sets the columns derived from the definition. A migrated instance has another one.
 fn of_definition(to: &mut Projection<'_>, record: &Record<'_>, value: &ProcessInstanceValue) {
     let location = to.location(value.process_definition_key, value.element);
     set!(to.changes, PROCESS_INSTANCE, record.key, {

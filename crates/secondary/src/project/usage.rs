@@ -1,4 +1,4 @@
-//! What a tenant used.
+//! Usage metrics of tenants.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ const START: usize = USAGE.column("startTime");
 const TENANT: usize = USAGE.column("tenantId");
 const ASSIGNEE: usize = USAGE.column("assignee");
 
-/// A process instance that nothing called.
+/// Counts a root process instance.
 pub fn process_instance(to: &mut Projection<'_>, record: &Record<'_>, tenant: &Value) {
     let row = row(to, record, tenant, None);
     merge!(to.changes, USAGE, row, { "processInstances": Value::Int(1) });
@@ -29,7 +29,7 @@ pub fn decisions(to: &mut Projection<'_>, record: &Record<'_>, tenant: &Value, c
     merge!(to.changes, USAGE, row, { "decisionInstances": count });
 }
 
-/// Somebody got a task.
+/// Records that a user was assigned a task.
 pub fn assignee(
     to: &mut Projection<'_>,
     record: &Record<'_>,
@@ -56,7 +56,7 @@ fn row(to: &mut Projection<'_>, record: &Record<'_>, tenant: &Value, assignee: O
         return row;
     }
     to.text.clear();
-    // Each partition has rows of its own, also where all of them share a database.
+    // Each partition has rows of its own, even in a shared database.
     let _ = write!(to.text, "{start}:{}:", to.partition);
     if let Some(assignee) = assignee {
         let _ = write!(to.text, "{assignee}");
@@ -74,7 +74,7 @@ fn row(to: &mut Projection<'_>, record: &Record<'_>, tenant: &Value, assignee: O
     row
 }
 
-/// FNV-1a: the same in every partition and version, as rows of all of them are compared. Names need not be kept for that.
+/// FNV-1a. It is the same in every partition and version, so that rows can be compared without storing names.
 fn number_of(name: &str) -> i64 {
     let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = name.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, add);

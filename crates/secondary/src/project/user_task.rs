@@ -15,7 +15,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         of_definition(to, record, &record.value()?);
         return Ok(());
     }
-    // A transition shows the attributes that it would lead to; they hold once it has come about.
+    // A transition carries the attributes it would lead to. They take effect when it completes.
     let (state, holds) = match intent {
         Intent::Creating => ("CREATING", true),
         Intent::Assigning | Intent::Claiming => ("ASSIGNING", false),
@@ -64,7 +64,7 @@ fn creating(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue)
     });
 }
 
-/// What follows from the element: a migrated task is one of another definition.
+/// Sets the columns derived from the element. A migrated task belongs to another definition.
 fn of_definition(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskValue) {
     let location = to.location(value.process_definition_key, value.element);
     let name = location.element().and_then(|element| element.name.as_ref());

@@ -13,7 +13,7 @@ use super::{Projection, intent_of, key};
 use crate::changes::set;
 
 pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
-    // That a variable is one of another definition now is told without its value.
+    // The record of a migrated variable does not contain the value.
     if intent_of::<VariableValue>(record)? == VariableIntent::Migrated {
         return Ok(());
     }
@@ -33,7 +33,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     Ok(())
 }
 
-/// The body, read in place: few names occur, and need not be made anew for each variable.
+/// Reads the body in place. Names are interned, because few different ones occur.
 fn value_of(to: &mut Projection<'_>, record: &Record<'_>) -> Result<VariableValue, DecodeError> {
     if record.version != VariableValue::VERSION {
         return record.value();
@@ -49,7 +49,7 @@ fn value_of(to: &mut Projection<'_>, record: &Record<'_>) -> Result<VariableValu
     })
 }
 
-/// A value as rows have it, and whether lists show a part of it. Earlier versions left texts as they were sent.
+/// The value as stored in rows, and whether lists truncate it. Earlier versions stored texts as they were sent.
 pub fn shown(value: &JsonText) -> (JsonText, bool) {
     let text = match in_one_form(value) {
         Cow::Borrowed(_) => value.clone(),
@@ -59,7 +59,7 @@ pub fn shown(value: &JsonText) -> (JsonText, bool) {
     (text, is_long)
 }
 
-/// One item of a list has another value.
+/// Sets one item of a list.
 pub fn element_changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let value: VariableElementValue = record.value()?;
     let text = in_one_form(&value.value).into_owned();

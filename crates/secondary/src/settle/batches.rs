@@ -1,4 +1,4 @@
-//! The states of batch operations: one whose items are known is active, unless it is suspended or has ended.
+//! States of batch operations. An operation whose items are known is active, unless it is suspended or has ended.
 
 use skep_exporting::TargetError;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::project::word;
 const STATE: usize = BATCH_OPERATION.column("state");
 const BEGUN: usize = BATCH_OPERATION.column("startDate");
 
-/// What records say alone is that an operation begins, or is suspended no more, in any order.
+/// Sets operations to active that have started and are not suspended. Each record reports only one of the two, in any order.
 pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
     let rows = changes.rows_of(&BATCH_OPERATION);
     let rows = rows.map(|rows| rows.sorted()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How long elements took: the beginnings that the window does not know are looked up, and the counts become rows.
+//! Element durations: looks up start times that the window does not contain, and turns the counts into rows.
 
 use skep_exporting::TargetError;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ const NUMBER: usize = entities::number(&ELEMENT_DURATION);
 const STARTED: usize = ELEMENT_INSTANCE.column("startDate");
 const COLUMNS: usize = ELEMENT_DURATION_COUNTS + COUNTS.len();
 
-/// Rows get all of their columns, so that one statement puts all of them.
+/// All columns of each row are set, so that a single statement can write all rows.
 pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
     let Took {
         mut lasted,
@@ -23,7 +23,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     let keys: BTreeSet<i64> = lasting.iter().map(|one| one.key.0).collect();
     let begun = current(changes, stored, &ELEMENT_INSTANCE, &keys, &[STARTED])?;
     for one in &lasting {
-        // The store may have begun after the instance.
+        // The store may be newer than the instance.
         let started = begun.get(&one.key.0).and_then(|row| row.first()?.as_int());
         if let (Some(started), Some(lasted)) = (started, lasted.get_mut(&one.on)) {
             lasted.durations.add(one.ended.saturating_sub(started));

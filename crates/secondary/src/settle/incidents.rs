@@ -1,4 +1,4 @@
-//! Incidents count for the element instance, the scopes around it, the process instance, and what called that.
+//! Incidents count for their element instance, its enclosing scopes, the process instance, and the callers of that instance.
 
 use skep_exporting::TargetError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use skep_query::{Entity, Value};
 use super::{Stored, current};
 use crate::changes::{Changes, IncidentDelta};
 
-/// Scopes and called instances nest; the engine bounds how deep.
+/// Limit for nested scopes and called instances. The engine bounds their depth itself.
 const MAX_DEPTH: usize = 100_000;
 
 const COUNT: usize = ELEMENT_INSTANCE.column("activeIncidents");
@@ -22,11 +22,11 @@ const COUNT_OF_PROCESS: usize = PROCESS_INSTANCE.column("activeIncidents");
 const HAS_OF_PROCESS: usize = PROCESS_INSTANCE.column("hasIncident");
 const CALLER: usize = PROCESS_INSTANCE.column("parentElementInstanceKey");
 
-/// An element or process instance that incidents count for.
+/// An element or process instance for which incidents are counted.
 struct Counted {
     is_element: bool,
     before: i64,
-    /// What is around it.
+    /// The enclosing scope or the caller.
     around: Option<i64>,
     delta: i64,
 }
@@ -73,7 +73,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     Ok(())
 }
 
-/// Takes note of instances that were not met yet.
+/// Adds instances that have not been visited yet.
 fn meet(
     changes: &Changes,
     stored: &dyn Stored,
@@ -81,7 +81,7 @@ fn meet(
     keys: impl Iterator<Item = i64>,
 ) -> Result<(), TargetError> {
     let mut new: BTreeSet<i64> = keys.filter(|key| !counted.contains_key(key)).collect();
-    // The scope of an element that stands in the process itself is the process instance.
+    // An element directly in the process has the process instance as its scope.
     let kinds: [(&'static Entity, [usize; 2]); 2] = [
         (&ELEMENT_INSTANCE, [COUNT, SCOPE]),
         (&PROCESS_INSTANCE, [COUNT_OF_PROCESS, CALLER]),
@@ -102,7 +102,7 @@ fn meet(
     Ok(())
 }
 
-/// An element instance names its own incident.
+/// Sets the incident of an element instance.
 fn mark(changes: &mut Changes, deltas: &[IncidentDelta], is_known: impl Fn(i64) -> bool) {
     for delta in deltas {
         if is_known(delta.element_instance_key.0) {

@@ -1,4 +1,4 @@
-//! Items that are put into lists that are stored already, all of one window at once: lists can be long.
+//! Writes changed items into stored list variables, once per window, because lists can be long.
 
 use skep_exporting::TargetError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,10 +19,10 @@ const SCOPE: usize = VARIABLE.column("scopeKey");
 const VALUE: usize = VARIABLE.column("value");
 const IS_LONG: usize = VARIABLE.column("isTruncated");
 
-/// A variable by its scope and name.
+/// A variable, identified by scope and name.
 type Named = (Key, Arc<str>);
 
-/// Its key and text.
+/// The key and text of a variable.
 type Known = (Key, Arc<str>);
 
 pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
@@ -78,7 +78,7 @@ fn look_up(
     Ok(found)
 }
 
-/// Variables that changed as a whole.
+/// Variables whose whole value changed in this window.
 fn of_window(changes: &Changes) -> Vec<(Named, Known)> {
     let rows = changes.rows_of(&VARIABLE).map(|rows| rows.sorted());
     let rows = rows.unwrap_or_default().into_iter();
@@ -94,7 +94,7 @@ fn of_window(changes: &Changes) -> Vec<(Named, Known)> {
     named.collect()
 }
 
-/// `None`: the text is no list, and is left to whoever wrote it.
+/// The list with replaced items. `None`: the text is not a list and stays as it is.
 fn spliced(text: &str, items: &BTreeMap<u32, String>) -> Option<String> {
     let mut list: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
     for (index, value) in items {

@@ -1,4 +1,4 @@
-//! Columns whose values are merged with those that are stored.
+//! Merges the values of columns with the stored ones.
 
 use rustc_hash::FxHashMap;
 use skep_exporting::TargetError;
@@ -28,7 +28,7 @@ fn of_entity(
     entity: &'static Entity,
     columns: &[usize],
 ) -> Result<(), TargetError> {
-    // Rows are known here by numbers, and stored by their keys, which may be texts.
+    // The window identifies rows by numbers, the store by keys, which may be texts.
     let (mut here, mut keys) = (FxHashMap::default(), Vec::new());
     for row in changes
         .rows_of(entity)

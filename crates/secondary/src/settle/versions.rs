@@ -1,4 +1,4 @@
-//! Which version of a definition is the latest that is left.
+//! Determines the latest remaining version of each definition.
 
 use skep_exporting::TargetError;
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use skep_query::{Entity, Row, Value};
 use super::{Stored, look_up_in};
 use crate::changes::Changes;
 
-/// The columns that tell of versions.
+/// The columns used to determine versions.
 struct Columns {
     entity: &'static Entity,
     id: usize,
     tenant: usize,
     version: usize,
     is_latest: usize,
-    /// A column, and its value when the definition is there no more.
+    /// The column that marks a deleted definition, and the value it then has.
     deleted: (usize, Value),
 }
 
@@ -52,7 +52,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     of_ids(changes, stored, &decisions, ids)
 }
 
-/// Rows of definitions by their keys: key, id, tenant, version, whether it is deleted, whether it is the latest.
+/// Rows of definitions by key: key, ID, tenant, version, deleted state, whether it is the latest.
 type Versions = FxHashMap<i64, Row>;
 
 fn of_ids(
@@ -97,7 +97,7 @@ fn of_ids(
     Ok(())
 }
 
-/// Those that have become the latest, or are so no more.
+/// Definitions that have become or ceased to be the latest.
 fn latest(rows: &Versions, deleted: &Value) -> Vec<(i64, bool)> {
     let is_there = |row: &Row| row.get(4) != Some(deleted);
     let version = |row: &Row| row.get(3).and_then(Value::as_int).unwrap_or_default();
@@ -113,7 +113,7 @@ fn latest(rows: &Versions, deleted: &Value) -> Vec<(i64, bool)> {
     judged.collect()
 }
 
-/// Whose versions are counted: id and tenant.
+/// The ID and tenant within which versions are counted.
 fn owner(row: &Row) -> (Option<&str>, Option<&str>) {
     let text = |at: usize| row.get(at).and_then(Value::as_text);
     (text(1), text(2))

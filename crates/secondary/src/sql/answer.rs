@@ -1,4 +1,4 @@
-//! Answers to queries out of any database that understands SQL.
+//! Answers queries with any SQL database.
 
 use std::time::Duration;
 
@@ -11,16 +11,17 @@ use skep_query::{
 use super::page::{self, Part, Way};
 use super::{Sql, flows, select, statistics};
 
-/// What queries are asked of.
+/// A SQL database that answers queries.
 pub trait Database {
-    /// The beginning of a statement.
+    /// Starts a statement.
     fn sql(&self) -> Sql<'_>;
 
-    /// The rows that a statement finds, with so many columns. No more than [`MAX_BYTES`](crate::bounded::MAX_BYTES) of texts, but one row
-    /// in any case.
+    /// The rows that a statement returns, with this number of columns. They contain at most
+    /// [`MAX_BYTES`](crate::bounded::MAX_BYTES) of text, but always at least one row.
     fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError>;
 
-    /// The same as a try: nothing if it takes longer. A database that chooses its ways by what it knows of its rows is not tried.
+    /// Like `rows`, but gives up after `limit` and returns `None`. A database that plans by statistics of its rows does not try
+    /// this.
     fn rows_within(
         &self,
         _sql: &Sql<'_>,
@@ -31,9 +32,9 @@ pub trait Database {
     }
 }
 
-/// What is related to other rows more often than this is not looked for first.
+/// Number of matching related rows above which a condition is not used to find rows, but evaluated row by row.
 const BROAD: u64 = 1000;
-/// What a way may take that would be short if it leads to the rows, and is long if it does not.
+/// Time limits for strategies that are fast if they lead to the rows, and slow if they do not.
 const LOOK: Duration = Duration::from_millis(20);
 const WALK: Duration = Duration::from_millis(100);
 const COUNT: Duration = Duration::from_millis(250);
@@ -76,7 +77,7 @@ fn search(from: &impl Database, search: &Search) -> Result<Found, QueryError> {
             .page
             .limit
             .saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
-        // Nothing is left to look for.
+        // No rows are left to find.
         if left == 0 || u64::try_from(rows.len()) == Ok(counted) {
             break;
         }
@@ -91,7 +92,7 @@ fn search(from: &impl Database, search: &Search) -> Result<Found, QueryError> {
     })
 }
 
-/// The conditions on other entities that very many rows of those fulfil.
+/// The conditions on related entities that match very many related rows.
 fn broad<'a>(from: &impl Database, search: &'a Search) -> Result<Vec<&'a Related>, QueryError> {
     let mut broad = Vec::new();
     for related in page::related(&search.filter) {
@@ -104,7 +105,7 @@ fn broad<'a>(from: &impl Database, search: &'a Search) -> Result<Vec<&'a Related
     Ok(broad)
 }
 
-/// How many rows match, and the conditions that each of them was asked for.
+/// The number of matches, and the conditions that were evaluated row by row to count them.
 fn counted<'a>(
     from: &impl Database,
     search: &'a Search,
@@ -120,7 +121,7 @@ fn counted<'a>(
     Ok((number(&rows), Vec::new()))
 }
 
-/// The rows of a part of the page.
+/// The rows of one part of the page.
 fn page(
     from: &impl Database,
     search: &Search,
@@ -139,7 +140,7 @@ fn page(
     sql.map_or(Ok(Vec::new()), |sql| from.rows(&sql, columns))
 }
 
-/// What a statement that counts found.
+/// The result of a counting statement.
 fn number(rows: &[Row]) -> u64 {
     let counted = rows.first().and_then(|row| row.first()?.as_int());
     u64::try_from(counted.unwrap_or_default()).unwrap_or_default()
@@ -169,7 +170,7 @@ mod tests {
     use crate::sql::samples::{FILTERS, searches, tables};
     use crate::sqlite::writer::Bound;
 
-    /// A database that is tried or not.
+    /// A database with or without support for time-limited attempts.
     struct Tried<'a> {
         connection: &'a Connection,
         succeeds: bool,
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_try_of_another_way_changes_no_answer() {
-        // More than are counted, of some filters.
+        // More matches than are counted, for some filters.
         let connection = tables(14_000);
         let (mut many, mut broad_ones) = (0, 0);
         for wanted in searches(&FILTERS, &["startDate", "endDate", ""]) {

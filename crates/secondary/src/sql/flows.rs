@@ -1,9 +1,9 @@
-//! The sequence flows that a process instance took, which stand in its row.
+//! The sequence flows that a process instance took, from its row.
 
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Row, Value};
 
-/// Each with: sequence flow id, process instance, root process instance, definition, process id, tenant.
+/// One row per flow: sequence flow ID, process instance, root process instance, definition, process ID, tenant.
 pub fn of(instance: &Row) -> Vec<Row> {
     let column = |at: usize| instance.get(at).cloned().unwrap_or_default();
     let shared = [

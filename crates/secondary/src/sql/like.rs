@@ -1,8 +1,8 @@
-//! The API's patterns: `*` is any run of characters, `?` one, and a backslash takes the meaning of the next one away.
+//! The API's patterns: `*` matches any run of characters, `?` matches one, and a backslash escapes the next character.
 
 use std::sync::Arc;
 
-/// The API's patterns as those of GLOB, which also knows sets in brackets.
+/// Translates an API pattern to GLOB, which also has character sets in brackets.
 pub fn glob(pattern: &str) -> Arc<str> {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
@@ -24,7 +24,7 @@ pub fn glob(pattern: &str) -> Arc<str> {
     out.into()
 }
 
-/// The API's patterns as those of LIKE.
+/// Translates an API pattern to LIKE.
 pub fn like(pattern: &str) -> Arc<str> {
     let mut out = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
@@ -47,7 +47,7 @@ pub fn like(pattern: &str) -> Arc<str> {
     out.into()
 }
 
-/// What every text that matches begins with.
+/// The common beginning of all texts that match.
 pub fn prefix(pattern: &str) -> String {
     let mut prefix = String::new();
     let mut characters = pattern.chars();
@@ -61,11 +61,11 @@ pub fn prefix(pattern: &str) -> String {
     prefix
 }
 
-/// The first text, in the order of bytes, after all that begin with this one; none if nothing comes after them.
+/// The first text, in byte order, after all texts with this prefix; `None` if there is none.
 pub fn after_all_that_begin_with(prefix: &str) -> Option<String> {
     let mut characters: Vec<char> = prefix.chars().collect();
     while let Some(last) = characters.pop() {
-        // Between these two lie the surrogates, which are no characters.
+        // Surrogates, which are not characters, lie between these two.
         let next = match last {
             '\u{D7FF}' => Some('\u{E000}'),
             last => char::from_u32(u32::from(last) + 1),

@@ -1,7 +1,7 @@
-//! A page of a search, in the order of its sort.
+//! A page of a search, in sort order.
 //!
-//! What is absent comes last, and a cursor stands anywhere. So that an index can give the rows in order and begin at the cursor, a
-//! page is asked for in parts: rows that have what is sorted by first, and those that have not, as far as they are needed.
+//! Absent values come last, and a cursor may point anywhere. So that an index can deliver the rows in order and start at the
+//! cursor, a page is queried in parts: first the rows that have the first sort field, then, if needed, those that lack it.
 
 use skep_query::entities::PREVIEW;
 use skep_query::{
@@ -11,16 +11,16 @@ use skep_query::{
 use super::Sql;
 use super::select::{columns, from};
 
-/// Rows of a search, by what they have of the field that they are sorted by first.
+/// Rows of a search, partitioned by whether they have the first sort field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All: where nothing can be absent, or the page begins in the middle without a cursor.
+    /// All rows: the field is never absent, or the page starts at an offset.
     Whole,
     Present,
     Absent,
 }
 
-/// In which parts the rows of the page may be, in the order in which they come.
+/// The parts that may contain rows of the page, in order.
 pub fn parts(search: &Search) -> &'static [Part] {
     use Part::{Absent, Present, Whole};
     if sorts(search).first().is_none_or(|first| first.field == 0) {
@@ -37,17 +37,17 @@ pub fn parts(search: &Search) -> &'static [Part] {
     }
 }
 
-/// How rows are found.
+/// Strategies to find rows.
 #[derive(Clone, Debug)]
 pub enum Way<'a> {
-    /// As the database thinks best; each is asked for what is related to it in these ways.
+    /// As the database plans it. These conditions on related rows are evaluated row by row.
     Planned(&'a [&'a Related]),
-    /// By going through all of them in the order of the sort, where an index has it. So the first of many that match are soon found.
+    /// By scanning all rows in sort order along an index, if there is one. With many matches, the first ones are found soon.
     Walked,
 }
 
-/// The first rows of a part of the page. Before a cursor they come in the reverse order. There is nothing to be walked along if this
-/// gives nothing.
+/// The statement for the first rows of a part of the page. Before a cursor, rows come in reverse order. `None`: there is no
+/// index to scan along.
 pub fn rows<'a>(
     mut sql: Sql<'a>,
     search: &Search,
@@ -70,7 +70,7 @@ pub fn rows<'a>(
     Some(sql)
 }
 
-/// What is sorted by, with the key at the end.
+/// The sort fields, with the key at the end.
 fn sorts(search: &Search) -> Vec<Sort> {
     let key = Sort {
         field: 0,
@@ -89,7 +89,7 @@ fn is_reversed(search: &Search) -> bool {
     matches!(search.page.start, Start::Before(_))
 }
 
-/// Where the part begins: at the cursor, or with the first row that belongs to it.
+/// Adds the condition where the part begins: at the cursor, or at the first row of the part.
 fn begin(sql: &mut Sql<'_>, search: &Search, part: Part) {
     let sorts = sorts(search);
     let Some((first, others)) = sorts.split_first() else {
@@ -110,12 +110,12 @@ fn begin(sql: &mut Sql<'_>, search: &Search, part: Part) {
             sql.push(&format!(" AND {column} IS NOT NULL"));
         }
         (Part::Whole, None) => {}
-        // A cursor of another sort may claim that a row has no key.
+        // A cursor from another sort may contain no key.
         (Part::Whole, Some((Value::Null, _))) => {
             beyond(sql, search.entity, (&sorts, values), before);
         }
         (Part::Present | Part::Whole, Some((value, _))) => {
-            // Here an index is entered; what follows says the same more exactly.
+            // This condition allows index access; the following one restates it precisely.
             let comparison = if first.descending == before {
                 ">="
             } else {
@@ -128,11 +128,12 @@ fn begin(sql: &mut Sql<'_>, search: &Search, part: Part) {
     }
 }
 
-/// Rows that come after those with these values in the order of the sort, or before them: by the first value in which they differ.
+/// Adds the condition for rows after these values in sort order, or before them, decided by the first value in which they
+/// differ.
 fn beyond(sql: &mut Sql<'_>, entity: &Entity, (sorts, values): (&[Sort], &[Value]), before: bool) {
     sql.push(" AND (FALSE");
     for (at, (sort, value)) in sorts.iter().zip(values).enumerate() {
-        // Nothing comes after what is absent, and everything that is there before it.
+        // Nothing comes after an absent value, and every present value comes before it.
         if *value == Value::Null && !before {
             continue;
         }
@@ -177,7 +178,7 @@ fn order(sql: &mut Sql<'_>, search: &Search, part: Part) {
         } else {
             "ASC"
         };
-        // What is absent comes last; in a reversed page that is first.
+        // Absent values come last, or first in a reversed page.
         let nulls = if reversed {
             " NULLS FIRST"
         } else {
@@ -185,7 +186,7 @@ fn order(sql: &mut Sql<'_>, search: &Search, part: Part) {
         };
         match (at, part) {
             (0, Part::Absent) => {}
-            // An index need not know where it has what is absent.
+            // An index may not say where it keeps absent values.
             (0, Part::Present) => terms.push(format!("{column} {direction}")),
             _ if sort.field == 0 => terms.push(format!("{column} {direction}")),
             _ => terms.push(format!("{column} {direction}{nulls}")),
@@ -195,8 +196,8 @@ fn order(sql: &mut Sql<'_>, search: &Search, part: Part) {
     sql.push(&terms.join(", "));
 }
 
-/// The column along which an index gives all rows in the order of the sort. None as well if another one has those in this order
-/// for which some of the conditions hold: the database finds that by itself.
+/// The column along which an index delivers all rows in sort order. Also `None` if another index delivers the rows for some of
+/// the conditions in this order: the database finds that by itself.
 fn walked(search: &Search, part: Part) -> Option<&'static str> {
     let entity = search.entity;
     let Some(sort) = search.sort.first() else {
@@ -208,7 +209,7 @@ fn walked(search: &Search, part: Part) -> Option<&'static str> {
         Indexed::Present => part == Part::Present,
         Indexed::Absent | Indexed::True | Indexed::While(..) | Indexed::Unlike(_) => false,
     };
-    // Columns of an index before the one that is sorted by.
+    // The index columns before the sort column.
     let before = |columns: &'static [&'static str]| {
         let at = columns.iter().position(|column| *column == sorted.name)?;
         columns.get(..at)
@@ -222,7 +223,7 @@ fn walked(search: &Search, part: Part) -> Option<&'static str> {
     (has_all && has_order && !is_planned).then_some(sorted.name)
 }
 
-/// Whether a condition gives the column one value.
+/// Whether a condition fixes the value of the column.
 fn is_given(search: &Search, column: &str) -> bool {
     let field = search.entity.index_of(column);
     let gives = |condition: &Condition| match condition {
@@ -234,7 +235,7 @@ fn is_given(search: &Search, column: &str) -> bool {
     search.filter.iter().any(gives)
 }
 
-/// The conditions on other entities.
+/// The conditions on related entities.
 pub fn related(conditions: &Conditions) -> impl Iterator<Item = &Related> {
     conditions.iter().filter_map(|condition| match condition {
         Condition::Related(related) => Some(&**related),
@@ -242,8 +243,8 @@ pub fn related(conditions: &Conditions) -> impl Iterator<Item = &Related> {
     })
 }
 
-/// The columns of a list: without what it does not show, and of long values no more than their previews, so that a page of large
-/// ones need not fit into memory.
+/// The columns of a list: it omits hidden columns, and long values are cut to their previews, so that a page of large values
+/// need not fit into memory.
 fn listed(search: &Search) -> String {
     let entity = search.entity;
     if search.details {
@@ -254,7 +255,7 @@ fn listed(search: &Search) -> String {
         ("variable", "value") if !search.whole_texts && !sorts_by(search, at) => {
             format!("substr(t.value, 1, {})", PREVIEW + 1)
         }
-        // Cursors have the key and what is sorted by, shown or not.
+        // Cursors need the key and the sort values, shown or not.
         _ if at > 0 && (!field.shown || field.detail) && !sorts_by(search, at) => {
             "NULL".to_string()
         }
@@ -263,7 +264,7 @@ fn listed(search: &Search) -> String {
     columns.collect::<Vec<_>>().join(", ")
 }
 
-/// The whole value is in the cursor then.
+/// Whether the search sorts by this field. Its whole value is then needed for the cursor.
 fn sorts_by(search: &Search, field: usize) -> bool {
     search.sort.iter().any(|sort| sort.field == field)
 }
@@ -306,7 +307,7 @@ mod tests {
                 panic!("a page has parts");
             };
             let Some(sql) = statement(&search, *part, &Way::Walked) else {
-                // Those without an end are not in its index.
+                // Instances that have not ended are not in the index of the end date.
                 assert_eq!(*part, Part::Absent, "{search:?}");
                 continue;
             };

@@ -1,4 +1,4 @@
-//! Rows and searches for tests: instances that differ in everything that searches ask for.
+//! Sample rows and searches for tests: instances that differ in every field that searches use.
 
 use rusqlite::Connection;
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE, VARIABLE};
@@ -6,7 +6,7 @@ use skep_query::{Cursor, Search, Value, search};
 
 use super::{Dialect, table_script};
 
-/// So many instances, each with a variable and most with an element.
+/// Creates tables with this number of instances, each with a variable and most with an element.
 pub fn tables(instances: u32) -> Connection {
     let connection = Connection::open_in_memory().expect("a database");
     for entity in [&PROCESS_INSTANCE, &VARIABLE, &ELEMENT_INSTANCE] {
@@ -41,7 +41,7 @@ pub const FILTERS: [&str; 8] = [
     r#"{"$or": [{"processDefinitionId": "p0"}, {"processDefinitionId": "p2", "state": "ACTIVE"}]}"#,
 ];
 
-/// Of the searches that lists make; cursors stand in the middle.
+/// Searches as lists make them, some with cursors in the middle.
 pub fn searches(filters: &[&str], fields: &[&str]) -> Vec<Search> {
     let mut all = Vec::new();
     for (filter, field) in filters

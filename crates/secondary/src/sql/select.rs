@@ -1,4 +1,4 @@
-//! Searches as SQL. Texts of requests only ever become parameters.
+//! Builds SQL for searches. Texts from requests are only ever passed as parameters.
 
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 use skep_query::{
@@ -9,7 +9,7 @@ use skep_query::{
 use super::like::{self, glob};
 use super::{Dialect, INDEXED_CHARACTERS, Sql, begins, statistics};
 
-/// Columns of the rows for which the conditions hold.
+/// Selects columns of the rows that match the conditions.
 pub fn look_up<'a>(
     mut sql: Sql<'a>,
     entity: &Entity,
@@ -25,7 +25,7 @@ pub fn look_up<'a>(
     sql
 }
 
-/// The row of a key.
+/// Selects the row of a key.
 pub fn get<'a>(mut sql: Sql<'a>, entity: &Entity, key: i64) -> Sql<'a> {
     sql.push(&format!(
         "SELECT {} FROM {} t WHERE t.\"{}\" = ",
@@ -37,7 +37,7 @@ pub fn get<'a>(mut sql: Sql<'a>, entity: &Entity, key: i64) -> Sql<'a> {
     sql
 }
 
-/// Groups of the rows that match, with what is told of each.
+/// Selects the groups of matching rows, with the measures of each.
 pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
     let entity = groups.search.entity;
     let column = |at: usize| format!("t.\"{}\"", entity.field(at).name);
@@ -78,8 +78,8 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
     sql
 }
 
-/// How many rows match, up to one more than are counted. Of the rows that are found otherwise, each is asked for what is related
-/// to it in a `broad` way.
+/// Counts the matching rows, up to one more than the maximum. Conditions in `broad` are evaluated row by row on rows found by
+/// the other conditions.
 pub fn count<'a>(mut sql: Sql<'a>, search: &Search, broad: &[&'a Related]) -> Sql<'a> {
     sql.broad = broad.to_vec();
     sql.push("SELECT count(*) FROM (SELECT 1");
@@ -88,7 +88,7 @@ pub fn count<'a>(mut sql: Sql<'a>, search: &Search, broad: &[&'a Related]) -> Sq
     sql
 }
 
-/// How many rows are related in this way, up to a limit.
+/// Counts the related rows that match a condition, up to a limit.
 pub fn count_related<'a>(mut sql: Sql<'a>, related: &Related, limit: u64) -> Sql<'a> {
     let table = sql.table(related.entity);
     sql.push(&format!(
@@ -105,7 +105,7 @@ pub fn columns(entity: &Entity) -> String {
     names.join(", ")
 }
 
-/// The rows for which the conditions of a search hold.
+/// Adds the table and the conditions of a search.
 pub fn from(sql: &mut Sql<'_>, search: &Search) {
     let entity = search.entity;
     sql.push(&format!(" FROM {} t WHERE TRUE", sql.table(entity)));
@@ -135,11 +135,11 @@ fn any(sql: &mut Sql<'_>, table: &str, entity: &Entity, alternatives: &[Conditio
     sql.push(")");
 }
 
-/// Terms with a word in between, as a tree: written one after the other they would be as deep as they are many, and databases
-/// bound the depth of expressions.
+/// Joins terms with an operator as a balanced tree. A flat chain would be as deep as it is long, and databases limit the depth
+/// of expressions.
 fn joined<T>(sql: &mut Sql<'_>, word: &str, terms: &[T], write: &mut impl FnMut(&mut Sql<'_>, &T)) {
     match terms {
-        // None of no alternatives holds.
+        // An empty disjunction is false.
         [] => sql.push("FALSE"),
         [term] => write(sql, term),
         terms => {
@@ -199,7 +199,7 @@ fn of_related(sql: &mut Sql<'_>, table: &str, related: &Related) {
     sql.push(")");
 }
 
-/// The columns of the index by which what is related to one row is found.
+/// The columns of the index by which the related rows of one row are found.
 fn link_index(related: &Related) -> Option<&'static [&'static str]> {
     let entity = related.entity;
     let is_whole = |name| {
@@ -211,7 +211,7 @@ fn link_index(related: &Related) -> Option<&'static [&'static str]> {
     is_whole(related.link).then_some(*index)
 }
 
-/// A column in a condition. One with a sign is to SQLite none by which an index would be entered.
+/// A column in a condition. A unary plus keeps SQLite from using an index for it.
 fn column_of(sql: &Sql<'_>, table: &str, name: &str) -> String {
     let is_looked_at = match table {
         "t" => sql.walks.is_some_and(|sorted| sorted != name),
@@ -235,7 +235,7 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
             let other = column_of(sql, table, other);
             equal_to_either(sql, &column, &other, op);
         }
-        // Literals, so that an index of the rows of which this holds can be used.
+        // Literals allow the use of partial indices for this value.
         _ if let (Kind::Bool, Op::Eq(Value::Int(value))) = (kind, op) => {
             sql.push(&format!("{column} = {value}"));
         }
@@ -249,7 +249,7 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
     if column.starts_with('+') {
         return;
     }
-    // What else holds is said for indices, which know the beginnings of texts.
+    // Redundant conditions that allow the use of indices on the beginnings of texts.
     if begins(sql.dialect, described) {
         beginning(sql, &column, op);
     }
@@ -263,8 +263,8 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
     }
 }
 
-/// A column whose index leaves out the rows in which it is the same as another one, which has an index of its own: each index is
-/// asked for its part.
+/// A condition on a column whose index omits rows in which it equals another column, which has its own index. Each index is
+/// used for its part.
 fn equal_to_either(sql: &mut Sql<'_>, column: &str, other: &str, op: &Op) {
     sql.push(&format!("(({column} <> {other} AND "));
     operator(sql, column, op);
@@ -273,7 +273,7 @@ fn equal_to_either(sql: &mut Sql<'_>, column: &str, other: &str, op: &Op) {
     sql.push("))");
 }
 
-/// What else holds for the beginnings of texts, which is what an index has of them.
+/// Adds a condition on the beginnings of texts, which are what an index contains.
 fn beginning(sql: &mut Sql<'_>, column: &str, op: &Op) {
     let values = match op {
         Op::Eq(value) => std::slice::from_ref(value),
@@ -289,7 +289,7 @@ fn beginning(sql: &mut Sql<'_>, column: &str, op: &Op) {
     list(sql, &before, &beginnings, ")");
 }
 
-/// What else holds for texts that match a pattern which does not begin with a wildcard: they lie in one part of an index.
+/// Adds range conditions for patterns that do not start with a wildcard: matching texts are adjacent in an index.
 fn begins_like(sql: &mut Sql<'_>, (table, entity): (&str, &Entity), field: &Field, prefix: &str) {
     let name = field.name;
     let (indexed, characters) = match (entity.table, name) {
@@ -312,11 +312,11 @@ fn begins_like(sql: &mut Sql<'_>, (table, entity): (&str, &Entity), field: &Fiel
     }
 }
 
-/// Scopes have elements, and call activities have process instances, in the same partition.
+/// Adds the recursion: scopes lead to elements, and call activities to process instances in the same partition.
 fn within(sql: &mut Sql<'_>) {
     let elements = sql.table(&ELEMENT_INSTANCE);
     let instances = sql.table(&PROCESS_INSTANCE);
-    // A recursion may name itself once in PostgreSQL, but look sideways.
+    // In PostgreSQL, a recursive query may refer to itself only once, but laterally.
     let (first, next, last) = match sql.dialect {
         Dialect::Sqlite => (" UNION", ", inside", ""),
         Dialect::Postgres => (" UNION SELECT x.key FROM inside, LATERAL (", "", ") x"),
@@ -348,7 +348,7 @@ fn operator(sql: &mut Sql<'_>, column: &str, op: &Op) {
     };
     match op {
         Op::Eq(value) => compare(" = ", value),
-        // What is absent is not equal to anything that is there.
+        // An absent value differs from every value that is present.
         Op::Neq(value) => compare(" IS DISTINCT FROM ", value),
         Op::Gt(value) => compare(" > ", value),
         Op::Gte(value) => compare(" >= ", value),

@@ -1,5 +1,4 @@
-//! How many instances of each element are active, were canceled, have incidents and were completed, in this order, behind the
-//! element's id.
+//! Element statistics. Columns: element ID, then the number of active, canceled, incident and completed instances.
 
 use skep_protocol::Key;
 use skep_query::Value;
@@ -9,13 +8,13 @@ use super::{Dialect, Sql, table_name};
 
 pub const COLUMNS: usize = 5;
 
-/// Elements of one answer at most.
+/// Maximum number of elements in one answer.
 const MAX_ROWS: u32 = 10_000;
 
-/// The table of how many instances of each element ended.
+/// The table with the number of ended instances of each element.
 pub const ENDED: &str = "ended_element";
 
-/// Of all instances of a definition: those that ended were counted.
+/// Statistics of all instances of a definition. Ended instances have been counted already.
 pub fn of_definition(mut sql: Sql<'_>, process_definition_key: Key) -> Sql<'_> {
     let key = Value::Int(process_definition_key.0);
     let elements = sql.table(&ELEMENT_INSTANCE);
@@ -41,7 +40,7 @@ pub fn of_definition(mut sql: Sql<'_>, process_definition_key: Key) -> Sql<'_> {
     sql
 }
 
-/// Of one process instance.
+/// Statistics of one process instance.
 pub fn of_instance(mut sql: Sql<'_>, process_instance_key: Key) -> Sql<'_> {
     let elements = sql.table(&ELEMENT_INSTANCE);
     let counts = [
@@ -62,7 +61,7 @@ pub fn of_instance(mut sql: Sql<'_>, process_instance_key: Key) -> Sql<'_> {
     sql
 }
 
-/// Sums of whole numbers are not whole to every database.
+/// The sum of integers as an integer; not every database returns one.
 pub fn sum(sql: &Sql<'_>, column: &str) -> String {
     match sql.dialect {
         Dialect::Sqlite => format!("sum({column})"),

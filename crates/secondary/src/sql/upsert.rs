@@ -1,10 +1,10 @@
-//! Rows that come about or change.
+//! Statements that insert or update rows.
 
 use skep_query::{Entity, Field};
 
 use super::{Dialect, column_name, table_name, unique_key};
 
-/// The columns of a set, the key first.
+/// The columns in a mask, the key first.
 pub fn columns(
     entity: &'static Entity,
     mask: u64,
@@ -13,7 +13,7 @@ pub fn columns(
     fields.filter(move |(column, _)| mask & (1 << column) != 0)
 }
 
-/// Puts rows with these columns in the table; `rows` is where the statement takes them from.
+/// A statement that inserts or updates rows with these columns. `rows` is the source of the rows.
 pub fn statement(
     dialect: Dialect,
     prefix: &str,

@@ -1,11 +1,11 @@
-//! What leaves the store: by its age, or because somebody wants it gone.
+//! Deletes history, by age or on request.
 
 use rusqlite::{Transaction, params};
 use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 use skep_query::entities::{self, PROCESS_INSTANCE};
 use skep_query::{Entity, Leaves};
 
-/// Deletes process instances with all that belongs to them; the instances themselves last.
+/// Deletes process instances and all rows that belong to them; the instances themselves last.
 pub fn instances(transaction: &Transaction<'_>, keys: &[i64]) -> rusqlite::Result<()> {
     let (Some(first), Some(last)) = (keys.iter().min(), keys.iter().max()) else {
         return Ok(());
@@ -22,7 +22,7 @@ pub fn instances(transaction: &Transaction<'_>, keys: &[i64]) -> rusqlite::Resul
     let parts = entities::ALL.into_iter().filter(leaves);
     for entity in parts.chain([&PROCESS_INSTANCE]) {
         let table = entity.table;
-        // Of most entities most instances have nothing: that is one look, and not one for each of them.
+        // For most entities, most instances have no rows. This is checked once per entity, not once per instance.
         let any = format!(
             "SELECT EXISTS (SELECT 1 FROM {table} WHERE processInstanceKey BETWEEN ? AND ?)"
         );
@@ -37,8 +37,8 @@ pub fn instances(transaction: &Transaction<'_>, keys: &[i64]) -> rusqlite::Resul
     Ok(())
 }
 
-/// Deletes of each entity whose rows leave by themselves up to `limit` that are from before `before`. How many of one it were
-/// at most.
+/// Deletes up to `limit` rows older than `before` from each entity whose rows expire independently. Returns the largest count
+/// of one entity.
 pub fn aged(transaction: &Transaction<'_>, before: i64, limit: usize) -> rusqlite::Result<usize> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut most = 0;
@@ -61,7 +61,7 @@ pub fn aged(transaction: &Transaction<'_>, before: i64, limit: usize) -> rusqlit
     Ok(most)
 }
 
-/// Deletes what a HISTORY_DELETION names.
+/// Deletes the target of a HISTORY_DELETION.
 pub fn delete(
     transaction: &Transaction<'_>,
     deletion: &HistoryDeletionValue,

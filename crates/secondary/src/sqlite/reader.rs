@@ -1,4 +1,4 @@
-//! Reading: a connection for each thread that answers queries. It never blocks the writer.
+//! Answers queries. Each thread has one connection, which never blocks the writer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,19 +15,19 @@ use crate::sql::answer::{self, Database};
 use crate::sql::{Dialect, Sql};
 use crate::target::Source;
 
-/// KiB of pages that a reader keeps.
+/// KiB of page cache per reader.
 const CACHE_KIB: u32 = 4 << 10;
-/// What one query may take.
+/// Time limit of one query.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// Steps of SQLite's machine between two looks at the clock.
+/// Number of SQLite VM steps between two checks of the time limit.
 const STEPS: i32 = 10_000;
 
-/// The reader of a file that a writer has prepared.
+/// Reads a file that a writer has prepared.
 pub struct Reader {
     database: DatabaseFile,
-    /// It knows the whole schema, which takes memory: it is opened for the first query.
+    /// Opened for the first query, because a connection keeps the whole schema in memory.
     connection: Option<Connection>,
-    /// What one query may take.
+    /// Time limit of one query.
     limit: Duration,
 }
 
@@ -40,7 +40,7 @@ impl Reader {
         }
     }
 
-    /// The time of a query runs from now on.
+    /// Starts the time limit of a query.
     fn begin(&mut self) -> Result<Session<'_>, QueryError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
@@ -65,13 +65,13 @@ impl Reader {
     }
 }
 
-/// One query.
+/// The state of one query.
 struct Session<'a> {
     connection: &'a Connection,
     database: &'a DatabaseFile,
     limit: Duration,
     begun: Instant,
-    /// When the statement that runs is interrupted, in microseconds from then on.
+    /// When the running statement is interrupted, in microseconds from the start of the session.
     ends: Arc<AtomicU64>,
 }
 
@@ -156,7 +156,7 @@ fn value(column: ValueRef<'_>) -> Value {
     match column {
         ValueRef::Integer(number) => Value::Int(number),
         ValueRef::Text(text) => Value::Text(Arc::from(String::from_utf8_lossy(text))),
-        // No column holds the others.
+        // No column has another type.
         ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => Value::Null,
     }
 }

@@ -1,4 +1,4 @@
-//! Room that the file does not need any more goes back to the disk: a few pages at a time, as deletions do.
+//! Returns unused space of the file to the disk, a few pages at a time, like deletions.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,17 +7,18 @@ use rusqlite::Connection;
 
 use super::schema::PAGE_BYTES;
 
-/// Pages that stay for what is written next: the file of a store that is in use does not shrink and grow by turns.
+/// Free pages kept for later writes, so that the file of a store in use does not shrink and grow in turns.
 const KEPT: i64 = (2 << 20) / PAGE_BYTES;
-/// And this part of all.
+/// Of all pages, one in this many is kept if that is more.
 const KEPT_PART: i64 = 8;
 
-/// A file of an earlier version gives nothing back until it is made anew, which is done at a start when it holds at most so much.
+/// A file of an earlier version cannot shrink until it is rebuilt. That happens at a start, if it has at most this many pages
+/// in use.
 const MADE_ANEW: i64 = (256 << 20) / PAGE_BYTES;
 
-/// The write-ahead file is moved into the file when it has so many bytes.
+/// Size of the write-ahead log from which it is checkpointed.
 pub const LOG_BYTES: u64 = 64 << 20;
-/// Where readers keep it from being used again, they are waited for from here on, each time for a moment.
+/// Size from which a checkpoint waits for readers that prevent reuse of the log, each time for a moment.
 const MOST_LOG_BYTES: u64 = 2 * LOG_BYTES;
 const MOMENT: Duration = Duration::from_millis(200);
 
@@ -25,10 +26,10 @@ fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, pragma, |row| row.get(0))
 }
 
-/// How many pages hold nothing and need not stay.
+/// Number of free pages that need not be kept.
 fn spare(connection: &Connection) -> rusqlite::Result<i64> {
     let free = number(connection, "freelist_count")?;
-    // Most of the time nothing was deleted.
+    // Usually nothing was deleted.
     if free <= KEPT {
         return Ok(0);
     }
@@ -36,7 +37,7 @@ fn spare(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(free - KEPT.max(all / KEPT_PART))
 }
 
-/// Gives up to so many pages back; whether there are more.
+/// Returns up to `most` pages to the disk. Returns whether there are more.
 pub fn give_back(connection: &Connection, most: usize) -> rusqlite::Result<bool> {
     let spare = spare(connection)?;
     if spare <= 0 || number(connection, "auto_vacuum")? == 0 {
@@ -51,12 +52,12 @@ pub fn give_back(connection: &Connection, most: usize) -> rusqlite::Result<bool>
     if spare > pages {
         return Ok(true);
     }
-    // The file itself gets shorter when the write-ahead file is moved into it.
+    // The file itself shrinks when the write-ahead log is checkpointed.
     wait_for_readers(connection, "TRUNCATE")?;
     Ok(false)
 }
 
-/// A file of an earlier version learns to give room back.
+/// Rebuilds a file of an earlier version, so that it can shrink.
 pub fn make_anew(connection: &Connection) -> rusqlite::Result<()> {
     let used = number(connection, "page_count")? - number(connection, "freelist_count")?;
     if number(connection, "auto_vacuum")? != 0 || used > MADE_ANEW {
@@ -67,7 +68,7 @@ pub fn make_anew(connection: &Connection) -> rusqlite::Result<()> {
     wait_for_readers(connection, "TRUNCATE").map(drop)
 }
 
-/// Moves the write-ahead file of so many bytes into the file. Whether all of it was moved.
+/// Checkpoints a write-ahead log of this size. Returns whether all of it was moved.
 pub fn move_log(connection: &Connection, bytes: u64) -> rusqlite::Result<bool> {
     let done = checkpoint(connection, "PASSIVE")?;
     if bytes > MOST_LOG_BYTES {
@@ -92,7 +93,7 @@ fn checkpoint(connection: &Connection, how: &str) -> rusqlite::Result<bool> {
     })
 }
 
-/// Bytes of a file, and of the write-ahead file beside it.
+/// Bytes of a file and of its write-ahead log.
 pub fn taken(file: &Path) -> (u64, u64) {
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");

@@ -1,4 +1,4 @@
-//! The tables, made from the entities.
+//! Tables, created from the entities.
 
 use rusqlite::{Connection, OptionalExtension as _};
 use skep_query::entities;
@@ -6,24 +6,23 @@ use skep_query::entities;
 use super::{DatabaseFile, SqliteError, room};
 use crate::sql::{Dialect, indices, table_script};
 
-/// Format of the file: another one is not touched. A file may lack tables of entities that came later: they are added, and an earlier
-/// version that does not know them leaves them alone, so that there is a way back to it. An index that has changed is made again, and an
-/// earlier version uses it as it is. A table that changes makes a new format.
+/// Format of the file; a file with another format is not touched. A file may lack tables of newer entities. They are added, and
+/// an earlier version that does not know them ignores them, so a downgrade remains possible. A changed index is created again,
+/// and an earlier version uses it as it is. A changed table requires a new format.
 const FORMAT: i64 = 8;
-/// What builds of November 2026 called a file with the tables of users.
+/// Format number that builds of November 2026 gave to files with identity tables.
 const WITH_IDENTITY: i64 = 9;
 
-/// Bytes of a page. Larger ones are written with fewer calls while rows are added, but a row that changes alone takes its whole
-/// page along.
+/// Page size in bytes. Larger pages need fewer writes when rows are added, but changing a single row writes its whole page.
 pub const PAGE_BYTES: i64 = 8192;
 
-/// Bytes of the write-ahead file that stay when it is used again from its beginning.
+/// Bytes to which the write-ahead log is truncated when it is reused.
 const LOG_KEPT: i64 = 32 << 20;
 
-/// Makes the tables of a new file, or checks that the file is one of ours.
+/// Creates the tables of a new file, or checks that the file is a Skep store.
 pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), SqliteError> {
     let at = |e| database.error(e);
-    // Of a new file.
+    // Only takes effect for a new file.
     connection
         .pragma_update(None, "page_size", PAGE_BYTES)
         .map_err(at)?;
@@ -33,7 +32,8 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
     connection
         .pragma_update(None, "journal_mode", "WAL")
         .map_err(at)?;
-    // The file survives the end of the process at any time; what a power cut takes from it the log still has (see `Writer::sync`).
+    // The file survives a process crash at any time. After a power failure, lost rows are read again from the log (see
+    // `Writer::sync`).
     connection
         .pragma_update(None, "synchronous", "NORMAL")
         .map_err(at)?;
@@ -70,8 +70,8 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
     connection.execute_batch(&script).map_err(at)
 }
 
-/// Adds the tables that an earlier version did not know. They are empty as they would be: no record told of their entities.
-/// The format stays as it is.
+/// Adds the tables of newer entities. They are empty, which is correct: no earlier record mentioned these entities. The format
+/// stays the same.
 fn add_tables(connection: &Connection) -> rusqlite::Result<()> {
     let mut script = String::from("BEGIN;\n");
     for entity in entities::ALL {
@@ -83,7 +83,7 @@ fn add_tables(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&script)
 }
 
-/// Makes those indices again that an earlier version made with other columns. That reads a whole table, once.
+/// Recreates indices that an earlier version created on other columns. This reads the whole table, once.
 fn change_indices(connection: &Connection) -> rusqlite::Result<()> {
     let mut script = String::new();
     let sql = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?";
@@ -103,8 +103,8 @@ fn change_indices(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(&format!("BEGIN;\n{script}COMMIT;\n"))
 }
 
-/// Beside those of the entities: how many instances of each element ended, the bodies of PROCESS records, and how far the file
-/// goes.
+/// Tables other than those of the entities: counts of ended instances per element, bodies of PROCESS records, and the position
+/// of the file.
 const OWN_TABLES: &str = "
 CREATE TABLE ended_element (processDefinitionKey INTEGER, elementId TEXT, completed INTEGER NOT NULL, terminated INTEGER NOT NULL,
     PRIMARY KEY (processDefinitionKey, elementId)) WITHOUT ROWID;

@@ -1,4 +1,4 @@
-//! Writing: one transaction for each window of changes, with the position.
+//! Writes each window of changes, and the new position, in one transaction.
 
 use skep_exporting::TargetError;
 use std::sync::Arc;
@@ -21,21 +21,21 @@ use crate::sql::{Dialect, Sql, select, upsert};
 use crate::target::Target;
 use skep_exporting::Position;
 
-/// KiB of pages that the writer keeps.
+/// KiB of page cache of the writer.
 const CACHE_KIB: u32 = 8 << 10;
-/// Rows that one statement puts where there are so many: indices are entered once for all of them. A statement takes memory for
-/// each.
+/// Rows per statement if there are many, so that indices are updated for all of them at once. A statement takes memory for each
+/// row.
 const MANY: usize = 32;
 
 pub struct Writer {
     connection: Connection,
     database: DatabaseFile,
-    /// Texts of upserts, by entity, the set of columns, and how many rows they put.
+    /// Texts of upserts, by entity, column mask and number of rows.
     upserts: FxHashMap<(usize, u64, usize), String>,
 }
 
 impl Writer {
-    /// Opens the file, or makes it.
+    /// Opens or creates the file.
     pub fn open(database: DatabaseFile) -> Result<Writer, SqliteError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = database.open(flags, CACHE_KIB)?;
@@ -99,7 +99,7 @@ impl Target for Writer {
         self.database.room().1 > room::LOG_BYTES
     }
 
-    /// False: a reader was in the way.
+    /// Returns false if a reader was in the way.
     fn sync(&mut self) -> Result<bool, TargetError> {
         let done = room::move_log(&self.connection, self.database.room().1);
         done.map_err(|e| self.database.error(e).into_target_error())
@@ -120,7 +120,7 @@ impl Target for Writer {
             transaction.commit()?;
             Ok(keys.len().max(aged))
         });
-        // What is left of the turn goes to the room that deletions have left: a page for an instance.
+        // The rest of the limit is spent on returning free space: one page instead of one instance.
         let forgotten = forgotten.and_then(|count| match limit.saturating_sub(count) {
             0 => Ok(count),
             rest => {
@@ -188,7 +188,7 @@ fn store(
     at: usize,
     rows: &Rows,
 ) -> rusqlite::Result<()> {
-    // Few sets of columns occur: what a row costs is not the search for its statement.
+    // Few column masks occur. Grouping by mask saves looking up a statement for each row.
     let mut sets: Vec<(u64, Vec<&[Value]>)> = Vec::new();
     for row in rows.sorted() {
         match sets.iter_mut().find(|(mask, _)| *mask == row.mask) {
@@ -216,11 +216,11 @@ fn store(
     Ok(())
 }
 
-/// Puts rows of which the same columns are set, always so many at a time.
+/// Writes rows with the same columns set, always the same number at a time.
 struct Putting<'s, 'r> {
     mask: u64,
     statement: CachedStatement<'s>,
-    /// What the parameters have from the rows before.
+    /// Parameters still bound from the previous rows.
     bound: Vec<&'r Value>,
 }
 
@@ -230,7 +230,7 @@ impl<'r> Putting<'_, 'r> {
         let values = rows.iter().flat_map(|values| values.iter().enumerate());
         let set = values.filter(|(column, _)| is_set(*column));
         for (at, (_, value)) in set.enumerate() {
-            // Most of what rows have they have alike: a parameter keeps its value until it gets another one.
+            // Consecutive rows have most values in common, and a parameter keeps its value until it is bound again.
             match self.bound.get_mut(at) {
                 Some(bound) if is_same(bound, value) => continue,
                 Some(bound) => *bound = value,
@@ -242,7 +242,7 @@ impl<'r> Putting<'_, 'r> {
     }
 }
 
-/// Whether two values are seen at a glance to be the same.
+/// Cheap equality check: texts are compared by address only.
 fn is_same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Null, Value::Null) => true,
@@ -252,7 +252,8 @@ fn is_same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Puts so many rows. Should it fail, the whole transaction is over: that leaves out a journal for the statement alone.
+/// The statement that writes this number of rows. On failure it rolls back the whole transaction, which saves a statement
+/// journal.
 fn upsert_text(entity: &'static Entity, mask: u64, rows: usize) -> String {
     let places = vec!["?"; upsert::columns(entity, mask).count()].join(", ");
     let rows = vec![format!("({places})"); rows].join(", ");

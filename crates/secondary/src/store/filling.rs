@@ -1,4 +1,4 @@
-//! Filling the store: records become changes of rows, and those of a window are stored together.
+//! Fills the store: turns records into changes of rows and writes them window by window.
 
 use skep_exporting::TargetError;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::target::Target;
 use skep_exporting::{Bulk, Tally};
 use skep_exporting::{Exporter, Position};
 
-/// A window ends early when it has so many rows, or so many bytes of texts: memory is bounded.
+/// A window ends early at this number of rows or bytes of text, to bound memory.
 const MAX_ROWS: usize = 20_000;
 const MAX_BYTES: usize = 8 << 20;
-/// Sync after so many rows: the write-ahead file stays small.
+/// Number of rows between syncs, to keep the write-ahead log small.
 const SYNC_ROWS: usize = 100_000;
-/// Rows of a process instance that is deleted, for that.
+/// Estimated number of rows of a deleted process instance, used to count rows until the next sync.
 const ROWS_OF_INSTANCE: usize = 10;
 
 /// The exporter that fills a store.
@@ -34,7 +34,7 @@ pub struct Filling {
     freshness: Arc<Freshness>,
     partition: u32,
     definitions: Definitions,
-    /// Bodies of the definitions that the engine's state holds, until they are stored.
+    /// Bodies of the definitions in the engine's state, until they are stored.
     seeds: Vec<Bytes>,
     changes: Changes,
     audit: Audit,
@@ -44,13 +44,14 @@ pub struct Filling {
     durable: Position,
     rows_since_sync: usize,
     forgetting: Forgetting,
-    /// The last record that was taken in, and the one with which a window ends that is written once more; see [`Target::begun`].
+    /// Positions of the last processed record, and of the last record of a window that is being written again; see
+    /// [`Target::begun`].
     taken: u64,
     begun: u64,
 }
 
 impl Filling {
-    /// `position`: up to where the store goes.
+    /// `position`: the position of the store.
     pub fn new(
         target: Box<dyn Target>,
         position: Position,
@@ -80,7 +81,7 @@ impl Filling {
         }
     }
 
-    /// Definitions that the state knows and a new file does not.
+    /// Adds definitions that are in the engine's state but not in a new store.
     fn seed(&mut self) {
         for body in &self.seeds {
             let Ok(value) = skep_protocol::record::decode::<ProcessValue>(body) else {
@@ -108,7 +109,7 @@ impl Filling {
 impl Exporter for Filling {
     fn open(&mut self) -> Result<Option<Position>, TargetError> {
         let position = self.target.open()?;
-        // What a failure left half taken in is read again.
+        // Discards changes that were only partly processed before a failure. Their records are read again.
         self.changes.clear();
         self.definitions = Definitions::default();
         self.seed();
@@ -199,7 +200,7 @@ impl Exporter for Filling {
 
     fn maintain(&mut self) -> Result<Duration, TargetError> {
         let began = Instant::now();
-        // A window that is there in part comes first.
+        // A partly written window has to be completed first.
         let slice = match self.forgetting.due(began) {
             Ok(slice) if self.begun == 0 => slice,
             Ok(_) => return Ok(Duration::MAX),

@@ -1,38 +1,38 @@
-//! When history is deleted, and how much at a time: who writes or reads is hardly to notice.
+//! Schedules deletions of history, and their amount, so that they hardly affect writers and readers.
 
 use std::time::{Duration, Instant};
 
-/// Where nothing was old it is looked again after this.
+/// Interval after which deletion is tried again if nothing was old enough.
 const EVERY: Duration = Duration::from_secs(1);
-/// Where nothing is written either, after this part of the time for which that is so, and this at most: what is there gets old, and
-/// leaves so much later than it might.
+/// If nothing is written either, the interval is this fraction of the quiet time, up to a maximum. Existing rows still age, and
+/// may be deleted that much later.
 const PART_OF_QUIET: u32 = 4;
 const RARELY: Duration = Duration::from_secs(60);
-/// Process instances that are deleted at a time: at first, at least and at most.
+/// Process instances deleted at a time: initially, at least and at most.
 const FIRST: usize = 200;
 const LEAST: usize = 20;
 const MOST: usize = 2_000;
-/// A slice is followed by a pause of so many times its length: less than a twentieth of the time while there is much to write, a
-/// quarter of it otherwise.
+/// Length of the pause after a slice, as a multiple of the slice's duration. Deletion takes less than a twentieth of the time
+/// under write load, and a quarter of it otherwise.
 const PAUSES_WHILE_BUSY: u32 = 24;
 const PAUSES: u32 = 3;
-/// No pause is longer: a slice that took long once, on a server that had much to do, does not put history off for minutes.
+/// Maximum pause. A single slow slice on a busy server must not postpone deletions for minutes.
 const LONGEST: Duration = Duration::from_secs(10);
-/// There is much to write when writing takes more than this part of the time. Below that deleting keeps up with what is written.
+/// Writing counts as busy if it takes more than one part in this many of the time. Below that, deletion keeps up with writing.
 const BUSY: u32 = 3;
 
 #[derive(Debug)]
 pub struct Forgetting {
     next: Instant,
-    /// If something is written meanwhile, after this.
+    /// When the next slice may start at the earliest, if something is written in between.
     soon: Instant,
-    /// When something was written last.
+    /// When rows were last written.
     wrote: Instant,
-    /// Since when is summed up how long writing took.
+    /// Start of the period over which writing time is summed up.
     since: Instant,
     writing: Duration,
     slice: usize,
-    /// What a slice is to take.
+    /// Target duration of a slice.
     span: Duration,
 }
 
@@ -49,14 +49,14 @@ impl Forgetting {
         }
     }
 
-    /// New rows were written between these times.
+    /// Records that new rows were written between these times.
     pub fn wrote(&mut self, (began, ended): (Instant, Instant)) {
         self.writing += ended.saturating_duration_since(began);
         self.wrote = ended;
         self.next = self.next.min(self.soon.max(ended + EVERY));
     }
 
-    /// How many process instances are to be deleted now, or how long there is to wait.
+    /// Number of process instances to delete now, or the time left to wait.
     pub fn due(&self, now: Instant) -> Result<usize, Duration> {
         match self.next.saturating_duration_since(now) {
             Duration::ZERO => Ok(self.slice),
@@ -64,7 +64,7 @@ impl Forgetting {
         }
     }
 
-    /// So many were deleted. How long there is to wait until the next ones.
+    /// Records the deletion of `count` process instances. Returns the time to wait until the next slice.
     pub fn forgot(&mut self, count: usize, (began, ended): (Instant, Instant)) -> Duration {
         let took = ended.saturating_duration_since(began);
         let busy = self.writing * BUSY > began.saturating_duration_since(self.since);
@@ -90,8 +90,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Deletes for ten minutes where a process instance takes `each`, and writing `writes` of every 100 ms. What share of the
-    /// time deleting took, and how many were deleted.
+    /// Simulates ten minutes of deletions, where a process instance takes `each` and writing takes `writes` of every 100 ms.
+    /// Returns the share of time spent on deleting, and the number of deleted instances.
     fn ten_minutes(each: Duration, writes: Duration) -> (f64, usize) {
         let begin = Instant::now();
         let mut forgetting = Forgetting::new(begin, 10 * MS);
@@ -182,7 +182,7 @@ mod tests {
             }
         }
         assert!(looks < 24 * 60 + 30, "{looks} looks in a day");
-        // What is written is looked after as before.
+        // New writes return the interval to normal.
         forgetting.forgot(0, (now, now));
         forgetting.wrote((now, now + MS));
         assert_eq!(forgetting.due(now + MS), Err(EVERY));

@@ -1,4 +1,4 @@
-//! How far queries see, and waiting for more.
+//! Tracks how current the rows are that queries see, and waits for newer ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +13,14 @@ use skep_exporting::Status;
 
 #[derive(Debug)]
 pub struct Freshness {
-    /// `None`: the store was not reached yet.
+    /// `None`: the store has not been reached yet.
     flushed: Mutex<Option<Position>>,
     advanced: Condvar,
-    /// Somebody waits: the window is not waited for.
+    /// A query is waiting, so the window ends early.
     demanded: AtomicBool,
-    /// Nobody will read what is not stored yet.
+    /// Nobody will read changes that are not stored yet.
     abandoned: AtomicBool,
-    /// Of the exporter that fills the store.
+    /// Status of the exporter that fills the store.
     status: Arc<Status>,
     /// Counts of row changes, by kind.
     pub moves: Moves,
@@ -51,12 +51,12 @@ impl Freshness {
         self.advanced.notify_all();
     }
 
-    /// Takes note of a demand, and forgets it.
+    /// Takes and resets the demand.
     pub fn take_demand(&self) -> bool {
         self.demanded.swap(false, Ordering::AcqRel)
     }
 
-    /// Somebody is about to wait for the entry.
+    /// Ends the window early, because a query is about to wait for the entry.
     pub fn demand(&self, entry: u64) {
         if reached(&self.flushed.lock()) < entry {
             self.demanded.store(true, Ordering::Release);
@@ -64,13 +64,13 @@ impl Freshness {
         }
     }
 
-    /// Waits until queries see the entry, at most until `deadline`. How many milliseconds old the newest is that they see, if
-    /// they do not see it; else 0. `None`: the store was not reached yet.
+    /// Waits until queries see the entry, at most until `deadline`. Returns the age of the newest visible rows in milliseconds
+    /// if the entry is not among them, and 0 otherwise. `None`: the store has not been reached yet.
     pub fn wait_for(&self, entry: u64, deadline: Instant) -> Option<u64> {
         let mut flushed = self.flushed.lock();
-        // Who is halted by an operator does not come any further.
+        // A store halted by an operator makes no progress.
         while (flushed.is_none() || reached(&flushed) < entry) && !self.status.is_halted() {
-            // Nor does who cannot even begin.
+            // Neither does a store that cannot even be opened.
             if flushed.is_none() && self.status.fault().is_some() {
                 break;
             }
@@ -83,8 +83,8 @@ impl Freshness {
         flushed.map(|newest| lacking(newest, entry))
     }
 
-    /// How old the newest rows are if the entry is not among them, in milliseconds; else 0. While the store was not reached, nobody
-    /// knows its rows, but none is younger than this node's time with it.
+    /// The age of the newest rows in milliseconds if the entry is not among them, and 0 otherwise. Until the store is reached,
+    /// its rows are unknown, but at least as old as this node's time with the store.
     pub fn behind(&self, entry: u64) -> u64 {
         match *self.flushed.lock() {
             Some(newest) => lacking(newest, entry),
@@ -93,12 +93,12 @@ impl Freshness {
         }
     }
 
-    /// Another node fills the store.
+    /// Whether another node fills the store.
     pub fn is_elsewhere(&self) -> bool {
         self.status.is_elsewhere()
     }
 
-    /// These changes are written.
+    /// Counts changes that have been written.
     pub fn count(&self, changes: &Changes) {
         self.moves.count(changes, Instant::now());
         for rows in &changes.rows {
@@ -109,13 +109,13 @@ impl Freshness {
         }
     }
 
-    /// Why nothing is written, if something is in the way.
+    /// The reason why nothing is written, if there is one.
     pub fn fault(&self) -> Option<String> {
         self.status.fault().map(|fault| fault.reason)
     }
 }
 
-/// How many milliseconds old the newest is that is there, if the entry is not; else 0.
+/// The age of the newest rows in milliseconds if the entry is not among them, and 0 otherwise.
 pub fn lacking(newest: Position, entry: u64) -> u64 {
     if newest.entry >= entry {
         return 0;

@@ -8,16 +8,16 @@ use skep_query::pulse::{KINDS, drawn};
 
 use crate::changes::Changes;
 
-/// A search server shows rows when it has refreshed its indices, which it does once a second by itself: their change counts a second
-/// time when that is past.
+/// A search server shows rows once it has refreshed its indices, by default once a second. A change counts a second time when
+/// this period is over.
 pub const REFRESHED: Duration = Duration::from_secs(3);
 
-/// Changes of rows that are committed. The exporter's thread counts them; anyone reads them, without a lock.
+/// Counters of committed row changes. Written by the exporter's thread; readable from any thread without a lock.
 #[derive(Debug)]
 pub struct Moves {
     start: u64,
     opened: Instant,
-    /// How long after its commit a change may become visible.
+    /// Maximum delay between the commit of a change and its visibility.
     visible_after: Duration,
     kinds: [Kind; KINDS],
 }
@@ -25,7 +25,7 @@ pub struct Moves {
 #[derive(Debug, Default)]
 struct Kind {
     changes: AtomicU64,
-    /// When the last one was: milliseconds since the store was opened.
+    /// Time of the last change, in milliseconds since the store was opened.
     last: AtomicU64,
 }
 
@@ -39,15 +39,15 @@ impl Moves {
         }
     }
 
-    /// A number that no store had before.
+    /// A random number that identifies this opening of the store.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// These changes are committed.
+    /// Counts committed changes.
     pub fn count(&self, changes: &Changes, now: Instant) {
         if !changes.deletions.is_empty() {
-            // Whatever belonged to what was deleted is gone.
+            // A deletion can affect any entity.
             return self.count_all(now);
         }
         for (kind, rows) in self.kinds.iter().zip(&changes.rows) {
@@ -55,7 +55,7 @@ impl Moves {
                 self.moved(kind, now);
             }
         }
-        // These are stored apart from rows.
+        // These are stored separately from rows.
         let apart = [
             (
                 entities::number(&ELEMENT_INSTANCE),
@@ -73,7 +73,7 @@ impl Moves {
         }
     }
 
-    /// Rows of any kind may have changed.
+    /// Counts a change of rows of every entity.
     pub fn count_all(&self, now: Instant) {
         self.kinds.iter().for_each(|kind| self.moved(kind, now));
     }
@@ -83,7 +83,7 @@ impl Moves {
         kind.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// Per kind a number that grows with each change, and once more when the last one is visible in any case.
+    /// A number per entity that grows with each change, and once more when the last change is certainly visible.
     pub fn counts(&self, now: Instant) -> Vec<u64> {
         let now = self.since_opened(now);
         let count = |kind: &Kind| {
@@ -95,7 +95,7 @@ impl Moves {
         self.kinds.iter().map(count).collect()
     }
 
-    /// In milliseconds.
+    /// Milliseconds since the store was opened.
     pub fn since_opened(&self, now: Instant) -> u64 {
         let since = now.saturating_duration_since(self.opened);
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

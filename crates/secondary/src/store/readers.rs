@@ -1,4 +1,4 @@
-//! The threads that answer queries.
+//! Threads that answer queries.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,40 +9,40 @@ use skep_query::QueryError;
 
 use crate::target::Source;
 
-/// Queries that wait; more are refused.
+/// Maximum number of waiting queries; more are refused.
 const MAX_WAITING: usize = 256;
-/// Likewise of the costly ones.
+/// Maximum number of waiting costly queries.
 const MAX_COSTLY: usize = 32;
-/// Of so many turns one is a costly query's, though others wait.
+/// One in this many turns goes to a costly query, even if ordinary queries wait.
 const COSTLY_TURN: usize = 8;
 
-/// What a thread does with its source; without one it tells who waits.
+/// A query to run with a source. It receives an error if there is no source to run it with.
 pub type Job = Box<dyn FnOnce(Result<&mut dyn Source, QueryError>) + Send>;
 
 pub struct Readers {
-    /// That of the threads.
+    /// Name of the threads.
     name: String,
     desk: Arc<Desk>,
-    /// Those that no thread has yet: a thread begins when it is needed.
+    /// Sources without a thread. Threads are started on demand.
     sources: Mutex<Vec<Box<dyn Source>>>,
     threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
 }
 
-/// Where queries wait for a thread, and threads for a query.
+/// Where queries wait for threads and threads wait for queries.
 #[derive(Default)]
 struct Desk {
     queues: Mutex<Queues>,
     bell: Condvar,
 }
 
-/// Costly queries run one at a time, so that they never hold all threads.
+/// Queues of waiting queries. Costly queries run one at a time, so that they never occupy all threads.
 #[derive(Default)]
 struct Queues {
     ordinary: VecDeque<Job>,
     costly: VecDeque<Job>,
     costly_runs: bool,
     turns: usize,
-    /// Threads that wait.
+    /// Number of idle threads.
     idle: usize,
     stops: bool,
 }
@@ -64,7 +64,7 @@ impl Queues {
         Ok(())
     }
 
-    /// The next query, and whether it is a costly one.
+    /// Takes the next query. Returns whether it is a costly one, too.
     fn take(&mut self) -> Option<(Job, bool)> {
         self.turns = self.turns.wrapping_add(1);
         let is_its_turn = self.ordinary.is_empty() || self.turns.is_multiple_of(COSTLY_TURN);
@@ -78,7 +78,7 @@ impl Queues {
         self.ordinary.pop_front().map(|job| (job, false))
     }
 
-    /// More threads could be at work.
+    /// Whether another thread would have work to do.
     fn lacks_threads(&self) -> bool {
         let costly = usize::from(!self.costly.is_empty() && !self.costly_runs);
         self.ordinary.len() + costly > self.idle
@@ -86,7 +86,7 @@ impl Queues {
 }
 
 impl Desk {
-    /// Waits for a query; `None`: none comes any more.
+    /// Waits for a query; `None`: the readers are stopping.
     fn next(&self) -> Option<(Job, bool)> {
         let mut queues = self.queues.lock();
         loop {
@@ -104,7 +104,7 @@ impl Desk {
 
     fn serve(&self, source: &mut dyn Source) {
         while let Some((job, is_costly)) = self.next() {
-            // One query that fails so takes its answer with it, not the thread.
+            // A query that panics loses its own answer, but not the thread.
             if catch_unwind(AssertUnwindSafe(|| job(Ok(&mut *source)))).is_err() {
                 tracing::error!(code = "PANIC", "a query panicked; this is a bug");
             }
@@ -122,7 +122,7 @@ impl std::fmt::Debug for Readers {
 }
 
 impl Readers {
-    /// A thread for each source, at most; `name` is that of the threads.
+    /// Creates readers with at most one thread per source. `name` is the name of the threads.
     pub fn new(sources: Vec<Box<dyn Source>>, name: &str) -> Readers {
         Readers {
             name: name.to_string(),
@@ -132,7 +132,7 @@ impl Readers {
         }
     }
 
-    /// Never blocks: what cannot wait is told so at once.
+    /// Queues a query. Never blocks: a query that cannot wait is refused at once.
     pub fn submit(&self, is_costly: bool, job: Job) {
         let mut queues = self.desk.queues.lock();
         let added = queues.add(job, is_costly);
@@ -164,7 +164,7 @@ impl Readers {
         }
     }
 
-    /// Where no thread is left nobody would ever answer.
+    /// Refuses all waiting queries if no thread is left that could answer them.
     fn refuse_waiting(&self) {
         if self.threads.lock().is_empty() {
             let mut queues = self.desk.queues.lock();
@@ -192,12 +192,12 @@ impl Drop for Readers {
     }
 }
 
-/// The threads that answer queries of all partitions. They end with the last partition that needs them.
+/// Threads that answer queries for all partitions. They end with the last partition that uses them.
 #[derive(Debug, Default)]
 pub struct SharedReaders(Mutex<Weak<Readers>>);
 
 impl SharedReaders {
-    /// Those that there are, or `count` new ones.
+    /// The existing threads, or `count` new ones.
     pub fn get(&self, count: usize, source: impl Fn() -> Box<dyn Source>) -> Arc<Readers> {
         let mut known = self.0.lock();
         if let Some(readers) = known.upgrade() {
@@ -238,7 +238,7 @@ mod tests {
         let sources = (0..2).map(|_| Box::new(Nothing) as Box<dyn Source>);
         let readers = Readers::new(sources.collect(), "readers");
         assert!(readers.threads.lock().is_empty());
-        // Each of these holds its thread until it is let go.
+        // Each of these jobs blocks its thread until it is released.
         let (started, starts) = bounded(8);
         let (release, held) = bounded::<()>(0);
         for _ in 0..3 {
@@ -294,7 +294,7 @@ mod tests {
         );
     }
 
-    /// Jobs that say that they run and stay until they are let go.
+    /// Jobs that report their start and block until they are released.
     struct Held {
         started: crossbeam_channel::Sender<&'static str>,
         starts: crossbeam_channel::Receiver<&'static str>,
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(held.starts.recv(), Ok("costly"));
         held.submit(&readers, "ordinary");
         assert_eq!(held.starts.recv(), Ok("ordinary"));
-        // Whichever of the two ends first, the thread of the ordinary one takes no second costly one.
+        // Whichever of the two ends first, the thread of the ordinary job does not take a second costly one.
         assert!(held.starts.is_empty());
         drop(held.go);
         readers.stop();
@@ -360,7 +360,7 @@ mod tests {
         let places = order.iter().enumerate();
         let places = places.filter(|(_, name)| **name == "costly");
         let places: Vec<_> = places.map(|(place, _)| place).collect();
-        // Turns are counted from the first job on, which has begun before.
+        // Turns are counted from the first job, which has started before.
         assert_eq!(places.len(), 3);
         let between: Vec<_> = places.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(

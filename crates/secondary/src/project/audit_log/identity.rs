@@ -1,4 +1,5 @@
-//! What was done to users, groups, roles, tenants, mapping rules and authorizations. They are named by their ids, and belong to no tenant.
+//! Audits operations on users, groups, roles, tenants, mapping rules and authorizations. These are identified by IDs and belong
+//! to no tenant.
 
 use std::sync::Arc;
 
@@ -16,18 +17,18 @@ use crate::project::{intent_of, word};
 
 const ADMIN: &str = "ADMIN";
 
-/// What was done to whom.
+/// An operation on an identity entity.
 struct Done {
     entity: &'static str,
     operation: &'static str,
     id: Arc<str>,
-    /// Who joined or left, or whose authorization it is.
+    /// The member that was added or removed, or the owner of the authorization.
     related: Option<(&'static str, Arc<str>)>,
     description: Option<Arc<str>>,
 }
 
-/// What every partition is told of is one thing, which the one that decided it tells of. Nobody did what a node sets up at its start; its
-/// records look like those of callers that are not known.
+/// Every partition receives these events, but only the partition that decides them audits them. The setup at the start of a
+/// node has no actor, although its records look like those of anonymous callers.
 pub fn event(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let is_set_up = to.cause.map(|(by, _)| by) == Some(ValueType::IdentitySetup);
     if to.partition != DECIDES || is_set_up {
