@@ -23,6 +23,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const ANSWER: Duration = Duration::from_secs(30);
 /// Maximum wait at startup, which then continues without: a partition may lack its leader for as long as other nodes are away.
 const START_WAITS: Duration = Duration::from_secs(2);
+/// Added to it for each user, whose password may have to be hashed first, on a busy machine.
+const HASHING: Duration = Duration::from_millis(250);
 
 /// Begins to send them. Returns once they are accepted, so that every caller of a started server is known, or after some seconds.
 ///
@@ -30,10 +32,12 @@ const START_WAITS: Duration = Duration::from_secs(2);
 /// The threads that hash passwords cannot be started.
 pub async fn begin(broker: Arc<dyn Broker>, initial: Initial) -> anyhow::Result<()> {
     let passwords = Passwords::start().context("the server's threads cannot be started")?;
+    let users = u32::try_from(initial.users.len()).unwrap_or(u32::MAX);
+    let patience = HASHING.saturating_mul(users).saturating_add(START_WAITS);
     let (accepted, first) = oneshot::channel();
     tokio::spawn(keep(broker, initial, passwords, accepted));
     // The log says whether they were accepted.
-    let _ = tokio::time::timeout(START_WAITS, first).await;
+    let _ = tokio::time::timeout(patience.min(LONGEST_PAUSE), first).await;
     Ok(())
 }
 
