@@ -34,7 +34,7 @@ pub enum Operation {
     DeleteHistory { broker_id: u32 },
     /// Makes sure that nothing created from now on can be mistaken for purged data.
     UpdateIncarnationNumber,
-    /// The partition starts anew, empty, on this node.
+    /// Restarts the partition on this node, with an empty log and state.
     PartitionBootstrap {
         broker_id: u32,
         partition_id: u32,

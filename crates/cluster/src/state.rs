@@ -101,7 +101,7 @@ pub struct Replica {
     /// The revision of the state that created it; 0: it was there from the beginning. A copy of an earlier revision that is not in the
     /// state was given up.
     pub generation: u64,
-    /// Set if it starts its group anew, alone, with the data of this earlier member on the same node.
+    /// Set if it restarts its group as the only voter, with the data of this earlier member on the same node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
 }

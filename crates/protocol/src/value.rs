@@ -389,7 +389,7 @@ pub struct ProcessValue {
     pub tenant: TenantId,
 }
 
-/// Identifies an element when its definition is compiled anew: the body of a multi-instance activity and the activity inside
+/// Identifies an element when its definition is recompiled: the body of a multi-instance activity and the activity inside
 /// share their id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

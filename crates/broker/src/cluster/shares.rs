@@ -4,7 +4,7 @@
 //! the others then return half of their unused credit. Credit is never created on the way: what one node returns, another one gets, and the
 //! credit of a lost node is given to others once its jobs can no longer arrive.
 //!
-//! A node knows a stream by a name, and gets a new name when it is told of the stream again. Messages under the old name are ignored,
+//! A node identifies a stream by a name, and gets a new name each time the stream is announced. Messages under the old name are ignored,
 //! except that jobs which came under it occupy credit until the client takes them.
 
 use std::collections::BTreeMap;

@@ -194,7 +194,7 @@ impl Hosting {
         Ok(true)
     }
 
-    /// Starts the partition anew on this node, alone. True once it leads, and exports as before.
+    /// Restarts the partition on this node as its only voter. True once it leads and exports as before.
     fn bootstrap(
         &self,
         shared: &Arc<Shared>,

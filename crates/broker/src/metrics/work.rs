@@ -125,7 +125,7 @@ const ACTIVATED: usize = 1;
 const WORKERS_NOTIFIED: usize = 7;
 const PUSHED: usize = 8;
 
-/// Maximum number of definitions whose elements are remembered; beyond that, all are learned anew.
+/// Maximum number of definitions in the cache of elements; the cache is cleared when it is full.
 const MAX_DEFINITIONS: usize = 10_000;
 
 /// The counts of one partition; it belongs to the partition's thread.

@@ -89,7 +89,7 @@ fn from(source: &Source) -> From<'_> {
 }
 
 impl<'g> Group<'g> {
-    /// A file may have several documents, which begin a list anew.
+    /// Whether the entry continues this list. A file may have several documents, and each of them begins a new list.
     fn goes_on(&self, from: From<'g>, number: usize, field: &str, item: Option<usize>) -> bool {
         let entry = self.entries.get(&number);
         let again = entry.is_some_and(|entry| entry.has(field, item));
