@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use skep_objects::{Listed, ObjectError};
 
 use crate::manifest::{FORMAT, Manifest};
-use crate::{BackupError, Place};
+use crate::{BackupError, Store};
 
 const ALL: &str = "backups";
 const BEGUN: &str = "begun.json";
@@ -89,8 +89,8 @@ pub struct Backup {
 ///
 /// # Errors
 /// The store cannot be used.
-fn ids(place: &Place) -> Result<Vec<u64>, BackupError> {
-    let names = place.directories(ALL)?;
+fn ids(store: &Store) -> Result<Vec<u64>, BackupError> {
+    let names = store.directories(ALL)?;
     let mut ids: Vec<u64> = names.iter().filter_map(|name| name.parse().ok()).collect();
     ids.sort_unstable_by(|a, b| b.cmp(a));
     Ok(ids)
@@ -100,8 +100,8 @@ fn ids(place: &Place) -> Result<Vec<u64>, BackupError> {
 ///
 /// # Errors
 /// The store cannot be used.
-pub fn newest(place: &Place) -> Result<Option<u64>, BackupError> {
-    Ok(ids(place)?.first().copied())
+pub fn newest(store: &Store) -> Result<Option<u64>, BackupError> {
+    Ok(ids(store)?.first().copied())
 }
 
 /// The newest complete backup for which `is_wanted` holds. Backups up to `known` are not read again.
@@ -109,13 +109,13 @@ pub fn newest(place: &Place) -> Result<Option<u64>, BackupError> {
 /// # Errors
 /// The store cannot be used.
 pub fn newest_complete(
-    place: &Place,
+    store: &Store,
     known: Option<u64>,
     is_wanted: impl Fn(&Manifest) -> bool,
 ) -> Result<Option<Manifest>, BackupError> {
     let newer = |id: &u64| known.is_none_or(|known| *id > known);
-    for id in ids(place)?.into_iter().filter(newer) {
-        match manifest(place, id) {
+    for id in ids(store)?.into_iter().filter(newer) {
+        match manifest(store, id) {
             Ok(Some(manifest)) if is_wanted(&manifest) => return Ok(Some(manifest)),
             Ok(_) => {}
             // Another version has written it, or it is damaged: the log of such a backup cannot be continued.
@@ -130,40 +130,40 @@ pub fn newest_complete(
 ///
 /// # Errors
 /// The store cannot be used.
-pub fn list(place: &Place, prefix: &str) -> Result<Vec<Backup>, BackupError> {
-    let ids = ids(place)?.into_iter();
+pub fn list(store: &Store, prefix: &str) -> Result<Vec<Backup>, BackupError> {
+    let ids = ids(store)?.into_iter();
     let wanted = ids.filter(|id| id.to_string().starts_with(prefix));
     let mut backups = Vec::new();
     for id in wanted {
         // A backup may be deleted in the meantime.
-        backups.extend(look(place, id)?);
+        backups.extend(look(store, id)?);
     }
     Ok(backups)
 }
 
 /// # Errors
 /// [`BackupError::Unknown`], or the store cannot be used.
-pub fn find(place: &Place, id: u64) -> Result<Backup, BackupError> {
-    look(place, id)?.ok_or(BackupError::Unknown(id))
+pub fn find(store: &Store, id: u64) -> Result<Backup, BackupError> {
+    look(store, id)?.ok_or(BackupError::Unknown(id))
 }
 
 /// Deletes all objects of a backup, the manifest first, so that a partly deleted backup does not look complete.
 ///
 /// # Errors
 /// The store cannot be used.
-pub fn delete(place: &Place, id: u64) -> Result<(), BackupError> {
-    let objects = place.list(&name(id, ""))?;
+pub fn delete(store: &Store, id: u64) -> Result<(), BackupError> {
+    let objects = store.list(&name(id, ""))?;
     if objects.is_empty() {
         return Err(BackupError::Unknown(id));
     }
-    place.delete(&name(id, MANIFEST))?;
+    store.delete(&name(id, MANIFEST))?;
     let first = name(id, BEGUN);
     let rest = objects.iter().filter(|object| object.name != first);
     for object in rest {
-        place.delete(&object.name)?;
+        store.delete(&object.name)?;
     }
     // The ID stays taken until everything else is gone.
-    Ok(place.delete(&first)?)
+    Ok(store.delete(&first)?)
 }
 
 fn read<T: DeserializeOwned>(name: &str, content: &Bytes) -> Result<T, BackupError> {
@@ -171,21 +171,21 @@ fn read<T: DeserializeOwned>(name: &str, content: &Bytes) -> Result<T, BackupErr
 }
 
 pub(crate) fn found<T: DeserializeOwned>(
-    place: &Place,
+    store: &Store,
     name: &str,
 ) -> Result<Option<T>, BackupError> {
-    let content = place.find(name)?;
+    let content = store.find(name)?;
     content.map(|content| read(name, &content)).transpose()
 }
 
-fn look(place: &Place, id: u64) -> Result<Option<Backup>, BackupError> {
+fn look(store: &Store, id: u64) -> Result<Option<Backup>, BackupError> {
     let directory = name(id, "");
-    let objects = place.list(&directory)?;
+    let objects = store.list(&directory)?;
     if objects.is_empty() {
         return Ok(None);
     }
     let last = |objects: &[Listed]| objects.iter().map(|object| object.modified).max();
-    let begun: Option<Begun> = found(place, &name(id, BEGUN))?;
+    let begun: Option<Begun> = found(store, &name(id, BEGUN))?;
     let mut backup = Backup {
         id,
         state: BackupState::InProgress,
@@ -194,17 +194,17 @@ fn look(place: &Place, id: u64) -> Result<Option<Backup>, BackupError> {
         manifest: None,
         updated_at: last(&objects),
     };
-    if let Some(failed) = found::<Failed>(place, &name(id, FAILED))? {
+    if let Some(failed) = found::<Failed>(store, &name(id, FAILED))? {
         backup.state = BackupState::Failed;
         backup.note = Some(failed.reason);
         return Ok(Some(backup));
     }
-    match manifest(place, id) {
+    match manifest(store, id) {
         Ok(Some(manifest)) => {
             backup.state = BackupState::Completed;
             backup.manifest = Some(manifest);
         }
-        Ok(None) => still_taken(place, &mut backup)?,
+        Ok(None) => still_taken(store, &mut backup)?,
         Err(error @ (BackupError::Unusable { .. } | BackupError::Damaged { .. })) => {
             backup.state = BackupState::Incompatible;
             backup.note = Some(error.to_string());
@@ -214,8 +214,8 @@ fn look(place: &Place, id: u64) -> Result<Option<Backup>, BackupError> {
     Ok(Some(backup))
 }
 
-fn still_taken(place: &Place, backup: &mut Backup) -> Result<(), BackupError> {
-    let progress: Option<Progress> = found(place, &name(backup.id, PROGRESS))?;
+fn still_taken(store: &Store, backup: &mut Backup) -> Result<(), BackupError> {
+    let progress: Option<Progress> = found(store, &name(backup.id, PROGRESS))?;
     backup.note = progress.map(|progress| progress.text);
     let silent = backup
         .updated_at
@@ -234,13 +234,13 @@ fn still_taken(place: &Place, backup: &mut Backup) -> Result<(), BackupError> {
 ///
 /// # Errors
 /// The store cannot be used, or another version has written it.
-pub(crate) fn manifest(place: &Place, id: u64) -> Result<Option<Manifest>, BackupError> {
+pub(crate) fn manifest(store: &Store, id: u64) -> Result<Option<Manifest>, BackupError> {
     #[derive(Deserialize)]
     struct Format {
         format: u32,
     }
     let name = name(id, MANIFEST);
-    let Some(content) = place.find(&name)? else {
+    let Some(content) = store.find(&name)? else {
         return Ok(None);
     };
     let Format { format } = read(&name, &content)?;
@@ -265,30 +265,30 @@ impl Begun {
     ///
     /// # Errors
     /// [`ObjectError::Exists`]: the ID is taken. Or the store cannot be used.
-    pub fn create(&self, place: &Place) -> Result<(), ObjectError> {
-        place.create(&name(self.backup_id, BEGUN), text(self))
+    pub fn create(&self, store: &Store) -> Result<(), ObjectError> {
+        store.create(&name(self.backup_id, BEGUN), text(self))
     }
 
     /// # Errors
     /// The store cannot be used.
-    pub fn progress(&self, place: &Place, progress: &Progress) -> Result<(), ObjectError> {
-        place.put(&name(self.backup_id, PROGRESS), text(progress))
+    pub fn progress(&self, store: &Store, progress: &Progress) -> Result<(), ObjectError> {
+        store.put(&name(self.backup_id, PROGRESS), text(progress))
     }
 
     /// # Errors
     /// The store cannot be used.
-    pub fn fail(&self, place: &Place, reason: &str, at: i64) -> Result<(), ObjectError> {
+    pub fn fail(&self, store: &Store, reason: &str, at: i64) -> Result<(), ObjectError> {
         let reason = reason.to_string();
         let failed = text(&Failed { reason, at });
-        place.put(&name(self.backup_id, FAILED), failed)
+        store.put(&name(self.backup_id, FAILED), failed)
     }
 
     /// Marks the backup as complete, after all its objects have been written.
     ///
     /// # Errors
     /// The store cannot be used.
-    pub fn complete(&self, place: &Place, manifest: &Manifest) -> Result<(), ObjectError> {
+    pub fn complete(&self, store: &Store, manifest: &Manifest) -> Result<(), ObjectError> {
         debug_assert_eq!(manifest.backup_id, self.backup_id);
-        place.create(&name(self.backup_id, MANIFEST), text(manifest))
+        store.create(&name(self.backup_id, MANIFEST), text(manifest))
     }
 }

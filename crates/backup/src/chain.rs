@@ -11,12 +11,12 @@ use skep_storage::log::Entry;
 use crate::backups::name;
 use crate::entries::decode;
 use crate::object::{pack, unpack};
-use crate::{BackupError, Place};
+use crate::{BackupError, Store};
 
 /// The chain of a partition after a backup.
 #[derive(Clone, Debug)]
 pub struct Chain {
-    place: Place,
+    store: Store,
     directory: String,
     /// The last entry in the backup itself.
     base: u64,
@@ -33,9 +33,9 @@ pub struct Link {
 
 impl Chain {
     /// `base`: the index at which the backup is cut.
-    pub fn new(place: &Place, backup: u64, partition: u32, base: u64) -> Chain {
+    pub fn new(store: &Store, backup: u64, partition: u32, base: u64) -> Chain {
         Chain {
-            place: place.clone(),
+            store: store.clone(),
             directory: name(backup, &format!("continued/partition-{partition}")),
             base,
         }
@@ -50,7 +50,7 @@ impl Chain {
     /// # Errors
     /// The store cannot be used.
     pub fn create(&self, first: u64, entries: &[u8]) -> Result<bool, BackupError> {
-        match self.place.create(&self.name(first), pack(entries)) {
+        match self.store.create(&self.name(first), pack(entries)) {
             Ok(()) => Ok(true),
             Err(ObjectError::Exists { .. }) => Ok(false),
             Err(error) => Err(error.into()),
@@ -62,7 +62,7 @@ impl Chain {
     /// # Errors
     /// The store cannot be used.
     pub fn links(&self, behind: u64) -> Result<Vec<Link>, BackupError> {
-        let listed = self.place.list_after(&self.directory, &self.name(behind))?;
+        let listed = self.store.list_after(&self.directory, &self.name(behind))?;
         let links = listed.into_iter().map(|object| {
             let first = object.name.rsplit('/').next().map(str::parse);
             match first {
@@ -85,7 +85,7 @@ impl Chain {
     /// It is missing or damaged, or the store cannot be used.
     pub fn read(&self, first: u64) -> Result<Vec<Entry>, BackupError> {
         let name = self.name(first);
-        let content: Bytes = self.place.get(&name)?;
+        let content: Bytes = self.store.get(&name)?;
         let damaged = |reason: String| BackupError::damaged(&name, reason);
         let entries = unpack(&content).and_then(decode).map_err(damaged)?;
         for (next, entry) in (first..).zip(&entries) {

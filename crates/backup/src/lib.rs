@@ -27,9 +27,9 @@ mod entries;
 mod manifest;
 mod markers;
 mod object;
-mod place;
 mod ranges;
 mod read;
+mod store;
 mod upload;
 mod verify;
 
@@ -41,10 +41,10 @@ pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use manifest::{Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use object::{PIECE, pack, unpack};
-pub use place::Place;
 pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
 pub use read::Reader;
 pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
+pub use store::Store;
 pub use upload::Upload;
 pub use verify::{Verified, verify};
 

@@ -8,7 +8,7 @@ use skep_objects::ObjectError;
 
 use crate::backups::{found, name, text};
 use crate::manifest::{Cut, FORMAT, Manifest};
-use crate::{BackupError, Place};
+use crate::{BackupError, Store};
 
 const BEGUN: &str = "continued/begun.json";
 const BROKEN: &str = "continued/broken.json";
@@ -53,30 +53,30 @@ fn marker_name(backup: u64, at: i64) -> String {
 ///
 /// # Errors
 /// The store cannot be used.
-pub fn begin(place: &Place, backup: u64, continued: &Continued) -> Result<(), BackupError> {
-    once(place.create(&name(backup, BEGUN), text(continued)))
+pub fn begin(store: &Store, backup: u64, continued: &Continued) -> Result<(), BackupError> {
+    once(store.create(&name(backup, BEGUN), text(continued)))
 }
 
 /// `None`: the backup was never continued.
 ///
 /// # Errors
 /// The object is damaged, or the store cannot be used.
-pub fn begun(place: &Place, backup: u64) -> Result<Option<Continued>, BackupError> {
-    found(place, &name(backup, BEGUN))
+pub fn begun(store: &Store, backup: u64) -> Result<Option<Continued>, BackupError> {
+    found(store, &name(backup, BEGUN))
 }
 
 /// Records that nothing continues the backup any more. The first reason is kept.
 ///
 /// # Errors
 /// The store cannot be used.
-pub fn break_off(place: &Place, backup: u64, broken: &Broken) -> Result<(), BackupError> {
-    once(place.create(&name(backup, BROKEN), text(broken)))
+pub fn break_off(store: &Store, backup: u64, broken: &Broken) -> Result<(), BackupError> {
+    once(store.create(&name(backup, BROKEN), text(broken)))
 }
 
 /// # Errors
 /// The object is damaged, or the store cannot be used.
-pub fn broken(place: &Place, backup: u64) -> Result<Option<Broken>, BackupError> {
-    found(place, &name(backup, BROKEN))
+pub fn broken(store: &Store, backup: u64) -> Result<Option<Broken>, BackupError> {
+    found(store, &name(backup, BROKEN))
 }
 
 fn once(created: Result<(), ObjectError>) -> Result<(), BackupError> {
@@ -90,16 +90,16 @@ fn once(created: Result<(), ObjectError>) -> Result<(), BackupError> {
 ///
 /// # Errors
 /// The object is damaged, or the store cannot be used.
-pub fn latest(place: &Place, backup: u64) -> Result<Option<Marker>, BackupError> {
-    found(place, &name(backup, LATEST))
+pub fn latest(store: &Store, backup: u64) -> Result<Option<Marker>, BackupError> {
+    found(store, &name(backup, LATEST))
 }
 
 /// The times of the markers of a backup, in ascending order.
 ///
 /// # Errors
 /// The store cannot be used.
-pub fn times(place: &Place, backup: u64) -> Result<Vec<i64>, BackupError> {
-    let listed = place.list(&name(backup, MARKERS))?;
+pub fn times(store: &Store, backup: u64) -> Result<Vec<i64>, BackupError> {
+    let listed = store.list(&name(backup, MARKERS))?;
     let times = listed.iter().map(|object| {
         let file = object.name.rsplit('/').next().unwrap_or_default();
         let time = file.strip_suffix(".json").unwrap_or(file).parse();
@@ -113,19 +113,19 @@ impl Marker {
     ///
     /// # Errors
     /// The store cannot be used, or there is a marker of this time.
-    pub fn create(&self, place: &Place) -> Result<(), BackupError> {
-        place.create(&marker_name(self.backup_id, self.at), text(self))?;
-        Ok(place.put(&name(self.backup_id, LATEST), text(self))?)
+    pub fn create(&self, store: &Store) -> Result<(), BackupError> {
+        store.create(&marker_name(self.backup_id, self.at), text(self))?;
+        Ok(store.put(&name(self.backup_id, LATEST), text(self))?)
     }
 
     /// The marker of this time.
     ///
     /// # Errors
     /// The marker does not exist, does not match the backup, or the store cannot be used.
-    pub fn read(place: &Place, base: &Manifest, at: i64) -> Result<Marker, BackupError> {
+    pub fn read(store: &Store, base: &Manifest, at: i64) -> Result<Marker, BackupError> {
         let name = marker_name(base.backup_id, at);
         let damaged = |reason: String| BackupError::damaged(&name, reason);
-        let marker: Option<Marker> = found(place, &name)?;
+        let marker: Option<Marker> = found(store, &name)?;
         let marker = marker.ok_or_else(|| damaged("it is missing".to_string()))?;
         if marker.format != FORMAT {
             return Err(damaged(format!(

@@ -3,7 +3,7 @@
 use crate::backups::{self, BackupState};
 use crate::manifest::Manifest;
 use crate::markers::{self, Broken, Marker};
-use crate::{BackupError, Place};
+use crate::{BackupError, Store};
 
 /// A moment to which the cluster can be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +31,10 @@ pub struct Base {
 }
 
 impl Base {
-    fn read(place: &Place, manifest: Manifest) -> Result<Base, BackupError> {
+    fn read(store: &Store, manifest: Manifest) -> Result<Base, BackupError> {
         Ok(Base {
-            markers: markers::times(place, manifest.backup_id)?,
-            broken: markers::broken(place, manifest.backup_id)?,
+            markers: markers::times(store, manifest.backup_id)?,
+            broken: markers::broken(store, manifest.backup_id)?,
             manifest,
         })
     }
@@ -120,16 +120,16 @@ impl Range {
 ///
 /// # Errors
 /// An object is damaged, or the store cannot be used.
-pub fn ranges(place: &Place) -> Result<Vec<Range>, BackupError> {
+pub fn ranges(store: &Store) -> Result<Vec<Range>, BackupError> {
     let mut ranges: Vec<Range> = Vec::new();
-    for backup in backups::list(place, "")?.into_iter().rev() {
+    for backup in backups::list(store, "")?.into_iter().rev() {
         let (BackupState::Completed, Some(manifest)) = (backup.state, backup.manifest) else {
             continue;
         };
-        let Some(begun) = markers::begun(place, backup.id)? else {
+        let Some(begun) = markers::begun(store, backup.id)? else {
             continue;
         };
-        let base = Base::read(place, manifest)?;
+        let base = Base::read(store, manifest)?;
         let before = ranges.iter_mut().find(|range| {
             let last = range.bases.last();
             last.is_some_and(|last| Some(last.manifest.backup_id) == begun.after)
@@ -146,13 +146,13 @@ pub fn ranges(place: &Place) -> Result<Vec<Range>, BackupError> {
 ///
 /// # Errors
 /// [`BackupError::NoMoment`], or the store cannot be used.
-pub fn newest_moment(place: &Place) -> Result<Moment, BackupError> {
+pub fn newest_moment(store: &Store) -> Result<Moment, BackupError> {
     let mut newest: Option<Moment> = None;
-    for backup in backups::list(place, "")? {
+    for backup in backups::list(store, "")? {
         let Some(manifest) = backup.manifest else {
             continue;
         };
-        let last = Base::read(place, manifest)?.moment_by(i64::MAX);
+        let last = Base::read(store, manifest)?.moment_by(i64::MAX);
         newest = newest.into_iter().chain(last).max_by_key(|it| it.at);
     }
     newest.ok_or_else(|| BackupError::NoMoment("the store has no complete backup".to_string()))
@@ -162,8 +162,8 @@ pub fn newest_moment(place: &Place) -> Result<Moment, BackupError> {
 ///
 /// # Errors
 /// [`BackupError::NoMoment`], which names the ranges, or the store cannot be used.
-pub fn moment(place: &Place, time: i64) -> Result<Moment, BackupError> {
-    let ranges = ranges(place)?;
+pub fn moment(store: &Store, time: i64) -> Result<Moment, BackupError> {
+    let ranges = ranges(store)?;
     let found = ranges.iter().filter_map(|range| range.find(time));
     if let Some(moment) = found.max_by_key(|moment| moment.at) {
         return Ok(moment);
@@ -198,11 +198,11 @@ fn shown(time: i64) -> String {
 /// # Errors
 /// An object is damaged, or the store cannot be used.
 pub fn is_needed(
-    place: &Place,
+    store: &Store,
     backup: u64,
     continues: bool,
 ) -> Result<Option<String>, BackupError> {
-    let ranges = match ranges(place) {
+    let ranges = match ranges(store) {
         Err(BackupError::Damaged { name, .. }) if name.starts_with(&backups::name(backup, "")) => {
             return Ok(None);
         }
@@ -221,10 +221,10 @@ pub fn is_needed(
 /// # Errors
 /// The marker is missing or damaged, or the store cannot be used.
 pub fn marker_of(
-    place: &Place,
+    store: &Store,
     base: &Manifest,
     moment: Moment,
 ) -> Result<Option<Marker>, BackupError> {
     let marker = moment.marker;
-    marker.map(|at| Marker::read(place, base, at)).transpose()
+    marker.map(|at| Marker::read(store, base, at)).transpose()
 }

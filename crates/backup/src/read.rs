@@ -14,12 +14,12 @@ use crate::manifest::{Cut, Manifest, PartitionManifest, StoredObject};
 use crate::object::unpack;
 use crate::ranges::{Moment, marker_of};
 use crate::upload::sha256;
-use crate::{BackupError, Place};
+use crate::{BackupError, Store};
 
 /// A complete backup, or the cluster at a marker after one.
 #[derive(Debug)]
 pub struct Reader {
-    place: Place,
+    store: Store,
     /// The manifest for the moment: at a marker, cuts and cluster are those of the marker.
     pub manifest: Manifest,
     pub moment: Moment,
@@ -36,20 +36,20 @@ struct Continuation {
 impl Reader {
     /// # Errors
     /// There is no such backup, it is not complete, or the store cannot be used.
-    pub fn open(place: &Place, id: u64) -> Result<Reader, BackupError> {
-        if let Some(manifest) = manifest(place, id)? {
+    pub fn open(store: &Store, id: u64) -> Result<Reader, BackupError> {
+        if let Some(manifest) = manifest(store, id)? {
             return Ok(Reader {
                 moment: Moment {
                     backup: id,
                     marker: None,
                     at: manifest.cut_at,
                 },
-                place: place.clone(),
+                store: store.clone(),
                 manifest,
                 continued: BTreeMap::new(),
             });
         }
-        let backup = find(place, id)?;
+        let backup = find(store, id)?;
         let note = backup.note.map(|note| format!(" ({note})"));
         Err(BackupError::Unusable {
             id,
@@ -63,15 +63,15 @@ impl Reader {
 
     /// # Errors
     /// The backup or the marker is missing or damaged, or the store cannot be used.
-    pub fn open_at(place: &Place, moment: Moment) -> Result<Reader, BackupError> {
-        let mut reader = Reader::open(place, moment.backup)?;
-        let Some(marker) = marker_of(place, &reader.manifest, moment)? else {
+    pub fn open_at(store: &Store, moment: Moment) -> Result<Reader, BackupError> {
+        let mut reader = Reader::open(store, moment.backup)?;
+        let Some(marker) = marker_of(store, &reader.manifest, moment)? else {
             return Ok(reader);
         };
         for of in &mut reader.manifest.partitions {
             let cut = marker.cuts.get(&of.partition).copied();
             let cut = cut.unwrap_or(of.cut);
-            let chain = Chain::new(place, moment.backup, of.partition, of.cut.index);
+            let chain = Chain::new(store, moment.backup, of.partition, of.cut.index);
             let mut links = if cut.index == of.cut.index {
                 Vec::new()
             } else {
@@ -101,7 +101,7 @@ impl Reader {
     /// # Errors
     /// The object is missing or damaged, or the store cannot be used.
     pub fn content(&self, object: &StoredObject) -> Result<Bytes, BackupError> {
-        let stored = self.place.get(&object.name)?;
+        let stored = self.store.get(&object.name)?;
         if stored.len() as u64 != object.bytes || sha256(&stored) != object.sha256 {
             return Err(BackupError::damaged(
                 &object.name,

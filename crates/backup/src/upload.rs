@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 use crate::backups::name;
 use crate::manifest::StoredObject;
 use crate::object::pack;
-use crate::{BackupError, Place};
+use crate::{BackupError, Store};
 
 /// A series of objects, numbered in order of creation.
 pub struct Upload {
-    place: Place,
+    store: Store,
     directory: String,
     objects: Vec<StoredObject>,
     /// Bytes of content per second.
@@ -23,9 +23,9 @@ pub struct Upload {
 impl Upload {
     /// `part`: `state`, `query` or `log`. `rate`: bytes per second, limited because regular work has priority on disk and
     /// network.
-    pub fn new(place: &Place, (id, partition): (u64, u32), part: &str, rate: u64) -> Upload {
+    pub fn new(store: &Store, (id, partition): (u64, u32), part: &str, rate: u64) -> Upload {
         Upload {
-            place: place.clone(),
+            store: store.clone(),
             directory: name(id, &format!("partition-{partition}/{part}")),
             objects: Vec::new(),
             rate: rate.max(1),
@@ -48,7 +48,7 @@ impl Upload {
             sha256: sha256(&object),
         };
         // An earlier attempt may have left an object with this name.
-        self.place.put(&stored.name, object)?;
+        self.store.put(&stored.name, object)?;
         self.objects.push(stored);
         Ok(())
     }

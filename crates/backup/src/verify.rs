@@ -7,7 +7,7 @@ use crate::chain::Chain;
 use crate::manifest::{Cut, PartitionManifest};
 use crate::markers::{Marker, times};
 use crate::read::Reader;
-use crate::{BackupError, Place};
+use crate::{BackupError, Store};
 
 /// Counts for a backup that has passed all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,17 +27,17 @@ pub struct Verified {
 ///
 /// # Errors
 /// Reports the first object, row, record or marker that is missing or damaged.
-pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
-    let reader = Reader::open(place, id)?;
+pub fn verify(store: &Store, id: u64) -> Result<Verified, BackupError> {
+    let reader = Reader::open(store, id)?;
     let mut verified = Verified::default();
     for object in reader.manifest.objects() {
         verified.objects += 1;
         verified.bytes += object.bytes;
     }
-    let markers = times(place, id)?;
+    let markers = times(store, id)?;
     let markers = markers
         .into_iter()
-        .map(|at| Marker::read(place, &reader.manifest, at));
+        .map(|at| Marker::read(store, &reader.manifest, at));
     let markers: Vec<Marker> = markers.collect::<Result<_, _>>()?;
     verified.markers = markers.len() as u64;
     let wanted = reader.manifest.cluster.partitions;
@@ -82,7 +82,7 @@ pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
             Some((*cut, marker.at))
         });
         continued(
-            place,
+            store,
             &reader,
             of,
             (cuts.collect(), position),
@@ -95,14 +95,14 @@ pub fn verify(place: &Place, id: u64) -> Result<Verified, BackupError> {
 /// Verifies the log after the backup, and that each marker lies within it. `position`: position of the last record in the
 /// backup.
 fn continued(
-    place: &Place,
+    store: &Store,
     reader: &Reader,
     of: &PartitionManifest,
     (mut cuts, mut position): (Vec<(Cut, i64)>, u64),
     verified: &mut Verified,
 ) -> Result<(), BackupError> {
     let id = reader.manifest.backup_id;
-    let chain = Chain::new(place, id, of.partition, of.cut.index);
+    let chain = Chain::new(store, id, of.partition, of.cut.index);
     let mut next = chain.first();
     cuts.sort_unstable_by_key(|(cut, _)| std::cmp::Reverse(cut.index));
     let lies_not = |(cut, at): (Cut, i64)| BackupError::Unusable {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use skep_backup::{
     BackupError, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest, PartitionManifest,
-    Place, Progress, Reader, SILENT, Upload, delete, encode_entries, find, list, newest, verify,
+    Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list, newest, verify,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -14,13 +14,13 @@ use skep_storage::log::Entry;
 
 struct Fixture {
     directory: tempfile::TempDir,
-    place: Place,
+    store: Store,
 }
 
 fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
-    let place = Place::open(&Location::Directory(directory.path().to_path_buf())).unwrap();
-    Fixture { directory, place }
+    let store = Store::open(&Location::Directory(directory.path().to_path_buf())).unwrap();
+    Fixture { directory, store }
 }
 
 fn begun(id: u64) -> Begun {
@@ -49,18 +49,18 @@ fn entries(from: u64, to: u64) -> Vec<u8> {
     content
 }
 
-fn manifest(place: &Place, id: u64, logs: &[Vec<u8>]) -> Manifest {
+fn manifest(store: &Store, id: u64, logs: &[Vec<u8>]) -> Manifest {
     let mut kv = MemoryKv::new();
     let mut batch = KvBatch::new();
     batch.put(1, b"key".as_slice(), b"row".as_slice());
     kv.commit(batch).unwrap();
     let view = kv.view().unwrap();
     let mut rows = StreamWriter::new(&*view, 1 << 10).unwrap();
-    let mut state = Upload::new(place, (id, 1), "state", u64::MAX);
+    let mut state = Upload::new(store, (id, 1), "state", u64::MAX);
     while let Some(chunk) = rows.next_chunk().unwrap() {
         state.add(&chunk).unwrap();
     }
-    let mut log = Upload::new(place, (id, 1), "log", u64::MAX);
+    let mut log = Upload::new(store, (id, 1), "log", u64::MAX);
     for content in logs {
         log.add(content).unwrap();
     }
@@ -98,48 +98,48 @@ fn manifest(place: &Place, id: u64, logs: &[Vec<u8>]) -> Manifest {
     }
 }
 
-fn complete(place: &Place, id: u64) {
-    begun(id).create(place).unwrap();
-    let manifest = manifest(place, id, &[entries(6, 7), entries(8, 9)]);
-    begun(id).complete(place, &manifest).unwrap();
+fn complete(store: &Store, id: u64) {
+    begun(id).create(store).unwrap();
+    let manifest = manifest(store, id, &[entries(6, 7), entries(8, 9)]);
+    begun(id).complete(store, &manifest).unwrap();
 }
 
-fn states(place: &Place) -> Vec<(u64, BackupState)> {
-    let backups = list(place, "").unwrap().into_iter();
+fn states(store: &Store) -> Vec<(u64, BackupState)> {
+    let backups = list(store, "").unwrap().into_iter();
     backups.map(|backup| (backup.id, backup.state)).collect()
 }
 
 #[test]
 fn a_backup_is_complete_with_its_manifest_and_not_before() {
-    let Fixture { place, .. } = fixture();
-    assert_eq!(newest(&place).unwrap(), None);
-    begun(9).create(&place).unwrap();
-    assert!(begun(9).create(&place).is_err(), "an id is taken once");
-    assert_eq!(states(&place), [(9, BackupState::InProgress)]);
+    let Fixture { store, .. } = fixture();
+    assert_eq!(newest(&store).unwrap(), None);
+    begun(9).create(&store).unwrap();
+    assert!(begun(9).create(&store).is_err(), "an id is taken once");
+    assert_eq!(states(&store), [(9, BackupState::InProgress)]);
     assert!(matches!(
-        Reader::open(&place, 9),
+        Reader::open(&store, 9),
         Err(BackupError::Unusable { .. })
     ));
     let progress = Progress {
         at: 2,
         text: "half of it".to_string(),
     };
-    begun(9).progress(&place, &progress).unwrap();
-    assert_eq!(find(&place, 9).unwrap().note.as_deref(), Some("half of it"));
-    complete(&place, 10);
-    begun(9).fail(&place, "no leader", 5).unwrap();
+    begun(9).progress(&store, &progress).unwrap();
+    assert_eq!(find(&store, 9).unwrap().note.as_deref(), Some("half of it"));
+    complete(&store, 10);
+    begun(9).fail(&store, "no leader", 5).unwrap();
     assert_eq!(
-        states(&place),
+        states(&store),
         [(10, BackupState::Completed), (9, BackupState::Failed)]
     );
-    assert_eq!(find(&place, 9).unwrap().note.as_deref(), Some("no leader"));
-    assert_eq!(newest(&place).unwrap(), Some(10));
-    let verified = verify(&place, 10).unwrap();
+    assert_eq!(find(&store, 9).unwrap().note.as_deref(), Some("no leader"));
+    assert_eq!(newest(&store).unwrap(), Some(10));
+    let verified = verify(&store, 10).unwrap();
     assert_eq!(
         (verified.objects, verified.rows, verified.entries),
         (3, 1, 4)
     );
-    assert!(matches!(find(&place, 11), Err(BackupError::Unknown(11))));
+    assert!(matches!(find(&store, 11), Err(BackupError::Unknown(11))));
 }
 
 fn age(directory: &Path, by: Duration) {
@@ -156,36 +156,36 @@ fn age(directory: &Path, by: Duration) {
 
 #[test]
 fn a_backup_on_which_nobody_works_has_failed() {
-    let Fixture { directory, place } = fixture();
-    begun(1).create(&place).unwrap();
+    let Fixture { directory, store } = fixture();
+    begun(1).create(&store).unwrap();
     age(directory.path(), SILENT - Duration::from_secs(30));
-    assert_eq!(states(&place), [(1, BackupState::InProgress)]);
+    assert_eq!(states(&store), [(1, BackupState::InProgress)]);
     age(directory.path(), SILENT + Duration::from_secs(30));
-    let found = find(&place, 1).unwrap();
+    let found = find(&store, 1).unwrap();
     assert_eq!(found.state, BackupState::Failed);
     assert!(found.note.unwrap().contains("has stopped"));
-    complete(&place, 2);
+    complete(&store, 2);
     age(directory.path(), SILENT * 2);
-    assert_eq!(find(&place, 2).unwrap().state, BackupState::Completed);
+    assert_eq!(find(&store, 2).unwrap().state, BackupState::Completed);
 }
 
 #[test]
 fn a_deleted_backup_leaves_nothing() {
-    let Fixture { directory, place } = fixture();
-    complete(&place, 1);
-    complete(&place, 2);
-    delete(&place, 1).unwrap();
-    assert!(matches!(delete(&place, 1), Err(BackupError::Unknown(1))));
+    let Fixture { directory, store } = fixture();
+    complete(&store, 1);
+    complete(&store, 2);
+    delete(&store, 1).unwrap();
+    assert!(matches!(delete(&store, 1), Err(BackupError::Unknown(1))));
     assert!(!directory.path().join("backups/1").exists());
-    assert_eq!(states(&place), [(2, BackupState::Completed)]);
-    verify(&place, 2).unwrap();
+    assert_eq!(states(&store), [(2, BackupState::Completed)]);
+    verify(&store, 2).unwrap();
 }
 
 #[test]
 fn every_object_is_needed_and_every_byte_is_checked() {
-    let Fixture { directory, place } = fixture();
-    complete(&place, 1);
-    let reader = Reader::open(&place, 1).unwrap();
+    let Fixture { directory, store } = fixture();
+    complete(&store, 1);
+    let reader = Reader::open(&store, 1).unwrap();
     let objects: Vec<_> = reader.manifest.objects().cloned().collect();
     assert_eq!(objects.len(), 3);
     for object in objects {
@@ -195,14 +195,14 @@ fn every_object_is_needed_and_every_byte_is_checked() {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             std::fs::write(&path, damaged).unwrap();
-            let error = verify(&place, 1).unwrap_err().to_string();
+            let error = verify(&store, 1).unwrap_err().to_string();
             assert!(error.contains(&object.name), "{error}");
         }
         std::fs::remove_file(&path).unwrap();
-        assert!(verify(&place, 1).is_err(), "{} is missing", object.name);
+        assert!(verify(&store, 1).is_err(), "{} is missing", object.name);
         std::fs::write(&path, whole).unwrap();
     }
-    verify(&place, 1).unwrap();
+    verify(&store, 1).unwrap();
 }
 
 #[test]
@@ -214,23 +214,23 @@ fn a_log_with_a_gap_or_without_its_end_is_refused() {
         vec![entries(6, 9), entries(9, 9)],
         vec![entries(6, 10)],
     ] {
-        let Fixture { place, .. } = fixture();
-        begun(1).create(&place).unwrap();
-        let manifest = manifest(&place, 1, &logs);
-        begun(1).complete(&place, &manifest).unwrap();
-        assert!(verify(&place, 1).is_err(), "{logs:?}");
+        let Fixture { store, .. } = fixture();
+        begun(1).create(&store).unwrap();
+        let manifest = manifest(&store, 1, &logs);
+        begun(1).complete(&store, &manifest).unwrap();
+        assert!(verify(&store, 1).is_err(), "{logs:?}");
     }
 }
 
 #[test]
 fn a_manifest_of_another_format_is_told_of_and_not_read() {
-    let Fixture { directory, place } = fixture();
-    complete(&place, 1);
+    let Fixture { directory, store } = fixture();
+    complete(&store, 1);
     let path = directory.path().join("backups/1/manifest.json");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
-    let found = find(&place, 1).unwrap();
+    let found = find(&store, 1).unwrap();
     assert_eq!(found.state, BackupState::Incompatible);
     assert!(found.note.unwrap().contains("version 2"));
-    assert!(verify(&place, 1).is_err());
+    assert!(verify(&store, 1).is_err());
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use skep_backup::{
     BackupError, Begun, Broken, Chain, Continued, Cut, FORMAT, Location, LogPart, Manifest, Marker,
-    Moment, PartitionManifest, Place, Reader, Upload, begin, break_off, delete, encode_entries,
+    Moment, PartitionManifest, Reader, Store, Upload, begin, break_off, delete, encode_entries,
     is_needed, latest, moment, newest_moment, ranges, verify,
 };
 use skep_cluster::{Layout, State};
@@ -21,9 +21,9 @@ const CUT: Cut = Cut {
     last_key: 4,
 };
 
-struct Store {
+struct Fixture {
     directory: tempfile::TempDir,
-    place: Place,
+    store: Store,
 }
 
 fn state() -> State {
@@ -50,11 +50,11 @@ fn entries(from: u64, to: u64) -> Vec<u8> {
     content
 }
 
-impl Store {
-    fn new() -> Store {
+impl Fixture {
+    fn new() -> Fixture {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::open(&Location::Directory(directory.path().to_path_buf())).unwrap();
-        Store { directory, place }
+        let store = Store::open(&Location::Directory(directory.path().to_path_buf())).unwrap();
+        Fixture { directory, store }
     }
 
     /// A complete backup of this time.
@@ -65,11 +65,11 @@ impl Store {
         kv.commit(batch).unwrap();
         let view = kv.view().unwrap();
         let mut rows = StreamWriter::new(&*view, 1 << 10).unwrap();
-        let mut upload = Upload::new(&self.place, (id, 1), "state", u64::MAX);
+        let mut upload = Upload::new(&self.store, (id, 1), "state", u64::MAX);
         while let Some(chunk) = rows.next_chunk().unwrap() {
             upload.add(&chunk).unwrap();
         }
-        let mut log = Upload::new(&self.place, (id, 1), "log", u64::MAX);
+        let mut log = Upload::new(&self.store, (id, 1), "log", u64::MAX);
         log.add(&entries(6, CUT.index)).unwrap();
         let begun = Begun {
             backup_id: id,
@@ -79,7 +79,7 @@ impl Store {
             broker_id: 0,
             partitions: 1,
         };
-        begun.create(&self.place).unwrap();
+        begun.create(&self.store).unwrap();
         let manifest = Manifest {
             format: FORMAT,
             backup_id: id,
@@ -102,17 +102,17 @@ impl Store {
                 },
             }],
         };
-        begun.complete(&self.place, &manifest).unwrap();
+        begun.complete(&self.store, &manifest).unwrap();
     }
 
     /// A backup that is continued.
     fn base(&self, id: u64, at: i64, after: Option<u64>) {
         self.backup(id, at);
-        begin(&self.place, id, &Continued { after, at }).unwrap();
+        begin(&self.store, id, &Continued { after, at }).unwrap();
     }
 
     fn chain(&self, id: u64) -> Chain {
-        Chain::new(&self.place, id, 1, CUT.index)
+        Chain::new(&self.store, id, 1, CUT.index)
     }
 
     fn ship(&self, id: u64, from: u64, to: u64) {
@@ -128,12 +128,12 @@ impl Store {
             cuts: BTreeMap::from([(1, cut)]),
             cluster: state(),
         };
-        marker.create(&self.place).unwrap();
+        marker.create(&self.store).unwrap();
     }
 
     fn break_off(&self, id: u64) {
         let reason = "the disk was full".to_string();
-        break_off(&self.place, id, &Broken { reason, at: 0 }).unwrap();
+        break_off(&self.store, id, &Broken { reason, at: 0 }).unwrap();
     }
 
     fn object(&self, name: &str) -> PathBuf {
@@ -141,7 +141,7 @@ impl Store {
     }
 
     fn spans(&self) -> Vec<(i64, i64)> {
-        let spans = ranges(&self.place).unwrap();
+        let spans = ranges(&self.store).unwrap();
         let spans = spans
             .iter()
             .map(|range| (range.start().unwrap().at, range.end().unwrap().at));
@@ -149,7 +149,7 @@ impl Store {
     }
 
     fn to(&self, time: i64) -> Option<(u64, Option<i64>)> {
-        match moment(&self.place, time) {
+        match moment(&self.store, time) {
             Ok(moment) => Some((moment.backup, moment.marker)),
             Err(BackupError::NoMoment(_)) => None,
             Err(error) => panic!("{error}"),
@@ -157,13 +157,13 @@ impl Store {
     }
 }
 
-fn restored(place: &Place, backup: u64, marker: i64) -> Result<Vec<u64>, BackupError> {
+fn restored(store: &Store, backup: u64, marker: i64) -> Result<Vec<u64>, BackupError> {
     let moment = Moment {
         backup,
         marker: Some(marker),
         at: marker,
     };
-    let reader = Reader::open_at(place, moment)?;
+    let reader = Reader::open_at(store, moment)?;
     let of = reader.manifest.partition(1).unwrap();
     let mut indices = Vec::new();
     for entries in reader.log(of) {
@@ -174,21 +174,21 @@ fn restored(place: &Place, backup: u64, marker: i64) -> Result<Vec<u64>, BackupE
 
 #[test]
 fn each_time_within_a_range_has_the_newest_moment_before_it() {
-    let store = Store::new();
-    assert!(store.to(150).is_none());
-    assert!(newest_moment(&store.place).is_err());
+    let fixture = Fixture::new();
+    assert!(fixture.to(150).is_none());
+    assert!(newest_moment(&fixture.store).is_err());
     // Nothing continues this one: it is a moment, and no range.
-    store.backup(1, 50);
-    assert!(store.spans().is_empty());
-    assert_eq!(newest_moment(&store.place).unwrap().backup, 1);
-    store.base(2, 100, None);
-    assert_eq!(store.spans(), [(100, 100)]);
-    store.ship(2, 10, 14);
-    store.mark(2, 110, 12);
-    store.mark(2, 120, 14);
-    store.base(3, 130, Some(2));
-    store.mark(3, 140, CUT.index);
-    assert_eq!(store.spans(), [(100, 140)], "both are one range");
+    fixture.backup(1, 50);
+    assert!(fixture.spans().is_empty());
+    assert_eq!(newest_moment(&fixture.store).unwrap().backup, 1);
+    fixture.base(2, 100, None);
+    assert_eq!(fixture.spans(), [(100, 100)]);
+    fixture.ship(2, 10, 14);
+    fixture.mark(2, 110, 12);
+    fixture.mark(2, 120, 14);
+    fixture.base(3, 130, Some(2));
+    fixture.mark(3, 140, CUT.index);
+    assert_eq!(fixture.spans(), [(100, 140)], "both are one range");
     for (time, found) in [
         (50, None),
         (99, None),
@@ -200,25 +200,25 @@ fn each_time_within_a_range_has_the_newest_moment_before_it() {
         (140, Some((3, Some(140)))),
         (141, None),
     ] {
-        assert_eq!(store.to(time), found, "{time}");
+        assert_eq!(fixture.to(time), found, "{time}");
     }
-    let newest = newest_moment(&store.place).unwrap();
+    let newest = newest_moment(&fixture.store).unwrap();
     assert_eq!((newest.backup, newest.marker), (3, Some(140)));
-    assert_eq!(latest(&store.place, 2).unwrap().unwrap().at, 120);
+    assert_eq!(latest(&fixture.store, 2).unwrap().unwrap().at, 120);
 }
 
 #[test]
 fn a_range_that_broke_ends_and_another_one_begins() {
-    let store = Store::new();
-    store.base(2, 100, None);
-    store.ship(2, 10, 14);
-    store.mark(2, 110, 12);
-    store.break_off(2);
-    store.base(3, 200, None);
-    assert_eq!(store.spans(), [(100, 110), (200, 200)]);
-    assert_eq!(store.to(105), Some((2, None)));
-    assert_eq!(store.to(150), None);
-    let error = moment(&store.place, 150).unwrap_err().to_string();
+    let fixture = Fixture::new();
+    fixture.base(2, 100, None);
+    fixture.ship(2, 10, 14);
+    fixture.mark(2, 110, 12);
+    fixture.break_off(2);
+    fixture.base(3, 200, None);
+    assert_eq!(fixture.spans(), [(100, 110), (200, 200)]);
+    assert_eq!(fixture.to(105), Some((2, None)));
+    assert_eq!(fixture.to(150), None);
+    let error = moment(&fixture.store, 150).unwrap_err().to_string();
     assert!(
         error.contains("1970-01-01T00:00:00.1Z to 1970-01-01T00:00:00.11Z"),
         "{error}"
@@ -231,31 +231,31 @@ fn a_range_that_broke_ends_and_another_one_begins() {
 
 #[test]
 fn the_log_ends_where_the_marker_cuts_it() {
-    let store = Store::new();
-    store.base(2, 100, None);
-    store.ship(2, 10, 14);
-    store.ship(2, 15, 15);
-    store.mark(2, 110, CUT.index);
-    store.mark(2, 120, 12);
-    store.mark(2, 130, 14);
-    store.mark(2, 140, 15);
+    let fixture = Fixture::new();
+    fixture.base(2, 100, None);
+    fixture.ship(2, 10, 14);
+    fixture.ship(2, 15, 15);
+    fixture.mark(2, 110, CUT.index);
+    fixture.mark(2, 120, 12);
+    fixture.mark(2, 130, 14);
+    fixture.mark(2, 140, 15);
     let all: Vec<u64> = (6..=15).collect();
     for (at, last) in [(110, 9), (120, 12), (130, 14), (140, 15)] {
-        let indices = restored(&store.place, 2, at).unwrap();
+        let indices = restored(&fixture.store, 2, at).unwrap();
         assert_eq!(indices, all[..=(last - 6)], "{at}");
     }
-    let verified = verify(&store.place, 2).unwrap();
+    let verified = verify(&fixture.store, 2).unwrap();
     assert_eq!((verified.entries, verified.markers), (10, 4));
     assert_eq!(verified.objects, 4);
-    assert!(restored(&store.place, 2, 150).is_err(), "no such marker");
+    assert!(restored(&fixture.store, 2, 150).is_err(), "no such marker");
 }
 
 /// Of two leaders the second finds the name taken, and carries on behind what the first has shipped.
 #[test]
 fn two_leaders_leave_one_log() {
-    let store = Store::new();
-    store.base(2, 100, None);
-    let (one, other) = (store.chain(2), store.chain(2));
+    let fixture = Fixture::new();
+    fixture.base(2, 100, None);
+    let (one, other) = (fixture.chain(2), fixture.chain(2));
     assert_eq!(
         (one.next(None).unwrap(), other.next(None).unwrap()),
         (10, 10)
@@ -266,10 +266,10 @@ fn two_leaders_leave_one_log() {
     assert!(other.create(13, &entries(13, 14)).unwrap());
     assert!(!one.create(13, &entries(13, 13)).unwrap());
     assert_eq!(one.next(None).unwrap(), 15);
-    store.mark(2, 110, 14);
+    fixture.mark(2, 110, 14);
     let all: Vec<u64> = (6..=14).collect();
-    assert_eq!(restored(&store.place, 2, 110).unwrap(), all);
-    verify(&store.place, 2).unwrap();
+    assert_eq!(restored(&fixture.store, 2, 110).unwrap(), all);
+    verify(&fixture.store, 2).unwrap();
 }
 
 #[test]
@@ -281,15 +281,15 @@ fn a_gap_and_a_log_that_ends_before_the_marker_are_refused_by_name() {
         (&[(10, 11), (11, 14)], "00000000000000000011"),
         (&[(10, 11), (12, 13)], "00000000000000000012"),
     ] {
-        let store = Store::new();
-        store.base(2, 100, None);
+        let fixture = Fixture::new();
+        fixture.base(2, 100, None);
         for (from, to) in ships {
-            store.ship(2, *from, *to);
+            fixture.ship(2, *from, *to);
         }
-        store.mark(2, 110, 14);
-        let error = restored(&store.place, 2, 110).unwrap_err().to_string();
+        fixture.mark(2, 110, 14);
+        let error = restored(&fixture.store, 2, 110).unwrap_err().to_string();
         assert!(error.contains(lacks), "{ships:?}: {error}");
-        assert!(verify(&store.place, 2).is_err(), "{ships:?}");
+        assert!(verify(&fixture.store, 2).is_err(), "{ships:?}");
     }
 }
 
@@ -309,9 +309,9 @@ fn a_marker_that_the_log_contradicts_is_found() {
         Cut { index: 15, ..CUT },
         Cut { index: 8, ..CUT },
     ] {
-        let store = Store::new();
-        store.base(2, 100, None);
-        store.ship(2, 10, 14);
+        let fixture = Fixture::new();
+        fixture.base(2, 100, None);
+        fixture.ship(2, 10, 14);
         let marker = Marker {
             format: FORMAT,
             backup_id: 2,
@@ -319,39 +319,39 @@ fn a_marker_that_the_log_contradicts_is_found() {
             cuts: BTreeMap::from([(1, cut)]),
             cluster: state(),
         };
-        marker.create(&store.place).unwrap();
-        assert!(verify(&store.place, 2).is_err(), "{cut:?}");
+        marker.create(&fixture.store).unwrap();
+        assert!(verify(&fixture.store, 2).is_err(), "{cut:?}");
     }
 }
 
-fn expect_each_byte_checked(store: &Store, path: &Path) {
+fn expect_each_byte_checked(fixture: &Fixture, path: &Path) {
     let whole = std::fs::read(path).unwrap();
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         std::fs::write(path, damaged).unwrap();
         // Some encodings have bits that mean nothing; entries never become others.
-        if let Ok(indices) = restored(&store.place, 2, 110) {
+        if let Ok(indices) = restored(&fixture.store, 2, 110) {
             assert_eq!(indices, (6..=12).collect::<Vec<u64>>());
         }
     }
     std::fs::write(path, &whole[..whole.len() - 1]).unwrap();
-    let error = verify(&store.place, 2).unwrap_err().to_string();
+    let error = verify(&fixture.store, 2).unwrap_err().to_string();
     let name = path.file_name().unwrap().to_str().unwrap();
     assert!(error.contains(name), "{error}");
-    assert!(restored(&store.place, 2, 110).is_err());
+    assert!(restored(&fixture.store, 2, 110).is_err());
     std::fs::write(path, whole).unwrap();
 }
 
 #[test]
 fn a_damaged_object_or_marker_is_named_and_not_restored() {
-    let store = Store::new();
-    store.base(2, 100, None);
-    store.ship(2, 10, 12);
-    store.mark(2, 110, 12);
+    let fixture = Fixture::new();
+    fixture.base(2, 100, None);
+    fixture.ship(2, 10, 12);
+    fixture.mark(2, 110, 12);
     let object = "2/continued/partition-1/00000000000000000010";
-    expect_each_byte_checked(&store, &store.object(object));
-    let marker = store.object("2/continued/markers/000000000000110.json");
+    expect_each_byte_checked(&fixture, &fixture.object(object));
+    let marker = fixture.object("2/continued/markers/000000000000110.json");
     let whole = std::fs::read_to_string(&marker).unwrap();
     for (part, other) in [
         ("\"backupId\": 2", "\"backupId\": 3"),
@@ -361,23 +361,23 @@ fn a_damaged_object_or_marker_is_named_and_not_restored() {
     ] {
         assert!(whole.contains(part), "{whole}");
         std::fs::write(&marker, whole.replacen(part, other, 1)).unwrap();
-        let error = verify(&store.place, 2).unwrap_err().to_string();
+        let error = verify(&fixture.store, 2).unwrap_err().to_string();
         assert!(error.contains("000000000000110.json"), "{error}");
     }
     std::fs::write(&marker, whole).unwrap();
-    verify(&store.place, 2).unwrap();
+    verify(&fixture.store, 2).unwrap();
 }
 
 #[test]
 fn what_a_range_needs_stays_and_what_goes_takes_all_of_it_along() {
-    let store = Store::new();
+    let fixture = Fixture::new();
     for (id, after) in [(1, None), (2, Some(1)), (3, Some(2))] {
-        store.base(id, id as i64 * 100, after);
-        store.ship(id, 10, 14);
-        store.mark(id, id as i64 * 100 + 10, 14);
+        fixture.base(id, id as i64 * 100, after);
+        fixture.ship(id, 10, 14);
+        fixture.mark(id, id as i64 * 100 + 10, 14);
     }
-    store.backup(4, 400);
-    let needs = |id, continues| is_needed(&store.place, id, continues).unwrap();
+    fixture.backup(4, 400);
+    let needs = |id, continues| is_needed(&fixture.store, id, continues).unwrap();
     assert_eq!(needs(1, true), None);
     assert!(
         needs(2, true).unwrap().contains("the backup 1"),
@@ -386,26 +386,26 @@ fn what_a_range_needs_stays_and_what_goes_takes_all_of_it_along() {
     assert!(needs(3, true).unwrap().contains("continued at the moment"));
     assert_eq!(needs(3, false), None);
     assert_eq!(needs(4, true), None, "it is no part of a range");
-    delete(&store.place, 1).unwrap();
-    assert!(!store.object("1").exists(), "log and markers go with it");
+    delete(&fixture.store, 1).unwrap();
+    assert!(!fixture.object("1").exists(), "log and markers go with it");
     assert_eq!(needs(2, true), None);
-    assert_eq!(store.spans(), [(200, 310)]);
-    store.break_off(3);
+    assert_eq!(fixture.spans(), [(200, 310)]);
+    fixture.break_off(3);
     assert_eq!(needs(3, true), None, "nothing continues it any more");
 }
 
 #[test]
 fn a_backup_that_is_damaged_can_be_deleted_and_hides_no_other_one() {
-    let store = Store::new();
-    store.base(1, 100, None);
-    store.base(2, 200, Some(1));
-    store.mark(2, 210, CUT.index);
-    let marker = store.object("2/continued/markers/000000000000210.json");
+    let fixture = Fixture::new();
+    fixture.base(1, 100, None);
+    fixture.base(2, 200, Some(1));
+    fixture.mark(2, 210, CUT.index);
+    let marker = fixture.object("2/continued/markers/000000000000210.json");
     std::fs::write(marker, "{").unwrap();
-    assert_eq!(store.to(150), Some((1, None)));
-    std::fs::write(store.object("2/continued/begun.json"), "{").unwrap();
-    assert!(is_needed(&store.place, 1, true).is_err());
-    assert_eq!(is_needed(&store.place, 2, true).unwrap(), None);
-    delete(&store.place, 2).unwrap();
-    assert_eq!(store.to(100), Some((1, None)));
+    assert_eq!(fixture.to(150), Some((1, None)));
+    std::fs::write(fixture.object("2/continued/begun.json"), "{").unwrap();
+    assert!(is_needed(&fixture.store, 1, true).is_err());
+    assert_eq!(is_needed(&fixture.store, 2, true).unwrap(), None);
+    delete(&fixture.store, 2).unwrap();
+    assert_eq!(fixture.to(100), Some((1, None)));
 }

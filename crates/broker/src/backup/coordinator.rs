@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, Begun, FORMAT, Manifest, PartitionManifest, Place, Progress, newest,
+    BackupError, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, newest,
 };
 use skep_cluster::{Refusal, State};
 
@@ -104,8 +104,8 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
         return Err(Refusal::Busy(text.to_string()));
     };
     let unreachable = |error: &dyn std::fmt::Display| Refusal::Unreachable(error.to_string());
-    let place = Place::open(&config.location).map_err(|error| unreachable(&error))?;
-    let last = newest(&place).map_err(|error| unreachable(&error))?;
+    let store = Store::open(&config.location).map_err(|error| unreachable(&error))?;
+    let last = newest(&store).map_err(|error| unreachable(&error))?;
     let id = id.unwrap_or_else(|| next_id(last, config.schedule.offset));
     if let Some(last) = last.filter(|last| id <= *last) {
         return Err(Refusal::Busy(format!(
@@ -120,7 +120,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
         broker_id: cluster.node(),
         partitions: state.partitions,
     };
-    match begun.create(&place) {
+    match begun.create(&store) {
         Ok(()) => {}
         Err(skep_backup::ObjectError::Exists { .. }) => {
             return Err(Refusal::Busy(format!("the id {id} is taken")));
@@ -130,7 +130,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     let coordinator = Coordinator {
         leaders: Leaders {
             cluster: cluster.clone(),
-            place,
+            store,
         },
         begun,
         said: Instant::now(),
@@ -163,7 +163,7 @@ impl Coordinator {
         let (id, began) = (self.begun.backup_id, Instant::now());
         tracing::info!(
             backup = id,
-            to = self.leaders.place.shown(),
+            to = self.leaders.store.shown(),
             "a backup begins"
         );
         match self.take(state) {
@@ -173,7 +173,7 @@ impl Coordinator {
             Err(reason) => {
                 tracing::error!(code = "BACKUP_FAILED", backup = id, %reason, "the backup has failed");
                 self.turn.ends();
-                if let Err(error) = self.begun.fail(&self.leaders.place, &reason, now()) {
+                if let Err(error) = self.begun.fail(&self.leaders.store, &reason, now()) {
                     tracing::error!(code = "BACKUP_FAILED", backup = id, %error, "that cannot be written to the store");
                 }
             }
@@ -231,7 +231,7 @@ impl Coordinator {
             partitions,
         };
         self.turn.ends();
-        let completed = self.begun.complete(&self.leaders.place, &manifest);
+        let completed = self.begun.complete(&self.leaders.store, &manifest);
         completed.map_err(|error| error.to_string())
     }
 
@@ -241,7 +241,7 @@ impl Coordinator {
             at: now(),
             text: text.to_string(),
         };
-        let said = self.begun.progress(&self.leaders.place, &progress);
+        let said = self.begun.progress(&self.leaders.store, &progress);
         said.map_err(|error| BackupError::from(error).to_string())
     }
 

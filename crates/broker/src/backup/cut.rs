@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use skep_backup::{Cut, Place};
+use skep_backup::{Cut, Store};
 use tokio::task::JoinSet;
 
 use super::{Step, StepFailed, StepResult, Stepped};
@@ -20,7 +20,7 @@ const ELECTION: Duration = Duration::from_secs(30);
 pub struct Leaders {
     pub cluster: Arc<Cluster>,
     /// Provides the runtime in which answers are awaited.
-    pub place: Place,
+    pub store: Store,
 }
 
 impl Leaders {
@@ -39,12 +39,12 @@ impl Leaders {
     }
 
     pub fn step(&self, node: u32, step: Step) -> StepResult {
-        self.place.wait(ask(self.cluster.clone(), node, step))
+        self.store.wait(ask(self.cluster.clone(), node, step))
     }
 
     /// Sends steps to several nodes concurrently.
     fn steps(&self, steps: Vec<(u32, Step)>) -> Vec<(u32, StepResult)> {
-        self.place.wait(async {
+        self.store.wait(async {
             let mut asked = JoinSet::new();
             for (node, step) in steps {
                 let cluster = self.cluster.clone();

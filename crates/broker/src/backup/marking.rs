@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use skep_backup::{
-    BackupError, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker, Place, begin,
+    BackupError, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker, Store, begin,
     begun, broken, find, newest_complete, times,
 };
 use skep_cluster::{Refusal, State};
@@ -50,7 +50,7 @@ pub fn mark_all_the_time(cluster: &Arc<Cluster>) -> std::io::Result<()> {
         cluster: Arc::downgrade(cluster),
         config,
         interval,
-        place: None,
+        store: None,
         base: None,
         tried: None,
         current: now(),
@@ -65,7 +65,7 @@ struct Marking {
     cluster: Weak<Cluster>,
     config: BackupConfig,
     interval: Duration,
-    place: Option<Place>,
+    store: Option<Store>,
     base: Option<Base>,
     /// When a marker was last due.
     tried: Option<Instant>,
@@ -121,11 +121,11 @@ impl Marking {
             return Ok(());
         }
         self.tried = Some(Instant::now());
-        let place = match &self.place {
-            Some(place) => place.clone(),
+        let store = match &self.store {
+            Some(store) => store.clone(),
             None => {
-                let place = Place::open(&self.config.location)?;
-                self.place.insert(place).clone()
+                let store = Store::open(&self.config.location)?;
+                self.store.insert(store).clone()
             }
         };
         let state = cluster.state();
@@ -134,10 +134,10 @@ impl Marking {
             return Ok(());
         }
         let known = self.base.as_ref().map(|base| base.manifest.backup_id);
-        self.find_base(&place, &state)?;
+        self.find_base(&store, &state)?;
         let id = self.base.as_ref().map(|base| base.manifest.backup_id);
         if let Some(backup) = id.filter(|id| known == Some(*id))
-            && !is_there(&place, backup)?
+            && !is_there(&store, backup)?
         {
             tracing::error!(
                 code = "BACKUP_FAILED",
@@ -147,7 +147,7 @@ impl Marking {
             self.base = None;
         }
         if let Some(base) = &mut self.base {
-            base.look(&place)?;
+            base.look(&store)?;
         }
         let wants = match &self.base {
             None => Some("there is none to continue".to_string()),
@@ -165,22 +165,22 @@ impl Marking {
         }
         let leaders = Leaders {
             cluster: cluster.clone(),
-            place,
+            store,
         };
         self.current = base.mark(&leaders, &state)?;
         Ok(())
     }
 
-    fn find_base(&mut self, place: &Place, state: &State) -> Result<(), Unmarked> {
+    fn find_base(&mut self, store: &Store, state: &State) -> Result<(), Unmarked> {
         let lineage = Lineage::of(state);
         self.base.take_if(|base| !lineage.has(&base.manifest));
         let known = self.base.as_ref().map(|base| base.manifest.backup_id);
-        let newer = newest_complete(place, known, |it| lineage.has(it))?;
+        let newer = newest_complete(store, known, |it| lineage.has(it))?;
         let Some(manifest) = newer else {
             return Ok(());
         };
-        continues(place, &lineage, &manifest)?;
-        let base = Base::read(place, manifest)?;
+        continues(store, &lineage, &manifest)?;
+        let base = Base::read(store, manifest)?;
         tracing::info!(
             backup = base.manifest.backup_id,
             "the log behind the backup is shipped, and markers are made"
@@ -221,8 +221,8 @@ impl Marking {
 }
 
 /// Whether the backup still exists: somebody may have emptied the store.
-fn is_there(place: &Place, backup: u64) -> Result<bool, Unmarked> {
-    match find(place, backup) {
+fn is_there(store: &Store, backup: u64) -> Result<bool, Unmarked> {
+    match find(store, backup) {
         Ok(found) => Ok(found.state == BackupState::Completed),
         Err(BackupError::Unknown(_)) => Ok(false),
         Err(error) => Err(error.into()),
@@ -230,28 +230,28 @@ fn is_there(place: &Place, backup: u64) -> Result<bool, Unmarked> {
 }
 
 /// Records that this backup is continued, and which one it carries on: the newest one before it, if its log reaches this one.
-fn continues(place: &Place, lineage: &Lineage, manifest: &Manifest) -> Result<(), Unmarked> {
+fn continues(store: &Store, lineage: &Lineage, manifest: &Manifest) -> Result<(), Unmarked> {
     let backup = manifest.backup_id;
-    if begun(place, backup)?.is_some() {
+    if begun(store, backup)?.is_some() {
         return Ok(());
     }
     let is_before = |it: &Manifest| {
-        let was_begun = || matches!(begun(place, it.backup_id), Ok(Some(_)));
+        let was_begun = || matches!(begun(store, it.backup_id), Ok(Some(_)));
         it.backup_id < backup && lineage.has(it) && was_begun()
     };
     let mut after = None;
-    if let Some(before) = newest_complete(place, None, is_before)? {
-        let is_whole = broken(place, before.backup_id)?.is_none();
-        let reaches = is_whole && reaches(place, &before, manifest)?;
+    if let Some(before) = newest_complete(store, None, is_before)? {
+        let is_whole = broken(store, before.backup_id)?.is_none();
+        let reaches = is_whole && reaches(store, &before, manifest)?;
         after = reaches.then_some(before.backup_id);
     }
-    Ok(begin(place, backup, &Continued { after, at: now() })?)
+    Ok(begin(store, backup, &Continued { after, at: now() })?)
 }
 
 /// Whether the log reaches the next backup. Leaders that have found that backup ship the rest of the log after the previous one.
-fn reaches(place: &Place, before: &Manifest, next: &Manifest) -> Result<bool, Unmarked> {
+fn reaches(store: &Store, before: &Manifest, next: &Manifest) -> Result<bool, Unmarked> {
     let began = Instant::now();
-    let mut logs: Vec<Shipped> = Shipped::behind(place, before).collect();
+    let mut logs: Vec<Shipped> = Shipped::behind(store, before).collect();
     loop {
         let mut all = true;
         for log in &mut logs {
@@ -269,12 +269,12 @@ fn reaches(place: &Place, before: &Manifest, next: &Manifest) -> Result<bool, Un
 }
 
 impl Base {
-    fn read(place: &Place, manifest: Manifest) -> Result<Base, Unmarked> {
-        let mut logs: Vec<Shipped> = Shipped::behind(place, &manifest).collect();
-        let last = times(place, manifest.backup_id)?;
+    fn read(store: &Store, manifest: Manifest) -> Result<Base, Unmarked> {
+        let mut logs: Vec<Shipped> = Shipped::behind(store, &manifest).collect();
+        let last = times(store, manifest.backup_id)?;
         let last = last.last().copied();
         if let Some(at) = last {
-            let marker = Marker::read(place, &manifest, at)?;
+            let marker = Marker::read(store, &manifest, at)?;
             for log in &mut logs {
                 let cut = marker.cuts.get(&log.partition).copied();
                 log.cut = cut.unwrap_or(log.cut);
@@ -290,8 +290,8 @@ impl Base {
     }
 
     /// Reads the current contents of the store.
-    fn look(&mut self, place: &Place) -> Result<(), Unmarked> {
-        self.broken = broken(place, self.manifest.backup_id)?;
+    fn look(&mut self, store: &Store) -> Result<(), Unmarked> {
+        self.broken = broken(store, self.manifest.backup_id)?;
         for log in &mut self.logs {
             log.look()?;
         }
@@ -349,7 +349,7 @@ impl Base {
             cuts,
             cluster: state.clone(),
         };
-        marker.create(&leaders.place)?;
+        marker.create(&leaders.store)?;
         for log in &mut self.logs {
             log.cut = marker.cuts.get(&log.partition).copied().unwrap_or(log.cut);
         }

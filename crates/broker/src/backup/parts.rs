@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
 use skep_backup::{
-    Cut, LogPart, PIECE, PartitionManifest, Place, StoredObject, Upload, encode_entries,
+    Cut, LogPart, PIECE, PartitionManifest, Store, StoredObject, Upload, encode_entries,
 };
 use skep_storage::kv::StreamWriter;
 
@@ -271,11 +271,11 @@ fn upload_base(
     config: &BackupConfig,
     part: &Part,
 ) -> Result<Uploaded, String> {
-    let place = Place::open(&config.location).map_err(|error| error.to_string())?;
+    let store = Store::open(&config.location).map_err(|error| error.to_string())?;
     let rate = rate(cluster, config);
     let base = base_of(cluster, partition, part)?;
     part.works("the checkpoint is written to the store");
-    let mut upload = Upload::new(&place, (backup, partition), "state", rate);
+    let mut upload = Upload::new(&store, (backup, partition), "state", rate);
     let mut rows = StreamWriter::new(&*base.checkpoint, PIECE).map_err(|e| e.to_string())?;
     while let Some(chunk) = rows.next_chunk().map_err(|error| error.to_string())? {
         still_wanted(part)?;
@@ -298,10 +298,10 @@ fn upload_base(
         None
     } else {
         part.works("secondary storage is written to the store");
-        let (store, directory) = cluster.may_copy(partition, log_from.index)?;
-        let mut upload = Upload::new(&place, (backup, partition), "query", rate);
+        let (from, directory) = cluster.may_copy(partition, log_from.index)?;
+        let mut upload = Upload::new(&store, (backup, partition), "query", rate);
         let copy = directory.join(format!("{COPY}backup-{backup}"));
-        query_copy::upload(&store, &copy, &mut upload, || {
+        query_copy::upload(&from, &copy, &mut upload, || {
             pin.renew(Instant::now());
             part.is_wanted()
         })?;
@@ -352,8 +352,8 @@ fn ship_log(
     let LogBase {
         log_from, log, pin, ..
     } = &uploaded.base;
-    let place = Place::open(&config.location).map_err(|error| error.to_string())?;
-    let mut upload = Upload::new(&place, (backup, partition), "log", config.rate);
+    let store = Store::open(&config.location).map_err(|error| error.to_string())?;
+    let mut upload = Upload::new(&store, (backup, partition), "log", config.rate);
     let mut content = Vec::new();
     let (mut next, mut term) = (log_from.index + 1, log_from.term);
     let began = Instant::now();

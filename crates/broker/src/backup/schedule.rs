@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use skep_backup::{Backup, BackupError, BackupState, Place, delete, list};
+use skep_backup::{Backup, BackupError, BackupState, Store, delete, list};
 use skep_cluster::Refusal;
 use skep_model::timer_value::Cycle;
 
@@ -140,14 +140,14 @@ impl Keeper {
             return Ok(());
         }
         let text = |error: BackupError| error.to_string();
-        let place = Place::open(&self.config.location).map_err(|error| error.to_string())?;
-        let backups = list(&place, "").map_err(text)?;
+        let store = Store::open(&self.config.location).map_err(|error| error.to_string())?;
+        let backups = list(&store, "").map_err(text)?;
         if sweeps {
             self.swept = Some(Instant::now());
             let continuous = self.config.continuous.is_some();
             for old in schedule.old(&backups, now, continuous) {
                 tracing::info!(backup = old.id, "the backup is old enough to go");
-                delete(&place, old.id).map_err(text)?;
+                delete(&store, old.id).map_err(text)?;
             }
         }
         if is_due {

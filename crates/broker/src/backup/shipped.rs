@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use skep_backup::{Chain, Cut, Link, Manifest, Place};
+use skep_backup::{Chain, Cut, Link, Manifest, Store};
 
 use super::unmarked::Unmarked;
 use crate::cluster::Cluster;
@@ -22,7 +22,7 @@ pub struct Shipped {
 impl Shipped {
     /// The logs of all partitions.
     pub fn behind<'m>(
-        place: &'m Place,
+        store: &'m Store,
         manifest: &'m Manifest,
     ) -> impl Iterator<Item = Shipped> + 'm {
         let partitions = manifest.partitions.iter();
@@ -30,7 +30,7 @@ impl Shipped {
             partition: of.partition,
             cut: of.cut,
             base: of.cut,
-            chain: Chain::new(place, manifest.backup_id, of.partition, of.cut.index),
+            chain: Chain::new(store, manifest.backup_id, of.partition, of.cut.index),
             links: Vec::new(),
             end: None,
         })

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use skep_backup::{
-    Broken, Chain, Cut, Manifest, PIECE, Place, break_off, broken, encode_entries, latest,
+    Broken, Chain, Cut, Manifest, PIECE, Store, break_off, broken, encode_entries, latest,
     newest_complete,
 };
 use skep_storage::StorageError;
@@ -97,7 +97,7 @@ pub fn ship_all_the_time(cluster: &Arc<Cluster>) -> std::io::Result<()> {
         cluster: Arc::downgrade(cluster),
         wishes: cluster.parts().wishes().clone(),
         config,
-        place: None,
+        store: None,
         base: None,
         copies: BTreeMap::new(),
         looked: None,
@@ -112,7 +112,7 @@ struct Shipper {
     cluster: Weak<Cluster>,
     wishes: Arc<Wishes>,
     config: BackupConfig,
-    place: Option<Place>,
+    store: Option<Store>,
     base: Option<Base>,
     copies: BTreeMap<u32, Copy>,
     /// When the store was last read.
@@ -141,10 +141,10 @@ impl Base {
         }
     }
 
-    fn chain(&self, place: &Place, partition: u32) -> Option<Chain> {
+    fn chain(&self, store: &Store, partition: u32) -> Option<Chain> {
         let of = self.manifest.partition(partition)?;
         let backup = self.manifest.backup_id;
-        Some(Chain::new(place, backup, partition, of.cut.index))
+        Some(Chain::new(store, backup, partition, of.cut.index))
     }
 }
 
@@ -196,15 +196,15 @@ impl Shipper {
         }
         let lineage = Lineage::of(&state);
         self.base.take_if(|base| !lineage.has(&base.manifest));
-        let place = match &self.place {
-            Some(place) => place.clone(),
+        let store = match &self.store {
+            Some(store) => store.clone(),
             None => {
-                let place = Place::open(&self.config.location)?;
-                self.place.insert(place).clone()
+                let store = Store::open(&self.config.location)?;
+                self.store.insert(store).clone()
             }
         };
         if (self.looked).is_none_or(|looked| looked.elapsed() >= LOOK_AT_STORE) {
-            self.look_at_store(&lineage, &place)?;
+            self.look_at_store(&lineage, &store)?;
             self.looked = Some(Instant::now());
             self.keep_logs(cluster);
         }
@@ -212,7 +212,7 @@ impl Shipper {
             return Ok(());
         };
         for (partition, copy) in &mut self.copies {
-            let Some(chain) = base.chain(&place, *partition) else {
+            let Some(chain) = base.chain(&store, *partition) else {
                 continue;
             };
             match copy.ship(&chain, &self.wishes, self.config.rate) {
@@ -223,7 +223,7 @@ impl Shipper {
                     cluster.parts().metrics().broken_ranges.inc();
                     base.is_broken = true;
                     let at = now();
-                    return Ok(break_off(&place, backup, &Broken { reason, at })?);
+                    return Ok(break_off(&store, backup, &Broken { reason, at })?);
                 }
                 Err(error) => return Err(error),
             }
@@ -264,11 +264,11 @@ impl Shipper {
         }
     }
 
-    fn look_at_store(&mut self, lineage: &Lineage, place: &Place) -> Result<(), Unmarked> {
+    fn look_at_store(&mut self, lineage: &Lineage, store: &Store) -> Result<(), Unmarked> {
         let known = self.base.as_ref().map(|base| base.manifest.backup_id);
-        let newer = newest_complete(place, known, |it| lineage.has(it))?;
+        let newer = newest_complete(store, known, |it| lineage.has(it))?;
         if let Some(manifest) = newer {
-            self.reach(place, &manifest);
+            self.reach(store, &manifest);
             for copy in self.copies.values_mut() {
                 copy.next = None;
             }
@@ -278,8 +278,8 @@ impl Shipper {
             return Ok(());
         };
         let backup = base.manifest.backup_id;
-        base.is_broken |= broken(place, backup)?.is_some();
-        if let Some(marker) = latest(place, backup)? {
+        base.is_broken |= broken(store, backup)?.is_some();
+        if let Some(marker) = latest(store, backup)? {
             for (partition, cut) in marker.cuts {
                 let behind = base.kept_behind.entry(partition).or_default();
                 *behind = (*behind).max(cut.index);
@@ -289,13 +289,13 @@ impl Shipper {
     }
 
     /// Ships the log of the previous backup until it reaches the next one: both form one range then. If it falls short, they are two.
-    fn reach(&mut self, place: &Place, next: &Manifest) {
+    fn reach(&mut self, store: &Store, next: &Manifest) {
         let Some(base) = self.base.as_ref().filter(|base| !base.is_broken) else {
             return;
         };
         for (partition, copy) in &mut self.copies {
             let (Some(chain), Some(of)) =
-                (base.chain(place, *partition), next.partition(*partition))
+                (base.chain(store, *partition), next.partition(*partition))
             else {
                 continue;
             };

@@ -6,7 +6,7 @@ use super::*;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use skep_backup::{Location, Moment, Place, Reader, moment, ranges, verify};
+use skep_backup::{Location, Moment, Reader, Store, moment, ranges, verify};
 use skep_broker::backup::restore;
 use skep_broker::backup::schedule::Schedule;
 
@@ -30,16 +30,16 @@ fn now() -> i64 {
 /// Asks the store in a thread that may wait.
 async fn ask<T: Send + 'static>(
     store: &TempDir,
-    question: impl FnOnce(&Place) -> T + Send + 'static,
+    question: impl FnOnce(&Store) -> T + Send + 'static,
 ) -> T {
     let location = Location::Directory(store.path().to_path_buf());
-    let asked = tokio::task::spawn_blocking(move || question(&Place::open(&location).unwrap()));
+    let asked = tokio::task::spawn_blocking(move || question(&Store::open(&location).unwrap()));
     asked.await.unwrap()
 }
 
 /// The newest moment of the newest range.
 async fn newest(store: &TempDir) -> Option<Moment> {
-    ask(store, |place| ranges(place).unwrap().last()?.end()).await
+    ask(store, |backups| ranges(backups).unwrap().last()?.end()).await
 }
 
 /// An instance that was acknowledged.
@@ -132,8 +132,8 @@ async fn restored(
     let directory = tempfile::tempdir().unwrap();
     let config = alone(&directory, partitions, None);
     let restores = config.clone();
-    ask(store, move |place| {
-        let reader = Reader::open_at(place, moment).unwrap();
+    ask(store, move |backups| {
+        let reader = Reader::open_at(backups, moment).unwrap();
         restore::run(&restores, &reader, &mut |_| {}).unwrap();
     })
     .await;
@@ -187,10 +187,13 @@ async fn a_marker_is_restored_with_all_before_it_and_nothing_after_it_though_lea
     }
     assert_eq!(first.backup, third.backup, "one backup is enough");
     assert!(first.at < second.at && second.at < third.at);
-    let verified = ask(&store, move |place| verify(place, first.backup).unwrap()).await;
+    let verified = ask(&store, move |backups| {
+        verify(backups, first.backup).unwrap()
+    })
+    .await;
     assert!(verified.markers >= 3, "{verified:?}");
     for wanted in [first, second, third] {
-        let found = ask(&store, move |place| moment(place, wanted.at).unwrap()).await;
+        let found = ask(&store, move |backups| moment(backups, wanted.at).unwrap()).await;
         assert_eq!(found, wanted);
         let there = restored(&store, 2, found, &ledger).await;
         ledger.expect_at(found, &there);
@@ -312,7 +315,7 @@ async fn a_log_that_is_not_kept_until_it_is_shipped_breaks_the_range_and_another
     let began = Instant::now();
     let all = loop {
         ledger.create(&rigs).await;
-        let all = ask(&store, |place| ranges(place).unwrap()).await;
+        let all = ask(&store, |backups| ranges(backups).unwrap()).await;
         if all.len() == 2 && all[1].end().unwrap().marker.is_some() {
             break all;
         }
@@ -324,7 +327,7 @@ async fn a_log_that_is_not_kept_until_it_is_shipped_breaks_the_range_and_another
     let (broken, anew) = (&all[0], &all[1]);
     assert!(broken.bases.last().unwrap().broken.is_some());
     let between = anew.start().unwrap().at - 1;
-    let none = ask(&store, move |place| moment(place, between)).await;
+    let none = ask(&store, move |backups| moment(backups, between)).await;
     assert!(none.unwrap_err().to_string().contains("none of the ranges"));
     for end in [broken.end().unwrap(), anew.end().unwrap()] {
         let there = restored(&store, 1, end, &ledger).await;
@@ -345,7 +348,7 @@ async fn a_store_that_was_emptied_is_noticed_and_another_range_begins() {
     let began = Instant::now();
     let end = loop {
         ledger.create(&rigs).await;
-        let all = ask(&store, |place| ranges(place).unwrap_or_default()).await;
+        let all = ask(&store, |backups| ranges(backups).unwrap_or_default()).await;
         let end = all.last().and_then(|range| range.end());
         if let Some(end) = end.filter(|end| end.backup > last.backup && end.marker.is_some()) {
             break end;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use http::{Method, StatusCode};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
-use skep_backup::{Backup, BackupError, BackupState, Manifest, Moment, Place, Range};
+use skep_backup::{Backup, BackupError, BackupState, Manifest, Moment, Range, Store};
 use skep_broker::Broker;
 use skep_broker::backup::coordinator::no_store;
 use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
@@ -109,13 +109,13 @@ async fn take(broker: &Broker, body: &serde_json::Map<String, Value>) -> Handled
 /// Accesses the store on a separate thread.
 async fn ask<T: Send + 'static>(
     broker: &Broker,
-    question: impl FnOnce(&Place) -> Result<T, BackupError> + Send + 'static,
+    question: impl FnOnce(&Store) -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, Answer> {
     let config = broker.config().backup.clone();
     let location = config.ok_or_else(|| bad_request(no_store()))?.location;
     let asked = tokio::task::spawn_blocking(move || {
-        let place = Place::open(&location)?;
-        question(&place)
+        let store = Store::open(&location)?;
+        question(&store)
     });
     let answer = asked.await;
     let answer =
@@ -132,28 +132,28 @@ async fn ask<T: Send + 'static>(
 }
 
 async fn list(broker: &Broker, prefix: String) -> Handled {
-    let backups = ask(broker, move |place| skep_backup::list(place, &prefix)).await?;
+    let backups = ask(broker, move |store| skep_backup::list(store, &prefix)).await?;
     Ok(ok(&backups.iter().map(shown).collect()))
 }
 
 async fn show(broker: &Broker, id: u64) -> Handled {
-    let backup = ask(broker, move |place| skep_backup::find(place, id)).await?;
+    let backup = ask(broker, move |store| skep_backup::find(store, id)).await?;
     Ok(ok(&shown(&backup)))
 }
 
 async fn delete(broker: &Broker, id: u64) -> Handled {
     let config = broker.config().backup.as_ref();
     let continues = config.is_some_and(|config| config.continuous.is_some());
-    ask(broker, move |place| {
-        let backup = skep_backup::find(place, id)?;
+    ask(broker, move |store| {
+        let backup = skep_backup::find(store, id)?;
         match backup.state {
             BackupState::InProgress => Err(BackupError::Unusable {
                 id,
                 reason: "it is being taken: wait until that has ended".to_string(),
             }),
-            _ => match skep_backup::is_needed(place, id, continues)? {
+            _ => match skep_backup::is_needed(store, id, continues)? {
                 Some(reason) => Err(BackupError::Needed { id, reason }),
-                None => skep_backup::delete(place, id),
+                None => skep_backup::delete(store, id),
             },
         }
     })
@@ -224,17 +224,17 @@ fn unfinished(backup: &Backup) -> Vec<Value> {
 
 /// The newest checkpoint and backup of each partition, and the ranges within which every checkpoint can be restored.
 async fn state(broker: &Broker) -> Handled {
-    let state = ask(broker, |place| {
-        let backups = skep_backup::list(place, "")?;
+    let state = ask(broker, |store| {
+        let backups = skep_backup::list(store, "")?;
         let newest = backups.into_iter().find_map(|backup| backup.manifest);
         let backups = newest.iter().flat_map(of_backup).collect::<Vec<Value>>();
         let (mut checkpoints, mut ranges) = (None, Vec::new());
-        for range in skep_backup::ranges(place)? {
+        for range in skep_backup::ranges(store)? {
             let (Some(start), Some(end)) = (range.start(), range.end()) else {
                 continue;
             };
-            let starts = checkpoints_at(place, &range, start)?;
-            let ends = checkpoints_at(place, &range, end)?;
+            let starts = checkpoints_at(store, &range, start)?;
+            let ends = checkpoints_at(store, &range, end)?;
             ranges.extend(starts.into_iter().zip(&ends).map(|(start, end)| {
                 json!({ "partitionId": start.get("partitionId"), "start": start, "end": end })
             }));
@@ -252,11 +252,11 @@ async fn state(broker: &Broker) -> Handled {
 }
 
 /// The position of each partition at a moment of a range.
-fn checkpoints_at(place: &Place, range: &Range, moment: Moment) -> Result<Vec<Value>, BackupError> {
+fn checkpoints_at(store: &Store, range: &Range, moment: Moment) -> Result<Vec<Value>, BackupError> {
     let Some(base) = range.base(moment) else {
         return Ok(Vec::new());
     };
-    let Some(marker) = skep_backup::marker_of(place, &base.manifest, moment)? else {
+    let Some(marker) = skep_backup::marker_of(store, &base.manifest, moment)? else {
         return Ok(of_backup(&base.manifest));
     };
     let cuts = marker.cuts.iter().map(|(partition, cut)| {

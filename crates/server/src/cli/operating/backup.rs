@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skep_backup::{Place, Reader, verify};
+use skep_backup::{Reader, Store, verify};
 use skep_broker::backup::replay::replay;
 
 use crate::args::ConfigArgs;
@@ -236,7 +236,7 @@ fn expect((status, body): (StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
 }
 
 /// The location of backups, from the settings of a server.
-pub fn place(config: &ConfigArgs) -> anyhow::Result<(Place, crate::config::Loaded)> {
+pub fn store(config: &ConfigArgs) -> anyhow::Result<(Store, crate::config::Loaded)> {
     let loaded = config.load()?;
     for warning in &loaded.warnings {
         eprintln!("warning: {warning}");
@@ -247,8 +247,8 @@ pub fn place(config: &ConfigArgs) -> anyhow::Result<(Place, crate::config::Loade
             skep_broker::backup::coordinator::no_store()
         ))
     })?;
-    let place = Place::open(&backup.location).map_err(failed)?;
-    Ok((place, loaded))
+    let store = Store::open(&backup.location).map_err(failed)?;
+    Ok((store, loaded))
 }
 
 fn failed(error: impl std::fmt::Display) -> Coded {
@@ -256,8 +256,8 @@ fn failed(error: impl std::fmt::Display) -> Coded {
 }
 
 fn check(args: &VerifyArgs) -> anyhow::Result<()> {
-    let (place, loaded) = place(&args.config)?;
-    let found = verify(&place, args.id).map_err(failed)?;
+    let (store, loaded) = store(&args.config)?;
+    let found = verify(&store, args.id).map_err(failed)?;
     let markers = match found.markers {
         0 => String::new(),
         1 => ", and one moment behind it".to_string(),
@@ -275,7 +275,7 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     if !args.replay {
         return Ok(());
     }
-    let reader = Reader::open(&place, args.id).map_err(failed)?;
+    let reader = Reader::open(&store, args.id).map_err(failed)?;
     let scratch = Scratch::new(args.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
     let records = replay(&loaded.settings.broker, &reader, &scratch.0).map_err(failed)?;
     print(&format!(

@@ -3,11 +3,11 @@
 use std::str::FromStr;
 
 use clap::Args;
-use skep_backup::{BackupError, Moment, Place, Reader};
+use skep_backup::{BackupError, Moment, Reader, Store};
 use skep_broker::backup::restore::{self, Plan, RestoreError};
 
 use crate::args::ConfigArgs;
-use crate::cli::backup::{place, size};
+use crate::cli::backup::{size, store};
 use crate::cli::{Usage, print};
 use crate::errors::Coded;
 
@@ -50,17 +50,17 @@ impl FromStr for To {
     }
 }
 
-fn open(place: &Place, args: &RestoreArgs) -> Result<Reader, BackupError> {
+fn open(store: &Store, args: &RestoreArgs) -> Result<Reader, BackupError> {
     let moment = match (args.backup, args.to) {
-        (Some(backup), _) => return Reader::open(place, backup),
-        (None, Some(To::Time(time))) => skep_backup::moment(place, time)?,
-        (None, Some(To::Latest) | None) => skep_backup::newest_moment(place)?,
+        (Some(backup), _) => return Reader::open(store, backup),
+        (None, Some(To::Time(time))) => skep_backup::moment(store, time)?,
+        (None, Some(To::Latest) | None) => skep_backup::newest_moment(store)?,
     };
-    Reader::open_at(place, moment)
+    Reader::open_at(store, moment)
 }
 
 pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
-    let (place, loaded) = place(&args.config)?;
+    let (store, loaded) = store(&args.config)?;
     if loaded.settings.cluster.node_ids.is_leased() {
         let text = "camunda.cluster.node-id-provider.type is S3, and a restored directory is that of one number: set it to FIXED and \
                     camunda.cluster.node-id to the number, with --data DIRECTORY/node-NUMBER";
@@ -68,8 +68,8 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     }
     let config = loaded.settings.broker_config();
     let failed = |error: &dyn std::fmt::Display| Coded::new("BACKUP_FAILED", error.to_string());
-    let reader = open(&place, args).map_err(|error| failed(&error))?;
-    let newest = skep_backup::newest_moment(&place).map_err(|error| failed(&error))?;
+    let reader = open(&store, args).map_err(|error| failed(&error))?;
+    let newest = skep_backup::newest_moment(&store).map_err(|error| failed(&error))?;
     let outcome = if args.dry_run {
         restore::plan(&config, &reader)
     } else {

@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// A store of objects. Cheap to clone. Its calls block, so asynchronous code must use `spawn_blocking`.
 #[derive(Clone)]
-pub struct Place {
+pub struct Store {
     objects: Objects,
     runtime: Arc<Own>,
 }
@@ -25,16 +25,16 @@ impl Drop for Own {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Place").field(&self.objects.shown()).finish()
+        f.debug_tuple("Store").field(&self.objects.shown()).finish()
     }
 }
 
-impl Place {
+impl Store {
     /// # Errors
     /// A directory cannot be created, or settings of a bucket are missing.
-    pub fn open(location: &Location) -> Result<Place, ObjectError> {
+    pub fn open(location: &Location) -> Result<Store, ObjectError> {
         let unavailable = |error: std::io::Error| ObjectError::Unavailable {
             store: location.to_string(),
             reason: error.to_string(),
@@ -45,7 +45,7 @@ impl Place {
             .enable_all()
             .build()
             .map_err(unavailable)?;
-        Ok(Place {
+        Ok(Store {
             objects: Objects::open(location)?,
             runtime: Arc::new(Own(Some(runtime))),
         })
