@@ -260,16 +260,16 @@ impl State {
 
     fn check_partitions(&self, partitions: u32) -> Result<(), Refusal> {
         let there = self.partitions;
-        let founding = self.routing().founding();
+        let initial = self.routing().initial();
         if partitions < there && self.is_scaling_up() {
             return invalid(format!(
                 "the cluster was to have {there} partitions, and that was given up half-way: it goes on when you ask for {there} again"
             ));
         }
-        if partitions < founding {
+        if partitions < initial {
             return invalid(format!(
-                "the cluster would have {partitions} partitions, and it began with {founding}: over these correlation keys are spread, so that \
-                 it needs them. Ask for {founding} or more"
+                "the cluster would have {partitions} partitions, and it began with {initial}: over these correlation keys are spread, so that \
+                 it needs them. Ask for {initial} or more"
             ));
         }
         if partitions > MAX_PARTITIONS {

@@ -52,7 +52,7 @@ mod tests {
             least_keys: [(1, 50)].into(),
             purged_keys: [(1, 40)].into(),
             scaled: Some(Scaled {
-                founding: 1,
+                initial: 1,
                 active: 2,
                 accepting: None,
             }),

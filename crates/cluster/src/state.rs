@@ -61,7 +61,8 @@ pub struct State {
 #[serde(deny_unknown_fields)]
 pub struct Scaled {
     /// The number of partitions that correlation keys are spread over.
-    pub founding: u32,
+    #[serde(rename = "founding")]
+    pub initial: u32,
     pub active: u32,
     /// Partitions above this number are drained: they get no new instances. `None`: all active partitions get some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,16 +146,16 @@ impl State {
     /// The routing of keys to partitions.
     pub fn routing(&self) -> Routing {
         let Scaled {
-            founding, active, ..
+            initial, active, ..
         } = self.scaling();
-        Routing::scaled(founding, active, self.partitions)
+        Routing::scaled(initial, active, self.partitions)
             .accepting_only(self.accepting_partitions())
             .at_version(self.routing_version)
     }
 
     fn scaling(&self) -> Scaled {
         self.scaled.unwrap_or(Scaled {
-            founding: self.partitions,
+            initial: self.partitions,
             active: self.partitions,
             accepting: None,
         })
@@ -190,9 +191,9 @@ impl State {
         let before = self.scaling();
         let active = before.active.max(partitions.min(self.partitions));
         let after = Scaled {
-            founding: before.founding,
+            initial: before.initial,
             active,
-            accepting: Some(partitions.max(before.founding)).filter(|first| *first < active),
+            accepting: Some(partitions.max(before.initial)).filter(|first| *first < active),
         };
         if after != before {
             self.scaled = Some(after);

@@ -17,7 +17,7 @@ pub struct Routing {
     /// Partitions that get new instances: the first ones. The others that take part are drained.
     accepting: u32,
     /// Partitions over which correlation keys are spread: the first ones.
-    founding: u32,
+    initial: u32,
     /// The partition of each slot of correlation keys. Their number is a multiple of the partitions with which the cluster began,
     /// so that a cluster that was never scaled spreads keys by the plain remainder of their hash.
     slots: Box<[u32]>,
@@ -32,25 +32,25 @@ impl Routing {
         Routing::scaled(partitions, partitions, partitions)
     }
 
-    /// The routing of a cluster that began with `founding` partitions and has more of them now. Only `active` of them take part.
-    pub fn scaled(founding: u32, active: u32, partitions: u32) -> Routing {
-        let founding = founding.max(1);
-        let active = active.max(founding);
-        let slots = founding * LEAST_SLOTS.div_ceil(founding);
+    /// The routing of a cluster that began with `initial` partitions and has more of them now. Only `active` of them take part.
+    pub fn scaled(initial: u32, active: u32, partitions: u32) -> Routing {
+        let initial = initial.max(1);
+        let active = active.max(initial);
+        let slots = initial * LEAST_SLOTS.div_ceil(initial);
         Routing {
             version: 1,
             partitions: partitions.max(active),
             active,
             accepting: active,
-            founding,
-            slots: (0..slots).map(|slot| slot % founding + 1).collect(),
+            initial,
+            slots: (0..slots).map(|slot| slot % initial + 1).collect(),
         }
     }
 
     /// Only this many partitions get new instances; those above are drained.
     #[must_use]
     pub fn accepting_only(self, partitions: u32) -> Routing {
-        let accepting = partitions.clamp(self.founding, self.active);
+        let accepting = partitions.clamp(self.initial, self.active);
         Routing { accepting, ..self }
     }
 
@@ -79,8 +79,8 @@ impl Routing {
     }
 
     /// The partitions with which the cluster began. Correlation keys are spread over them.
-    pub fn founding(&self) -> u32 {
-        self.founding
+    pub fn initial(&self) -> u32 {
+        self.initial
     }
 
     /// Whether it exists, taking part or not.
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!((routing.accepting(), routing.count()), (4, 6));
         assert_eq!(routing.home(Key::new(6, 1)), Some(6));
         assert_eq!(Routing::new(3).accepting(), 3);
-        // Correlation keys are spread over the founding ones, which can start instances themselves.
+        // Correlation keys are spread over the initial ones, which can start instances themselves.
         assert_eq!(Routing::scaled(3, 6, 6).accepting_only(1).accepting(), 3);
         assert_eq!(Routing::scaled(3, 4, 6).accepting_only(6).accepting(), 4);
     }

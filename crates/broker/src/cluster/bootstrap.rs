@@ -69,7 +69,7 @@ struct State {
     left_behind: Option<String>,
     /// There is a cluster, and this node is not part of it.
     outside: bool,
-    /// Another process had this node's number, and its data may be somewhere. So this node takes no part in founding a cluster, as the
+    /// Another process had this node's number, and its data may be somewhere. So this node takes no part in bootstrapping a cluster, as the
     /// other may already have founded one.
     only_joins: bool,
     /// Why this node cannot continue.

@@ -264,7 +264,7 @@ fn new_partitions_have_all_copies_and_what_every_partition_has_before_they_take_
     });
     let routing = |state: &State| {
         let routing = state.routing();
-        (routing.founding(), routing.count(), state.partitions)
+        (routing.initial(), routing.count(), state.partitions)
     };
     assert_eq!(routing(&state), (2, 2, 2), "the others are not told yet");
     done(&mut state);
@@ -344,7 +344,7 @@ fn carried_out(state: &mut State, request: &Request) {
 
 fn routed(state: &State) -> (u32, u32, u32) {
     let routing = state.routing();
-    (routing.founding(), routing.accepting(), routing.count())
+    (routing.initial(), routing.accepting(), routing.count())
 }
 
 #[test]

@@ -50,18 +50,18 @@ pub(crate) fn is_waited_for(cx: &Context<'_>, partition: u32) -> bool {
 /// Whether this partition is new and does not yet have the complete global state.
 pub(crate) fn is_bootstrapping(routing: &Routing, state: &State) -> bool {
     let own = state.partition;
-    own > routing.founding() && !state.scaling.get().bootstrapped.contains(&own)
+    own > routing.initial() && !state.scaling.get().bootstrapped.contains(&own)
 }
 
 /// Whether this partition is new and still has requests or reports to send.
 pub(crate) fn is_under_way(routing: &Routing, state: &State) -> bool {
-    state.partition > routing.founding() && state.scaling.get().finished.is_none()
+    state.partition > routing.initial() && state.scaling.get().finished.is_none()
 }
 
 fn value(cx: &Context<'_>, partitions: u32, redistributed: &[u32]) -> ScaleValue {
     ScaleValue {
         desired_partition_count: partitions,
-        message_correlation_partitions: cx.config.routing.founding(),
+        message_correlation_partitions: cx.config.routing.initial(),
         redistributed_partitions: redistributed.to_vec(),
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn scale_up(cx: &mut Context<'_>, partitions: u32) -> Outcome {
 
 /// Records that all partitions are complete. `key`: the key of the distribution.
 pub(crate) fn scaled_up(cx: &mut Context<'_>, key: Key, partitions: u32) {
-    let whole: Vec<u32> = (cx.config.routing.founding() + 1..=partitions).collect();
+    let whole: Vec<u32> = (cx.config.routing.initial() + 1..=partitions).collect();
     let value = value(cx, partitions, &whole);
     cx.event(key, ScaleIntent::ScaledUp, &value);
 }
@@ -191,7 +191,7 @@ fn mark(cx: &mut Context<'_>, partition: u32) {
     }
     let partitions = desired(cx);
     let scaling = cx.state.scaling.get();
-    let mut new = cx.config.routing.founding() + 1..=partitions;
+    let mut new = cx.config.routing.initial() + 1..=partitions;
     if scaling.finished.is_none() && new.all(|new| scaling.bootstrapped.contains(&new)) {
         let key = cx.next_key();
         scaled_up(cx, key, partitions);

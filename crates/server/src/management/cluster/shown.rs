@@ -42,11 +42,11 @@ fn routing(state: &State) -> Value {
             "inactivePartitions": others,
         })
     };
-    let founding = state.routing().founding();
+    let initial = state.routing().initial();
     json!({
         "version": state.routing_version,
         "requestHandling": requests,
-        "messageCorrelation": { "strategy": "HashMod", "partitionCount": founding },
+        "messageCorrelation": { "strategy": "HashMod", "partitionCount": initial },
     })
 }
 
