@@ -442,12 +442,12 @@ impl Cluster {
         if let Some(handle) = local.partition(message.group())
             && node_of(message.from()) == Some(from)
             && !(message.fills_disk() && handle.status.spared.load(Ordering::Relaxed))
-            && let Some(permit) = handle.status.replica_capacity.take(size)
+            && let Some(inbox_permit) = handle.status.replica_capacity.take(size)
         {
             handle.inbox.send(Report::Replica {
                 from: message.from(),
                 message,
-                permit,
+                inbox_permit,
             });
         }
     }
@@ -506,9 +506,9 @@ impl Cluster {
                 query,
                 wanted,
             } => self.answer_query(from, (id, columns), (partition, query), wanted),
-            NodeMessage::Found { id, answered } => self.found(id, answered),
+            NodeMessage::QueryAnswer { id, answered } => self.found(id, answered),
             NodeMessage::Ask { id, question } => self.asked(from, id, question),
-            NodeMessage::Told { id, answer } => self.told(id, answer),
+            NodeMessage::NodeReport { id, answer } => self.told(id, answer),
             NodeMessage::CopyWanted {
                 transfer,
                 partition,
@@ -545,7 +545,7 @@ impl Cluster {
                 }
             }
             ClusterMessage::Ask { id, ask } => self.operator_asked(from, id, &ask),
-            ClusterMessage::Told { id, outcome } => self.operator_told(id, &outcome),
+            ClusterMessage::Outcome { id, outcome } => self.operator_told(id, &outcome),
             ClusterMessage::State { state } => {
                 if let Ok(state) = State::decode(&state) {
                     self.hears_state(&state);

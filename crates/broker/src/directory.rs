@@ -107,13 +107,13 @@ const EPOCH: &str = "epoch ";
 /// Prefix of the last line, which has the CRC-32 of all lines above.
 const SUM: &str = "sum ";
 
-struct Found {
+struct IdentityFile {
     identity: Identity,
     alone: bool,
     partitions: u32,
 }
 
-fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
+fn check(config: &BrokerConfig, text: &str) -> Result<IdentityFile, OpenError> {
     let directory = || config.directory.display().to_string();
     let damaged = || OpenError::Damaged {
         directory: directory(),
@@ -156,7 +156,7 @@ fn check(config: &BrokerConfig, text: &str) -> Result<Found, OpenError> {
         });
     }
     let alone = found.is_empty();
-    Ok(Found {
+    Ok(IdentityFile {
         identity: Identity {
             cluster_id: cluster_id.to_string(),
             formed: alone || state == FORMED,

@@ -18,7 +18,7 @@ use skep_protocol::TenantId;
 use skep_protocol::command::Class;
 
 pub use algorithms::Limiter;
-pub use inbox::{InboxCapacity, MAX_WAITING, MAX_WAITING_BYTES, Permit};
+pub use inbox::{InboxCapacity, InboxPermit, MAX_WAITING, MAX_WAITING_BYTES};
 use tenants::OfTenants;
 pub use tenants::SoleTenants;
 pub use write::{Backlog, ThrottleConfig, WriteConfig, WriteLimit};
@@ -243,7 +243,7 @@ pub struct RequestLimit {
 
 /// Why a command gets no place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoPlace {
+pub enum NoPermit {
     /// The maximum number of commands is under way.
     Full,
     /// The tenant has reached its maximum, which is this number.
@@ -275,7 +275,7 @@ impl RequestLimit {
         self: &Arc<Self>,
         class: Class,
         tenant: impl FnOnce() -> Option<TenantId>,
-    ) -> Result<Place, NoPlace> {
+    ) -> Result<Permit, NoPermit> {
         self.received.fetch_add(1, Ordering::Relaxed);
         let most = match class {
             Class::Finishing | Class::Ending => u32::MAX,
@@ -283,32 +283,32 @@ impl RequestLimit {
             Class::Evaluating => MAX_EVALUATING,
             Class::New | Class::Polling => self.limit(),
         };
-        let mut place = Place {
+        let mut permit = Permit {
             limit: Arc::clone(self),
             class,
             tenant: None,
         };
         // A place beyond the limit gives itself back.
-        let taken = place.under_way().all.fetch_add(1, Ordering::AcqRel);
+        let taken = permit.under_way().all.fetch_add(1, Ordering::AcqRel);
         if taken >= most {
             self.dropped.fetch_add(1, Ordering::Relaxed);
-            if !place.is_of_its_own() {
+            if !permit.is_of_its_own() {
                 self.limiter.lock().dropped();
             }
-            return Err(NoPlace::Full);
+            return Err(NoPermit::Full);
         }
         if self.shares
             && let Some(tenant) = tenant()
         {
             // The limit does not change: a tenant at its share says nothing about how busy the partition is.
-            if let Err(most) = place.under_way().of_tenants.take(&tenant, most) {
+            if let Err(most) = permit.under_way().of_tenants.take(&tenant, most) {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
                 self.of_tenants_refused.fetch_add(1, Ordering::Relaxed);
-                return Err(NoPlace::TenantIsFull(tenant, most));
+                return Err(NoPermit::TenantIsFull(tenant, most));
             }
-            place.tenant = Some(tenant);
+            permit.tenant = Some(tenant);
         }
-        Ok(place)
+        Ok(permit)
     }
 
     /// Counts a command that is refused without asking for a place.
@@ -339,14 +339,14 @@ impl RequestLimit {
 /// The place of a command under way. Dropping it gives it back without a measurement: nobody was answered, or the command waits for
 /// something that may take days.
 #[derive(Debug)]
-pub struct Place {
+pub struct Permit {
     limit: Arc<RequestLimit>,
     class: Class,
     /// The tenant whose share it counts towards.
     tenant: Option<TenantId>,
 }
 
-impl Place {
+impl Permit {
     fn under_way(&self) -> &UnderWay {
         match self.class {
             Class::NewMany => &self.limit.new_many,
@@ -372,10 +372,10 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let taken = self.under_way().all.fetch_sub(1, Ordering::AcqRel);
-        debug_assert!(taken > 0, "a place is given back once");
+        debug_assert!(taken > 0, "a permit is given back once");
         if let Some(tenant) = self.tenant.take() {
             self.under_way().of_tenants.give_back(&tenant);
         }

@@ -15,7 +15,7 @@ use crate::clock::real_time;
 use crate::directory_view::DirectoryView;
 use crate::disk::DiskSpace;
 use crate::flow_control::{
-    MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES, NoPlace, SoleTenants,
+    MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES, NoPermit, SoleTenants,
 };
 use crate::freshness::Freshness;
 use crate::hosted::{Hosted, Partitions};
@@ -156,14 +156,14 @@ impl Local {
         {
             return Err(Failure::ResourceExhausted(reason));
         }
-        let place = status.limit.acquire(class, || self.tenant_of(&request));
-        let place = place.map_err(|why| {
+        let permit = status.limit.acquire(class, || self.tenant_of(&request));
+        let permit = permit.map_err(|why| {
             Failure::ResourceExhausted(match why {
-                NoPlace::Full => no_place(status, class),
-                NoPlace::TenantIsFull(tenant, most) => share_is_taken(status, &tenant, most),
+                NoPermit::Full => no_permit(status, class),
+                NoPermit::TenantIsFull(tenant, most) => share_is_taken(status, &tenant, most),
             })
         })?;
-        let Some(permit) = status.inbox_capacity.take(request.weight()) else {
+        let Some(inbox_permit) = status.inbox_capacity.take(request.weight()) else {
             status.limit.dropped.fetch_add(1, Ordering::Relaxed);
             return Err(Failure::ResourceExhausted(inbox_is_full(status)));
         };
@@ -175,8 +175,8 @@ impl Local {
             responder,
             received,
             route,
-            permit,
-            place: Some(place),
+            inbox_permit,
+            permit: Some(permit),
             prepared: None,
         });
         let ring = !skep_service::rings_later();
@@ -303,7 +303,7 @@ fn share_is_taken(status: &PartitionStatus, tenant: &TenantId, most: u32) -> Str
     )
 }
 
-fn no_place(status: &PartitionStatus, class: Class) -> String {
+fn no_permit(status: &PartitionStatus, class: Class) -> String {
     let partition = status.partition;
     match class {
         Class::NewMany => format!(

@@ -41,7 +41,7 @@ impl Preparation {
 
     /// Carries out the evaluation after earlier ones.
     pub fn evaluate(&self, mut evaluation: Box<LongEvaluation>) {
-        let Some(permit) = self.capacity.take(evaluation.request.request.weight()) else {
+        let Some(inbox_permit) = self.capacity.take(evaluation.request.request.weight()) else {
             let reason = format!(
                 "Evaluations that take long wait for their turn on this node with more than {} MiB, which is the most. Nothing was \
                  done; send the request again after a pause.",
@@ -49,7 +49,7 @@ impl Preparation {
             );
             return fail(evaluation.request, Failure::ResourceExhausted(reason));
         };
-        evaluation.request.permit = permit;
+        evaluation.request.inbox_permit = inbox_permit;
         let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) =
             self.evaluations.try_send(evaluation)
         else {

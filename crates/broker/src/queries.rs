@@ -128,12 +128,12 @@ impl Broker {
             .collect();
         let (mut parts, mut behind) = (Vec::with_capacity(asked.len()), 0);
         for answer in asked {
-            if let (Answer::Found(found), lacking) = shared.answer(answer).await? {
+            if let (Answer::Page(found), lacking) = shared.answer(answer).await? {
                 parts.push(found);
                 behind = behind.max(lacking);
             }
         }
-        Ok((Answer::Found(merge::join(&search, parts)), behind))
+        Ok((Answer::Page(merge::join(&search, parts)), behind))
     }
 
     /// The rows from every partition, one list for each.

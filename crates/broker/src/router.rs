@@ -35,7 +35,7 @@ use crate::metrics::BrokerMetrics;
 use crate::partition::{self, PartitionHandle, PartitionStatus, Report};
 use crate::preparation::Preparation;
 use crate::queries::pulse::LastPulse;
-use crate::queries::work::Told;
+use crate::queries::work::NodeReports;
 use crate::shared::Shared;
 use crate::watch;
 use crate::workers::{self, Noted};
@@ -117,7 +117,7 @@ pub struct Broker {
     next_creation: AtomicUsize,
     next_activation: AtomicUsize,
     last_pulse: LastPulse,
-    told: Told,
+    reports: NodeReports,
     /// Held for the lifetime of the process: one directory, one owner.
     _lock: Option<std::fs::File>,
 }
@@ -172,7 +172,7 @@ impl Broker {
             next_creation: AtomicUsize::new(0),
             next_activation: AtomicUsize::new(0),
             last_pulse: LastPulse::default(),
-            told: Told::default(),
+            reports: NodeReports::default(),
             _lock: directory.lock,
         }))
     }
@@ -222,8 +222,8 @@ impl Broker {
         &self.last_pulse
     }
 
-    pub(crate) fn told(&self) -> &Told {
-        &self.told
+    pub(crate) fn reports(&self) -> &NodeReports {
+        &self.reports
     }
 
     pub fn partitions(&self) -> Partitions {

@@ -30,7 +30,7 @@ pub use content::Content;
 pub use error::DocumentError;
 pub use memory::MemoryStore;
 pub use metadata::{Given, Metadata, attachment};
-pub use store::{Document, Found, Link, Store};
+pub use store::{Document, Link, Store, StoredDocument};
 pub use stores::{Clock, Created, Stores};
 
 use std::time::Duration;

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use self::file::{Head, write_new};
 use crate::config::Local;
 use crate::metadata::hex;
-use crate::store::{Document, Found, Store};
+use crate::store::{Document, Store, StoredDocument};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
 /// Maximum numbers of documents that a sweep removes, and of hours that it visits.
@@ -268,12 +268,12 @@ impl Store for LocalStore {
         &'a self,
         id: &'a str,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Found, DocumentError>> {
+    ) -> BoxFuture<'a, Result<StoredDocument, DocumentError>> {
         let id = id.to_string();
         self.apart(move |store| {
             let (metadata, file) = store.find(&id, now)?;
             let content = Content::file(file, metadata.size);
-            Ok(Found { metadata, content })
+            Ok(StoredDocument { metadata, content })
         })
     }
 

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 
 use crate::config::Memory;
-use crate::store::{Document, Found, Store};
+use crate::store::{Document, Store, StoredDocument};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
 /// Approximate bytes that a document takes besides its content.
@@ -99,12 +99,12 @@ impl Store for MemoryStore {
         &'a self,
         id: &'a str,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Found, DocumentError>> {
+    ) -> BoxFuture<'a, Result<StoredDocument, DocumentError>> {
         Box::pin(async move {
             let mut kept = self.kept.lock();
             let found = kept.look(id, now);
             let (metadata, content) = found.ok_or_else(|| DocumentError::no_document(id))?;
-            Ok(Found {
+            Ok(StoredDocument {
                 metadata: metadata.clone(),
                 content: Content::whole(content.clone()),
             })

@@ -19,7 +19,7 @@ use skep_objects::one_line;
 
 use crate::config::S3;
 use crate::metadata::{ANY_TYPE, attachment, no_properties};
-use crate::store::{Document, Found, Link, Store};
+use crate::store::{Document, Link, Store, StoredDocument};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
 /// Our metadata field; S3 prefixes it with `x-amz-meta-`.
@@ -226,12 +226,12 @@ impl Store for S3Store {
         &'a self,
         id: &'a str,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Found, DocumentError>> {
+    ) -> BoxFuture<'a, Result<StoredDocument, DocumentError>> {
         Box::pin(async move {
             let (metadata, found) = self.look(id, false, now).await?;
             let pieces = found.into_stream().map_err(std::io::Error::other);
             let content = Content::stream(pieces, metadata.size);
-            Ok(Found { metadata, content })
+            Ok(StoredDocument { metadata, content })
         })
     }
 

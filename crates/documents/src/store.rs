@@ -17,7 +17,7 @@ pub struct Document {
 
 /// A document that was found.
 #[derive(Debug)]
-pub struct Found {
+pub struct StoredDocument {
     pub metadata: Metadata,
     pub content: Content,
 }
@@ -42,7 +42,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         &'a self,
         id: &'a str,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Found, DocumentError>>;
+    ) -> BoxFuture<'a, Result<StoredDocument, DocumentError>>;
 
     fn delete<'a>(
         &'a self,

@@ -12,7 +12,8 @@ use crate::local::LocalStore;
 use crate::memory::MemoryStore;
 use crate::metadata::check_id;
 use crate::{
-    Document, DocumentError, Found, Given, Link, MAX_DOWNLOADS, Metadata, OPERATION_LIMIT, Store,
+    Document, DocumentError, Given, Link, MAX_DOWNLOADS, Metadata, OPERATION_LIMIT, Store,
+    StoredDocument,
 };
 
 /// Returns the current time.
@@ -185,7 +186,7 @@ impl Stores {
         store: Option<&str>,
         id: &str,
         hash: Option<&str>,
-    ) -> Result<Found, DocumentError> {
+    ) -> Result<StoredDocument, DocumentError> {
         let named = self.named(store)?;
         check_id(id)?;
         let permit = Arc::clone(&self.downloads).try_acquire_owned();

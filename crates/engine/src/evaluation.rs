@@ -16,10 +16,10 @@ use crate::state::decisions::DeployedDecisions;
 
 /// An evaluation with everything it needs: see [`Engine::take_evaluation`](crate::Engine::take_evaluation).
 #[derive(Debug)]
-pub struct Evaluation(pub(crate) Asked);
+pub struct Evaluation(pub(crate) PendingEvaluation);
 
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum PendingEvaluation {
     Expression(AskedExpression),
     Decision(AskedDecision),
 }
@@ -28,8 +28,8 @@ impl Evaluation {
     /// Evaluates. The result is for [`Engine::prepare`](crate::Engine::prepare), before the same command.
     pub fn carry_out(&self) -> Prepared {
         Prepared(match &self.0 {
-            Asked::Expression(asked) => Kind::Answer(asked.answer()),
-            Asked::Decision(asked) => Kind::Decision(asked.key, asked.result()),
+            PendingEvaluation::Expression(asked) => Kind::Answer(asked.answer()),
+            PendingEvaluation::Decision(asked) => Kind::Decision(asked.key, asked.result()),
         })
     }
 }

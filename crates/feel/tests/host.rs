@@ -44,9 +44,9 @@ fn an_expression_tells_the_variables_it_reads() {
 }
 
 /// Counts how often it is asked.
-struct Asked(std::cell::RefCell<Vec<String>>);
+struct Lookups(std::cell::RefCell<Vec<String>>);
 
-impl Scope for Asked {
+impl Scope for Lookups {
     fn get(&self, name: &str) -> Option<Binding<'_>> {
         self.0.borrow_mut().push(name.to_owned());
         Some(Binding::Json("5"))
@@ -55,7 +55,7 @@ impl Scope for Asked {
 
 #[test]
 fn the_scope_is_asked_once_and_only_for_what_is_needed() {
-    let asked = Asked(std::cell::RefCell::new(Vec::new()));
+    let asked = Lookups(std::cell::RefCell::new(Vec::new()));
     let expression = Expression::parse("if a > 3 then a + a else b").unwrap();
     assert_eq!(
         expression.evaluate(&asked, &EvalContext::default()).value,

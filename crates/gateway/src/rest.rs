@@ -50,7 +50,7 @@ use self::operations::{Call, Does, OPERATIONS, Operation, Takes};
 use self::problem::Problem;
 use self::queries::QueryRequest;
 use self::queries::shared::{self, Question};
-use self::router::{Found, ROUTER};
+use self::router::{ROUTER, RouteMatch};
 use self::stream::JobLines;
 use crate::admission::Slot;
 use crate::budget::{Budget, Share};
@@ -73,16 +73,16 @@ pub fn handle(
         let path = parts.uri.path();
         let meant = path::decoded(path);
         let (route, answered) = match ROUTER.find(parts.method.as_str(), &meant) {
-            Found::Route { index, texts } => {
+            RouteMatch::Route { index, texts } => {
                 let route = (index, texts);
                 let answered = answer(&front, route, (&parts, &visitor), body, &mut watch).await;
                 (index, answered)
             }
-            Found::OtherMethods(methods) => {
+            RouteMatch::OtherMethods(methods) => {
                 let problem = Problem::wrong_method(parts.method.as_str(), path, &methods);
                 (NO_ROUTE, Err(problem))
             }
-            Found::Nothing => (NO_ROUTE, beside(&front, &parts, &visitor, body).await),
+            RouteMatch::Nothing => (NO_ROUTE, beside(&front, &parts, &visitor, body).await),
         };
         // A body that was not read to its end makes the connection useless for the next request.
         let unread = matches!(&answered, Err(problem) if problem.unread_body);

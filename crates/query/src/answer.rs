@@ -6,12 +6,12 @@ use crate::entities::PREVIEW;
 use crate::entity::{Entity, Field, Kind};
 use crate::merge;
 use crate::search::Search;
-use crate::storage::{Found, Row};
+use crate::storage::{ResultPage, Row};
 use crate::time;
 use crate::value::Value;
 
 /// The answer to a search.
-pub fn page(search: &Search, found: &Found) -> String {
+pub fn page(search: &Search, found: &ResultPage) -> String {
     let mut out = String::with_capacity(64 + found.rows.len() * 512);
     out.push_str(r#"{"items":["#);
     for (n, row) in found.rows.iter().enumerate() {

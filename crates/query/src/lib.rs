@@ -36,7 +36,7 @@ pub use pulse::{Pulse, StorePulse};
 pub use search::{
     Condition, Conditions, MAX_LIMIT, MAX_WINDOW, Op, Page, Related, Search, Sort, Start,
 };
-pub use storage::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Row, Storage};
+pub use storage::{Answer, BoxFuture, Consistency, Query, QueryError, ResultPage, Row, Storage};
 pub use time::{parse as parse_time, render as render_time, span as parse_span};
 pub use value::Value;
 pub use wire::fingerprint;

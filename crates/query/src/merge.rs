@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use crate::cursor::Cursor;
 use crate::search::{Page, Search, Sort, Start};
-use crate::storage::{Found, Row};
+use crate::storage::{ResultPage, Row};
 use crate::value::Value;
 
-/// Maximum number of counted matches. [`Found::more`] tells whether there are more.
+/// Maximum number of counted matches. [`ResultPage::more`] tells whether there are more.
 pub const MAX_COUNTED: u64 = 10_000;
 
 /// The search for a single partition, which returns enough rows to cut the joint page from all answers.
@@ -23,7 +23,7 @@ pub fn for_partition(search: &Search) -> Search {
 }
 
 /// Joins the results of [`for_partition`], each of which is in sort order.
-pub fn join(search: &Search, parts: Vec<Found>) -> Found {
+pub fn join(search: &Search, parts: Vec<ResultPage>) -> ResultPage {
     let total: u64 = parts.iter().map(|part| part.total).sum();
     let more = parts.iter().any(|part| part.more) || total > MAX_COUNTED;
     let mut rows: Vec<Row> = parts.into_iter().flat_map(|part| part.rows).collect();
@@ -40,7 +40,7 @@ pub fn join(search: &Search, parts: Vec<Found>) -> Found {
             rows.drain(..rows.len().saturating_sub(limit));
         }
     }
-    Found {
+    ResultPage {
         rows,
         total: total.min(MAX_COUNTED),
         more,
@@ -48,20 +48,20 @@ pub fn join(search: &Search, parts: Vec<Found>) -> Found {
 }
 
 /// The page of a search from an unsorted list of all rows.
-pub fn page(search: &Search, mut rows: Vec<Row>) -> Found {
+pub fn page(search: &Search, mut rows: Vec<Row>) -> ResultPage {
     let total = rows.len() as u64;
     match &search.page.start {
         Start::Offset(_) => {}
         Start::After(cursor) => rows.retain(|row| compare_to_cursor(search, row, cursor).is_gt()),
         Start::Before(cursor) => rows.retain(|row| compare_to_cursor(search, row, cursor).is_lt()),
     }
-    let part = Found {
+    let part = ResultPage {
         rows,
         total,
         more: false,
     };
     let found = join(search, vec![part]);
-    Found {
+    ResultPage {
         total: total.min(MAX_COUNTED),
         more: total > MAX_COUNTED,
         ..found
@@ -111,20 +111,20 @@ mod tests {
     use super::*;
     use crate::entities::PROCESS_DEFINITION;
 
-    fn part(keys: &[i64]) -> Found {
+    fn part(keys: &[i64]) -> ResultPage {
         let row = |key: &i64| {
             let mut row = vec![Value::Null; PROCESS_DEFINITION.fields.len()];
             row[0] = Value::Int(*key);
             row
         };
-        Found {
+        ResultPage {
             rows: keys.iter().map(row).collect(),
             total: keys.len() as u64,
             more: false,
         }
     }
 
-    fn keys(found: &Found) -> Vec<i64> {
+    fn keys(found: &ResultPage) -> Vec<i64> {
         found
             .rows
             .iter()

@@ -60,7 +60,7 @@ impl Query {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    Found(Found),
+    Page(ResultPage),
     /// `None`: there is no such row.
     Row(Option<Row>),
     /// Rows without pages; the columns depend on the query.
@@ -69,7 +69,7 @@ pub enum Answer {
 
 /// A page of results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct ResultPage {
     pub rows: Vec<Row>,
     /// Number of matches, up to the maximum that is counted.
     pub total: u64,

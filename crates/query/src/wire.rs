@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::entities::PROCESS_INSTANCE;
     use crate::search::{Condition, Op, Page, Search, Sort, Start};
-    use crate::{Answer, Cursor, Found, Groups, Measure, Query, QueryError, Value};
+    use crate::{Answer, Cursor, Groups, Measure, Query, QueryError, ResultPage, Value};
 
     fn there_and_back<T: Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
         let bytes = skep_protocol::record::encode(value);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn answers_and_refusals_arrive_too() {
-        let found = Answer::Found(Found {
+        let found = Answer::Page(ResultPage {
             rows: vec![vec![Value::Null, Value::Int(4), Value::text("ä")]],
             total: 1,
             more: true,

@@ -2,7 +2,7 @@
 
 use skep_query::answer::{page, row};
 use skep_query::entities::{CLUSTER_VARIABLE, PREVIEW, VARIABLE};
-use skep_query::{Found, Row, Search, Value};
+use skep_query::{ResultPage, Row, Search, Value};
 
 #[test]
 fn only_values_in_lists_say_whether_they_are_cut() {
@@ -17,7 +17,7 @@ fn only_values_in_lists_say_whether_they_are_cut() {
         let alone = row(entity, &one);
         assert!(alone.contains(&long), "{alone}");
         assert!(!alone.contains("isTruncated"), "{alone}");
-        let found = Found {
+        let found = ResultPage {
             rows: vec![one],
             total: 1,
             more: false,

@@ -66,7 +66,7 @@ enum Under {
 }
 
 /// One setting, found in the table.
-struct Found<'a> {
+struct Resolved<'a> {
     under: Under,
     value: Value,
     given: &'a Given,
@@ -90,14 +90,14 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
     let mut settings = Settings::default();
     let mut effective = Vec::new();
     let (mut warnings, mut problems) = (Vec::new(), Vec::new());
-    let mut by_key: Vec<Vec<Found<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
+    let mut by_key: Vec<Vec<Resolved<'_>>> = KEYS.iter().map(|_| Vec::new()).collect();
     let all = lists::joined(given);
     let mut named = Named::default();
     for given in &all {
         match find(given) {
             Some((key, index, under)) => match key.kind.parse(&given.text) {
                 Some(value) => by_key.get_mut(index).into_iter().for_each(|found| {
-                    found.push(Found {
+                    found.push(Resolved {
                         under,
                         value: value.clone(),
                         given,

@@ -205,7 +205,7 @@ impl Cluster {
             let outcome = serde_json::to_vec(&outcome).unwrap_or_default();
             cluster.send(
                 from,
-                &NodeMessage::Cluster(ClusterMessage::Told { id, outcome }),
+                &NodeMessage::Cluster(ClusterMessage::Outcome { id, outcome }),
             );
         });
     }

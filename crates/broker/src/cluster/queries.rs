@@ -65,7 +65,7 @@ impl Cluster {
     ) {
         let cluster = self.clone();
         let done = move |answered| {
-            cluster.send(from, &NodeMessage::Found { id, answered });
+            cluster.send(from, &NodeMessage::QueryAnswer { id, answered });
         };
         if columns != *COLUMNS {
             let text = "The node that was asked has another version of Skep, with other columns.";

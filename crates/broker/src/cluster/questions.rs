@@ -97,7 +97,7 @@ impl Cluster {
         runtime.spawn(async move {
             // A node that has just started knows nothing yet.
             let answer = cluster.own_answer(&question).await.unwrap_or_default();
-            cluster.send(from, &NodeMessage::Told { id, answer });
+            cluster.send(from, &NodeMessage::NodeReport { id, answer });
         });
     }
 

@@ -116,7 +116,7 @@ pub enum NodeMessage {
         /// The answer must include everything committed up to this entry; `None`: whatever is there.
         wanted: Option<u64>,
     },
-    Found {
+    QueryAnswer {
         id: u64,
         answered: QueryResult,
     },
@@ -136,7 +136,7 @@ pub enum NodeMessage {
         id: u64,
         question: String,
     },
-    Told {
+    NodeReport {
         id: u64,
         answer: String,
     },
@@ -187,7 +187,7 @@ pub enum ClusterMessage {
         id: u64,
         ask: Vec<u8>,
     },
-    Told {
+    Outcome {
         id: u64,
         outcome: Vec<u8>,
     },

@@ -17,17 +17,17 @@ pub struct InboxCapacity {
 
 impl InboxCapacity {
     /// Takes room for a command of this many bytes; `None` if there is none now.
-    pub fn take(self: &Arc<Self>, bytes: usize) -> Option<Permit> {
+    pub fn take(self: &Arc<Self>, bytes: usize) -> Option<InboxPermit> {
         let commands = self.commands.fetch_add(1, Ordering::AcqRel);
         let waiting = self.bytes.fetch_add(bytes, Ordering::AcqRel);
         // Gives itself back when it is dropped.
-        let permit = Permit {
+        let inbox_permit = InboxPermit {
             capacity: self.clone(),
             bytes,
         };
         let alone = commands == 0;
         let fits = commands < MAX_WAITING && waiting.saturating_add(bytes) <= MAX_WAITING_BYTES;
-        (alone || fits).then_some(permit)
+        (alone || fits).then_some(inbox_permit)
     }
 
     pub fn commands(&self) -> usize {
@@ -41,12 +41,12 @@ impl InboxCapacity {
 
 /// The capacity taken by one command.
 #[derive(Debug)]
-pub struct Permit {
+pub struct InboxPermit {
     capacity: Arc<InboxCapacity>,
     bytes: usize,
 }
 
-impl Drop for Permit {
+impl Drop for InboxPermit {
     fn drop(&mut self) {
         let commands = self.capacity.commands.fetch_sub(1, Ordering::AcqRel);
         let bytes = self.capacity.bytes.fetch_sub(self.bytes, Ordering::AcqRel);

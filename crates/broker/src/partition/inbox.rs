@@ -11,7 +11,7 @@ use super::message::{Message, Report};
 
 /// The sending half of a partition's inbox.
 ///
-/// The channels have no bound of their own: clients' commands have their [`Permit`](crate::flow_control::Permit) before they
+/// The channels have no bound of their own: clients' commands have their [`InboxPermit`](crate::flow_control::InboxPermit) before they
 /// get here, and the rest is the partition's own work.
 #[derive(Clone, Debug)]
 pub struct Inbox {

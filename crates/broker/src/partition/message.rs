@@ -16,7 +16,7 @@ use skep_storage::log::{LogReader, Report as LogReport};
 use tokio::sync::oneshot;
 
 use crate::asking::QueryResult;
-use crate::flow_control::{Permit, Place};
+use crate::flow_control::{InboxPermit, Permit};
 use crate::job_streams::Stream;
 use crate::partition::checkpoint::CheckpointMeta;
 use crate::partition::inbox::Inbox;
@@ -39,7 +39,7 @@ pub enum Report {
     Replica {
         from: u64,
         message: skep_replication::Message,
-        permit: Permit,
+        inbox_permit: InboxPermit,
     },
     /// Another node has been silent since then.
     NotHeard {
@@ -132,9 +132,9 @@ pub struct ClientRequest {
     pub received: Instant,
     pub route: Duration,
     /// Its share of the inbox's capacity.
-    pub permit: Permit,
+    pub inbox_permit: InboxPermit,
     /// `None`: it waits for something other than the partition.
-    pub place: Option<Place>,
+    pub permit: Option<Permit>,
     /// The result of preparing the command before it came here.
     pub prepared: Option<Box<Prepared>>,
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use skep_engine::RequestId;
 use skep_service::Responder;
 
-use crate::flow_control::Place;
+use crate::flow_control::Permit;
 
 /// A client on hold.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Waiting {
     pub inbox_wait: Duration,
     pub evaluation: Duration,
     /// `None`: it waits for something other than the partition.
-    pub place: Option<Place>,
+    pub permit: Option<Permit>,
 }
 
 /// A slab: ids are reused once their request is answered.

@@ -228,9 +228,9 @@ impl Partition {
             Report::Replica {
                 from,
                 message,
-                permit,
+                inbox_permit,
             } => {
-                drop(permit);
+                drop(inbox_permit);
                 self.replica.metrics.receives(&message);
                 self.core.group_mut().receive(from, message);
             }

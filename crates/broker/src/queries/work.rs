@@ -67,7 +67,7 @@ impl<T> Last<T> {
 
 /// The answers of all nodes.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct NodeReports {
     work: Last<Work>,
     states: Last<NodeStates>,
     /// Open pages ask for the same latest moments.
@@ -158,7 +158,7 @@ impl Cluster {
 
 impl Broker {
     pub(crate) async fn work_of_all(&self) -> Arc<Work> {
-        self.told().work.or(self.ask_for_work()).await
+        self.reports().work.or(self.ask_for_work()).await
     }
 
     async fn ask_for_work(&self) -> Work {
@@ -188,12 +188,12 @@ impl Broker {
     }
 
     pub(crate) async fn states_of_all(&self) -> Arc<NodeStates> {
-        self.told().states.or(self.ask_nodes(PARTITIONS)).await
+        self.reports().states.or(self.ask_nodes(PARTITIONS)).await
     }
 
     pub(crate) async fn measured_by_all(&self, from: i64) -> Arc<NodeStates> {
         let last = {
-            let mut measured = self.told().measured.lock();
+            let mut measured = self.reports().measured.lock();
             let known = measured.as_ref().filter(|(of, _)| *of == from);
             let last = known.map(|(_, last)| Arc::clone(last)).unwrap_or_default();
             *measured = Some((from, Arc::clone(&last)));

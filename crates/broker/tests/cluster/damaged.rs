@@ -57,7 +57,7 @@ async fn a_store_that_is_damaged_is_fetched_from_another_node() {
                 let _ = done.send(found);
             });
             drop(store);
-            if let Ok(Ok((Answer::Found(found), 0))) = answer.await
+            if let Ok(Ok((Answer::Page(found), 0))) = answer.await
                 && found.rows.len() == created.len()
             {
                 break;

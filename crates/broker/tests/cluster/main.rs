@@ -360,7 +360,7 @@ async fn who_has_an_answer_finds_on_the_same_node_what_it_told_of() {
                 .broker
                 .query(all.clone(), Consistency::ReadYourWrites)
                 .await;
-            let Ok((Answer::Found(found), _)) = found else {
+            let Ok((Answer::Page(found), _)) = found else {
                 panic!("{found:?}");
             };
             if found.rows.len() == 12 {

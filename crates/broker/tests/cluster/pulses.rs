@@ -33,7 +33,7 @@ impl<'r> Page<'r> {
         }
         let all = Query::Search(Search::all(&PROCESS_INSTANCE, Vec::new(), 1));
         // A failed question is asked again.
-        if let Ok((Answer::Found(found), _)) =
+        if let Ok((Answer::Page(found), _)) =
             self.rig.broker.query(all, Consistency::Eventual).await
         {
             (self.version, self.found) = (version, found.total);

@@ -24,7 +24,7 @@ pub async fn rows(rig: &Rig, entity: &'static skep_query::Entity) -> usize {
             .query(query.clone(), Consistency::ReadYourWrites)
             .await;
         match found {
-            Ok((Answer::Found(found), 0)) => return found.rows.len(),
+            Ok((Answer::Page(found), 0)) => return found.rows.len(),
             found => assert!(began.elapsed() < DEADLINE, "{found:?}"),
         }
         tokio::time::sleep(Duration::from_millis(20)).await;

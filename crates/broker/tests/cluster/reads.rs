@@ -2,22 +2,22 @@
 
 use super::*;
 
-enum Found {
+enum Lookup {
     Yes,
     No,
     /// The answer says that it may lack something.
     Behind,
 }
 
-async fn look_for(rig: &Rig, key: Key) -> Found {
+async fn look_for(rig: &Rig, key: Key) -> Lookup {
     let query = Query::Get {
         entity: &PROCESS_INSTANCE,
         key,
     };
     match rig.broker.query(query, Consistency::ReadYourWrites).await {
-        Ok((Answer::Row(Some(_)), _)) => Found::Yes,
-        Ok((Answer::Row(None), 0)) => Found::No,
-        Ok((Answer::Row(None), 1..)) | Err(QueryError::Unavailable(_)) => Found::Behind,
+        Ok((Answer::Row(Some(_)), _)) => Lookup::Yes,
+        Ok((Answer::Row(None), 0)) => Lookup::No,
+        Ok((Answer::Row(None), 1..)) | Err(QueryError::Unavailable(_)) => Lookup::Behind,
         other => panic!("{other:?}"),
     }
 }
@@ -32,12 +32,12 @@ async fn what_one_node_has_acknowledged_is_found_at_once_at_every_other_one() {
         let key = new_one(&rigs[n % 3]).await;
         for rig in &rigs {
             match look_for(rig, key).await {
-                Found::Yes => surely += 1,
-                Found::No => {
+                Lookup::Yes => surely += 1,
+                Lookup::No => {
                     panic!("{key} is not found, and nothing is said of what may be lacking")
                 }
                 // A leader was replaced: the machine has much to do.
-                Found::Behind => {}
+                Lookup::Behind => {}
             }
         }
     }
@@ -65,11 +65,11 @@ async fn a_node_that_has_just_started_answers_with_all_of_it_or_says_that_it_may
             left = 0;
             for key in &keys {
                 match look_for(&back, *key).await {
-                    Found::Yes => {}
-                    Found::No => {
+                    Lookup::Yes => {}
+                    Lookup::No => {
                         panic!("{key} is not found, and nothing is said of what may be lacking")
                     }
-                    Found::Behind => left += 1,
+                    Lookup::Behind => left += 1,
                 }
             }
         }
@@ -108,13 +108,13 @@ async fn a_node_that_is_cut_off_says_that_it_may_lack_something() {
         for _ in 0..3 {
             let found = look_for(&rigs[alone], key).await;
             assert!(
-                matches!(found, Found::Behind),
+                matches!(found, Lookup::Behind),
                 "nothing is said of what is lacking"
             );
         }
-        assert!(matches!(look_for(other, key).await, Found::Yes));
+        assert!(matches!(look_for(other, key).await, Lookup::Yes));
         // What is there is answered all the same.
-        assert!(matches!(look_for(&rigs[alone], first).await, Found::Yes));
+        assert!(matches!(look_for(&rigs[alone], first).await, Lookup::Yes));
         hold(false);
         wait_until("the node to be back", || {
             committed_by(&rigs[alone]) >= committed_by(other)

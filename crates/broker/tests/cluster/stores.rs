@@ -111,7 +111,7 @@ async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
         .broker
         .query(all.clone(), Consistency::ReadYourWrites)
         .await;
-    assert!(matches!(&found, Ok((Answer::Found(found), 0)) if found.rows.len() == 12));
+    assert!(matches!(&found, Ok((Answer::Page(found), 0)) if found.rows.len() == 12));
     stop(rigs.remove(0)).await;
     stop(rigs.remove(0)).await;
     // A node that was asked just before it stopped is found out first.

@@ -16,9 +16,9 @@ use skep_query::entities::{
     BATCH_OPERATION, BATCH_OPERATION_ITEM, DECISION_INSTANCE, DECISION_REQUIREMENTS,
     ELEMENT_INSTANCE, INCIDENT, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
 };
-use skep_query::{Answer, Consistency, Entity, Found, Query, Row, Storage, Value};
+use skep_query::{Answer, Consistency, Entity, ResultPage, Query, Row, Storage, Value};
 
-async fn find(rig: &Rig, entity: &'static Entity, filter: &str) -> Found {
+async fn find(rig: &Rig, entity: &'static Entity, filter: &str) -> ResultPage {
     asking::find(rig, entity, &format!(r#"{{"filter": {filter}}}"#)).await
 }
 

@@ -275,7 +275,7 @@ async fn a_page_of_large_values_is_bounded() {
     let found = loop {
         let query = Query::Search(listed.clone());
         match rig.broker.query(query, Consistency::ReadYourWrites).await {
-            Ok((Answer::Found(found), 0)) => break found,
+            Ok((Answer::Page(found), 0)) => break found,
             Ok((_, behind)) => assert!(behind > 0),
             Err(error) => panic!("{error}"),
         }
@@ -299,7 +299,7 @@ async fn a_page_of_large_values_is_bounded() {
     assert_eq!(answer, Err(QueryError::TooLarge { mebibytes: 64 }));
     whole.page.limit = 5;
     let answer = ask(&whole).await;
-    assert!(matches!(answer, Ok((Answer::Found(found), _)) if found.rows.len() == 5));
+    assert!(matches!(answer, Ok((Answer::Page(found), _)) if found.rows.len() == 5));
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ fn search(rest: &Rest, body: &Value) -> io::Result<Value> {
 
 /// One node's account of the instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Found {
+struct Findings {
     /// Acknowledged but missing.
     lost: u64,
     /// Present, but neither acknowledged nor in doubt.
@@ -108,12 +108,12 @@ pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyh
         let each = nodes
             .iter()
             .map(|rest| settled(rest, &id, &created, in_doubt));
-        each.collect::<io::Result<Vec<Found>>>()
+        each.collect::<io::Result<Vec<Findings>>>()
     });
     let Ok(found) = asked.await? else {
         return Ok(());
     };
-    let worst = |of: fn(&Found) -> u64| found.iter().map(of).max();
+    let worst = |of: fn(&Findings) -> u64| found.iter().map(of).max();
     for (name, worst) in [
         ("ledger.lost", worst(|found| found.lost)),
         (
@@ -130,7 +130,7 @@ pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyh
 }
 
 /// Asks until everything is right, or nothing changes any more.
-fn settled(rest: &Rest, process_id: &str, created: &[i64], in_doubt: u64) -> io::Result<Found> {
+fn settled(rest: &Rest, process_id: &str, created: &[i64], in_doubt: u64) -> io::Result<Findings> {
     let (mut before, mut since) = (None, Instant::now());
     let begin = since;
     loop {
@@ -147,7 +147,7 @@ fn settled(rest: &Rest, process_id: &str, created: &[i64], in_doubt: u64) -> io:
         if before != Some(found) {
             (before, since) = (Some(found), Instant::now());
         }
-        if found == Found::default() || since.elapsed() >= STILL {
+        if found == Findings::default() || since.elapsed() >= STILL {
             return Ok(found);
         }
         std::thread::sleep(PAUSE);
@@ -185,11 +185,11 @@ fn instances(rest: &Rest, process_id: &str) -> io::Result<HashMap<i64, bool>> {
     }
 }
 
-fn compare(known: &HashMap<i64, bool>, created: &[i64], in_doubt: u64) -> Found {
+fn compare(known: &HashMap<i64, bool>, created: &[i64], in_doubt: u64) -> Findings {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     let there = count(created.iter().filter(|key| known.contains_key(key)).count());
     let unfinished = known.values().filter(|ended| !**ended).count();
-    Found {
+    Findings {
         lost: count(created.len()) - there,
         surplus: (count(known.len()) - there).saturating_sub(in_doubt),
         unfinished: count(unfinished),
@@ -204,10 +204,10 @@ mod tests {
     fn a_node_that_loses_doubles_or_sticks_is_found_out() {
         let known = |pairs: &[(i64, bool)]| pairs.iter().copied().collect::<HashMap<_, _>>();
         let well = known(&[(1, true), (2, true)]);
-        assert_eq!(compare(&well, &[1, 2], 0), Found::default());
+        assert_eq!(compare(&well, &[1, 2], 0), Findings::default());
         assert_eq!(
             compare(&well, &[1], 1),
-            Found::default(),
+            Findings::default(),
             "one was in doubt"
         );
         assert_eq!(compare(&well, &[1], 0).surplus, 1);

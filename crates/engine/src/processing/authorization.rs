@@ -35,29 +35,29 @@ pub(crate) fn check(
     let Some(grants) = grants_of_caller(cx) else {
         return Ok(());
     };
-    let asked = Asked {
+    let access = AccessCheck {
         grants: &grants,
         intent,
     };
     match command.needs() {
         Need::Nothing | Need::Filters(_) => Ok(()),
-        Need::AnyOf(permissions, On::Any) => asked.any(permissions),
+        Need::AnyOf(permissions, On::Any) => access.any(permissions),
         Need::AnyOf(permissions, on) => match resource_of(cx, command, &on) {
-            Some(id) => asked.on(permissions, &id),
+            Some(id) => access.on(permissions, &id),
             // The resource of something that has ended is not known here; the lookup has checked the permission. This only
             // catches permissions revoked since.
-            None if matches!(command.about(), About::Ended(_)) => asked.somewhere(permissions),
+            None if matches!(command.about(), About::Ended(_)) => access.somewhere(permissions),
             None => Ok(()),
         },
         Need::OfTask {
             any_of,
             or_assignee,
             or_for,
-        } => of_task(cx, &asked, command, any_of, or_assignee, or_for),
-        Need::ToDelete { key, history } => to_delete(cx, &asked, (key, history)),
-        Need::OfEachReached(by) => reached::check(cx, &asked, &by),
+        } => of_task(cx, &access, command, any_of, or_assignee, or_for),
+        Need::ToDelete { key, history } => to_delete(cx, &access, (key, history)),
+        Need::OfEachReached(by) => reached::check(cx, &access, &by),
         Need::OfEachStarted(definition, variables) => {
-            reached::conditions(cx, &asked, definition, variables)
+            reached::conditions(cx, &access, definition, variables)
         }
         Need::Internal => Err(reject(
             RejectionType::Forbidden,
@@ -88,12 +88,12 @@ fn resolved(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
 }
 
 /// A caller's permissions and its requested command.
-pub(super) struct Asked<'a> {
+pub(super) struct AccessCheck<'a> {
     grants: &'a Grants,
     intent: &'static str,
 }
 
-impl Asked<'_> {
+impl AccessCheck<'_> {
     /// Requires one of the permissions for all resources of its type.
     fn any(&self, permissions: &[Permission]) -> Result<(), Rejection> {
         if permissions.iter().any(|p| self.grants.allows_any(*p)) {
@@ -200,14 +200,14 @@ fn definition_of(cx: &mut Context<'_>, about: About) -> Option<Key> {
 
 fn of_task(
     cx: &mut Context<'_>,
-    asked: &Asked<'_>,
+    access: &AccessCheck<'_>,
     command: &Command,
     any_of: &[Permission],
     or_assignee: &[Permission],
     or_for: Option<(&str, &[Permission])>,
 ) -> Result<(), Rejection> {
     let About::UserTask(key) = command.about() else {
-        return asked.any(any_of);
+        return access.any(any_of);
     };
     let Some(task) = cx.state.user_tasks.get(key) else {
         return Ok(());
@@ -216,7 +216,7 @@ fn of_task(
     let Some(process) = process_of(cx, About::UserTask(key)) else {
         return Ok(());
     };
-    let caller = asked.grants.user();
+    let caller = access.grants.user();
     let is_caller = |name: &str| caller.is_some_and(|caller| **caller == *name);
     let mut enough: Vec<Permission> = any_of.to_vec();
     if is_caller(&attributes.assignee) {
@@ -233,8 +233,8 @@ fn of_task(
             ResourceType::UserTask => &task_id,
             _ => &*process,
         };
-        asked.grants.allows(*permission, id)
-            || asked.grants.allows_by_property(
+        access.grants.allows(*permission, id)
+            || access.grants.allows_by_property(
                 *permission,
                 &attributes.assignee,
                 &attributes.candidate_users,
@@ -244,13 +244,13 @@ fn of_task(
     if granted {
         Ok(())
     } else {
-        Err(asked.refusal(&enough, Some(&process)))
+        Err(access.refusal(&enough, Some(&process)))
     }
 }
 
 fn to_delete(
     cx: &mut Context<'_>,
-    asked: &Asked<'_>,
+    access: &AccessCheck<'_>,
     (key, history): (Key, bool),
 ) -> Result<(), Rejection> {
     let Some((kind, id)) = delete_resource::named(cx, key) else {
@@ -262,16 +262,16 @@ fn to_delete(
         Deployed::Form => grants![Resource: DeleteForm],
         Deployed::Unknown => grants![Resource: DeleteResource],
     };
-    asked.on(permissions, &id)?;
+    access.on(permissions, &id)?;
     match kind {
         Deployed::ProcessDefinition if history => {
-            asked.on(grants![ProcessDefinition: DeleteProcessInstance], &id)
+            access.on(grants![ProcessDefinition: DeleteProcessInstance], &id)
         }
         Deployed::DecisionRequirements if history => {
             for decision in cx.state.decisions.of(key).to_vec() {
                 if let Some(decision) = cx.state.decisions.decisions.get(decision) {
                     let to = grants![DecisionDefinition: DeleteDecisionInstance];
-                    asked.on(to, &decision.id)?;
+                    access.on(to, &decision.id)?;
                 }
             }
             Ok(())

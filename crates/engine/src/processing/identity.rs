@@ -23,37 +23,37 @@ use super::{Context, Outcome, reject};
 const MAX_REMOVED: usize = 5_000;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &IdentityCommand) -> Outcome {
-    use IdentityCommand as Asked;
+    use IdentityCommand as Requested;
     use ParentType::{Group, Role, Tenant};
     match command {
-        Asked::CreateUser(value) => user::create(cx, value),
-        Asked::UpdateUser(update) => user::update(cx, update),
-        Asked::DeleteUser { username } => user::delete(cx, username),
-        Asked::CreateInitialAdmin(value) => user::create_initial_admin(cx, value),
-        Asked::CreateGroup(new) => parent::create(cx, Group, new),
-        Asked::CreateRole(new) => parent::create(cx, Role, new),
-        Asked::CreateTenant(new) => parent::create(cx, Tenant, new),
-        Asked::UpdateGroup(update) => parent::update(cx, Group, update),
-        Asked::UpdateRole(update) => parent::update(cx, Role, update),
-        Asked::UpdateTenant(update) => parent::update(cx, Tenant, update),
-        Asked::DeleteGroup { id } => parent::delete(cx, Group, id),
-        Asked::DeleteRole { id } => parent::delete(cx, Role, id),
-        Asked::DeleteTenant { id } => parent::delete(cx, Tenant, id),
-        Asked::AddToGroup(membership) => parent::add_member(cx, Group, membership),
-        Asked::AddToRole(membership) => parent::add_member(cx, Role, membership),
-        Asked::AddToTenant(membership) => parent::add_member(cx, Tenant, membership),
-        Asked::RemoveFromGroup(membership) => parent::remove_member(cx, Group, membership),
-        Asked::RemoveFromRole(membership) => parent::remove_member(cx, Role, membership),
-        Asked::RemoveFromTenant(membership) => parent::remove_member(cx, Tenant, membership),
-        Asked::CreateMappingRule(rule) => mapping_rule::create(cx, rule),
-        Asked::UpdateMappingRule(rule) => mapping_rule::update(cx, rule),
-        Asked::DeleteMappingRule { id } => mapping_rule::delete(cx, id),
-        Asked::CreateAuthorization(value) => authorization::create(cx, value),
-        Asked::UpdateAuthorization(value) => authorization::update(cx, value),
-        Asked::DeleteAuthorization { authorization_key } => {
+        Requested::CreateUser(value) => user::create(cx, value),
+        Requested::UpdateUser(update) => user::update(cx, update),
+        Requested::DeleteUser { username } => user::delete(cx, username),
+        Requested::CreateInitialAdmin(value) => user::create_initial_admin(cx, value),
+        Requested::CreateGroup(new) => parent::create(cx, Group, new),
+        Requested::CreateRole(new) => parent::create(cx, Role, new),
+        Requested::CreateTenant(new) => parent::create(cx, Tenant, new),
+        Requested::UpdateGroup(update) => parent::update(cx, Group, update),
+        Requested::UpdateRole(update) => parent::update(cx, Role, update),
+        Requested::UpdateTenant(update) => parent::update(cx, Tenant, update),
+        Requested::DeleteGroup { id } => parent::delete(cx, Group, id),
+        Requested::DeleteRole { id } => parent::delete(cx, Role, id),
+        Requested::DeleteTenant { id } => parent::delete(cx, Tenant, id),
+        Requested::AddToGroup(membership) => parent::add_member(cx, Group, membership),
+        Requested::AddToRole(membership) => parent::add_member(cx, Role, membership),
+        Requested::AddToTenant(membership) => parent::add_member(cx, Tenant, membership),
+        Requested::RemoveFromGroup(membership) => parent::remove_member(cx, Group, membership),
+        Requested::RemoveFromRole(membership) => parent::remove_member(cx, Role, membership),
+        Requested::RemoveFromTenant(membership) => parent::remove_member(cx, Tenant, membership),
+        Requested::CreateMappingRule(rule) => mapping_rule::create(cx, rule),
+        Requested::UpdateMappingRule(rule) => mapping_rule::update(cx, rule),
+        Requested::DeleteMappingRule { id } => mapping_rule::delete(cx, id),
+        Requested::CreateAuthorization(value) => authorization::create(cx, value),
+        Requested::UpdateAuthorization(value) => authorization::update(cx, value),
+        Requested::DeleteAuthorization { authorization_key } => {
             authorization::delete(cx, *authorization_key)
         }
-        Asked::SetUp(setup) => setup::process(cx, setup),
+        Requested::SetUp(setup) => setup::process(cx, setup),
     }
 }
 

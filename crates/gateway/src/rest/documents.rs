@@ -7,7 +7,7 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, X_CONTENT_TYPE_
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
 use hyper::body::Incoming;
-use skep_documents::{Created, DocumentError, Found, Given, Link, Metadata};
+use skep_documents::{Created, DocumentError, Given, Link, Metadata, StoredDocument};
 use skep_protocol::Key;
 
 use super::body::Received;
@@ -277,7 +277,7 @@ fn link(link: &Link) -> Response<RestBody> {
 }
 
 /// The content with its own type; browsers save it and do not run it.
-fn content(found: Found) -> Response<RestBody> {
+fn content(found: StoredDocument) -> Response<RestBody> {
     let Metadata {
         content_type,
         file_name,

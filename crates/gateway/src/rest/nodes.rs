@@ -29,7 +29,7 @@ const MAX_WORKERS: usize = 100;
 const MAX_AGES: usize = 1_000;
 
 #[derive(Clone, Copy, Debug)]
-pub enum Asked {
+pub enum NodesQuery {
     JobTypes,
     States,
     Monitor,
@@ -40,13 +40,13 @@ pub async fn answer(
     front: &FrontEnd,
     claims: &Claims,
     operation: &Operation,
-    (asked, query): (Asked, Option<&str>),
+    (asked, query): (NodesQuery, Option<&str>),
 ) -> Result<Response<RestBody>, Problem> {
     sight::may(front, claims, operation)?;
     let body = match asked {
-        Asked::JobTypes => job_types(front, claims).await,
-        Asked::States => states(front).await,
-        Asked::Monitor => return Ok(encode::json(monitor::answer(front, query).await?)),
+        NodesQuery::JobTypes => job_types(front, claims).await,
+        NodesQuery::States => states(front).await,
+        NodesQuery::Monitor => return Ok(encode::json(monitor::answer(front, query).await?)),
     };
     let body =
         body.map_err(|error| Failure::Internal(format!("The answer has no JSON: {error}")))?;
@@ -217,7 +217,7 @@ async fn created(front: &FrontEnd, keys: impl Iterator<Item = &Key>) -> BTreeMap
     }];
     let query = Query::Search(Search::all(&JOB, filter, limit));
     let found = match front.storage.query(query, Consistency::Eventual).await {
-        Ok((Answer::Found(found), _)) => found.rows,
+        Ok((Answer::Page(found), _)) => found.rows,
         // Counts and workers are reported without it.
         Ok(_) | Err(_) => Vec::new(),
     };

@@ -151,7 +151,7 @@ pub enum Does {
     /// A query to secondary storage for the kinds of rows that have changed.
     Pulse,
     /// All nodes answer from their own state.
-    AskNodes(super::nodes::Asked),
+    AskNodes(super::nodes::NodesQuery),
     /// The document stores, without the broker.
     Document(super::documents::Operation),
     /// An operation of the API that this release does not carry out.

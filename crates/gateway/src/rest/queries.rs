@@ -17,8 +17,8 @@ use skep_query::entities::{
     PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE,
 };
 use skep_query::{
-    Answer, Condition, Consistency, Entity, Found, MAX_LIMIT, Op, Query, QueryError, Row, Search,
-    Value, answer,
+    Answer, Condition, Consistency, Entity, MAX_LIMIT, Op, Query, QueryError, ResultPage, Row,
+    Search, Value, answer,
 };
 
 use self::job_statistics::{JobStatistics, time_parameter};
@@ -499,7 +499,7 @@ impl Ask<'_> {
         match query {
             Query::Search(mut search) => match narrowed(&mut search, &sight)? {
                 Narrowed::Whole | Narrowed::Part => self.whole_answer(Query::Search(search)).await,
-                Narrowed::Nothing => Ok(Answer::Found(Found::default())),
+                Narrowed::Nothing => Ok(Answer::Page(ResultPage::default())),
             },
             Query::Groups(mut groups) => match narrowed(&mut groups.search, &sight)? {
                 Narrowed::Whole | Narrowed::Part => self.whole_answer(Query::Groups(groups)).await,
@@ -581,7 +581,7 @@ impl Ask<'_> {
             Narrowed::Whole => Ok(true),
             Narrowed::Nothing => Ok(false),
             Narrowed::Part => match self.whole_answer(Query::Search(search)).await? {
-                Answer::Found(found) => Ok(!found.rows.is_empty()),
+                Answer::Page(found) => Ok(!found.rows.is_empty()),
                 other => Err(unexpected(&other)),
             },
         }
@@ -622,9 +622,9 @@ impl Ask<'_> {
         }
     }
 
-    async fn counted(&mut self, search: Search) -> Result<Found, Problem> {
+    async fn counted(&mut self, search: Search) -> Result<ResultPage, Problem> {
         match self.answer(Query::Search(search)).await? {
-            Answer::Found(found) => Ok(found),
+            Answer::Page(found) => Ok(found),
             other => Err(unexpected(&other)),
         }
     }

@@ -26,7 +26,7 @@ struct Node {
 
 /// The result of looking up a path.
 #[derive(Debug, PartialEq)]
-pub enum Found<'p> {
+pub enum RouteMatch<'p> {
     Route {
         /// Position in [`OPERATIONS`].
         index: usize,
@@ -70,22 +70,22 @@ impl Router {
         }
     }
 
-    pub fn find<'p>(&self, method: &str, path: &'p str) -> Found<'p> {
+    pub fn find<'p>(&self, method: &str, path: &'p str) -> RouteMatch<'p> {
         let Some(path) = path.strip_prefix('/') else {
-            return Found::Nothing;
+            return RouteMatch::Nothing;
         };
         let mut texts = Texts::default();
         let Some(node) = self.descend(0, path, 0, &mut texts) else {
-            return Found::Nothing;
+            return RouteMatch::Nothing;
         };
         // HEAD is GET without the body, which the connection omits by itself.
         let method = if method == "HEAD" { "GET" } else { method };
         match node.routes.iter().find(|(m, _)| *m == method) {
-            Some((_, index)) => Found::Route {
+            Some((_, index)) => RouteMatch::Route {
                 index: *index,
                 texts,
             },
-            None => Found::OtherMethods(node.routes.iter().map(|(m, _)| *m).collect()),
+            None => RouteMatch::OtherMethods(node.routes.iter().map(|(m, _)| *m).collect()),
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn every_route_is_found_by_its_own_template() {
         for (index, route) in OPERATIONS.iter().enumerate() {
             match ROUTER.find(route.method, route.path) {
-                Found::Route { index: found, .. } => assert_eq!(found, index, "{route:?}"),
+                RouteMatch::Route { index: found, .. } => assert_eq!(found, index, "{route:?}"),
                 other => panic!("{route:?}: {other:?}"),
             }
         }
@@ -154,7 +154,7 @@ mod tests {
                 ["r", "users"],
             ),
         ] {
-            let Found::Route {
+            let RouteMatch::Route {
                 index,
                 texts: found,
             } = ROUTER.find(method, path)
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_literal_goes_before_a_parameter_and_gives_way_where_it_leads_nowhere() {
         let operation = |method, path| match ROUTER.find(method, path) {
-            Found::Route { index, .. } => OPERATIONS[index].id,
+            RouteMatch::Route { index, .. } => OPERATIONS[index].id,
             other => panic!("{path}: {other:?}"),
         };
         assert_eq!(
@@ -194,11 +194,11 @@ mod tests {
             "/v1/topology",
             "/v2/jobs//completion",
         ] {
-            assert_eq!(ROUTER.find("GET", path), Found::Nothing, "{path}");
+            assert_eq!(ROUTER.find("GET", path), RouteMatch::Nothing, "{path}");
         }
         assert_eq!(
             ROUTER.find("PUT", "/v2/topology"),
-            Found::OtherMethods(vec!["GET"])
+            RouteMatch::OtherMethods(vec!["GET"])
         );
     }
 }

@@ -317,8 +317,8 @@ async fn a_browser_logs_in_at_the_provider_and_has_a_session() {
     assert_eq!(ask(&gateway, PIN, &own, BODY).await.status, 204);
     // Another node knows the session, as it has the same secret; one with another secret does not.
     let other = protected(&issuer).await;
-    let keeper = gateway.broker.told.keeper.lock().clone();
-    *other.broker.told.keeper.lock() = keeper;
+    let keeper = gateway.broker.reports.keeper.lock().clone();
+    *other.broker.reports.keeper.lock() = keeper;
     assert_eq!(ask(&other, PIN, &own, BODY).await.status, 204);
     let forged = ask(&gateway, ("POST", "/logout"), &[cookie], "").await;
     assert_eq!(forged.status, 403);

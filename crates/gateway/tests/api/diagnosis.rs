@@ -109,7 +109,7 @@ async fn each_wait_has_its_cause_and_its_remedy() {
     let (mut rig, instance) = waiting();
     let gateway = gateway(&mut rig, |_| {}).await;
     // A worker of another tenant is none.
-    *gateway.broker.told.work.lock() =
+    *gateway.broker.reports.work.lock() =
         asked_by(vec![asker("pay", "<default>"), asker("nobody", "acme")]);
     let items = diagnosis(&gateway, instance).await;
     let text = |item: &Value, name: &str| item[name].as_str().unwrap_or("null").to_string();
@@ -168,7 +168,7 @@ async fn a_failed_job_is_retried_as_long_as_somebody_asks() {
     let gateway = gateway(&mut rig, |_| {}).await;
     let alone = diagnosis(&gateway, instance).await;
     assert_eq!(alone[0]["cause"], "JOB_WITHOUT_WORKER", "{alone:?}");
-    *gateway.broker.told.work.lock() = asked_by(vec![asker("pay", "<default>")]);
+    *gateway.broker.reports.work.lock() = asked_by(vec![asker("pay", "<default>")]);
     let retried = diagnosis(&gateway, instance).await;
     assert_eq!(retried[0]["cause"], "JOB_RETRIED", "{retried:?}");
     assert_eq!(retried[0]["facts"]["retries"], 2);

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use skep_documents::config::Memory;
 use skep_documents::{
-    BoxFuture, Document, DocumentError, Found, Link, MemoryStore, Metadata, Store, Stores,
+    BoxFuture, Document, DocumentError, Link, MemoryStore, Metadata, Store, StoredDocument, Stores,
 };
 
 use crate::fake::{KEY, Running, start, start_with};
@@ -30,7 +30,7 @@ impl Store for Linking {
         &'a self,
         id: &'a str,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Found, DocumentError>> {
+    ) -> BoxFuture<'a, Result<StoredDocument, DocumentError>> {
         self.0.get(id, now)
     }
 

@@ -17,8 +17,8 @@ use skep_protocol::value::{JobKind, ParentValue, PasswordHash, UserValue};
 use skep_protocol::{ActivatedJob, Command, Failure, Key, Rejection, RejectionType, Response};
 use skep_query::entities::DECISION_INSTANCE;
 use skep_query::{
-    Answer as StoreAnswer, Condition, Consistency, Found, Groups, Kind, MAX_LIMIT, Op, Query,
-    QueryError, Search, Storage, Value as StoreValue,
+    Answer as StoreAnswer, Condition, Consistency, Groups, Kind, MAX_LIMIT, Op, Query, QueryError,
+    ResultPage, Search, Storage, Value as StoreValue,
 };
 use skep_service::{
     Answer, BoxFuture, Broker, BrokerInfo, JobReceiver, NodeStates, PartitionHealth, PartitionInfo,
@@ -55,13 +55,13 @@ pub struct FakeBroker {
     pub no_leader: Mutex<bool>,
     /// Partitions of the cluster of which this node knows nothing.
     pub lost_partitions: Mutex<u32>,
-    pub told: Told,
+    pub reports: NodeReports,
     changed: Notify,
 }
 
 /// Which jobs wait and who asks for them, and what nodes tell of their partitions.
 #[derive(Default)]
-pub struct Told {
+pub struct NodeReports {
     pub work: Mutex<Arc<Work>>,
     pub states: Mutex<Arc<NodeStates>>,
     pub measured: Mutex<Arc<NodeStates>>,
@@ -169,12 +169,12 @@ pub const TIMINGS: Timings = Timings {
 
 impl Broker for FakeBroker {
     fn is_known_everywhere(&self, _: &Request) -> bool {
-        self.told.keeper.lock().knows()
+        self.reports.keeper.lock().knows()
     }
 
     fn execute(&self, mut request: Request) -> Reply {
         if let Command::Session(command) = &request.command {
-            let keeper = self.told.keeper.lock().clone();
+            let keeper = self.reports.keeper.lock().clone();
             return Reply::ready(keeper.ask(command));
         }
         let natural = natural_answer(&request.command);
@@ -244,20 +244,22 @@ impl Broker for FakeBroker {
     }
 
     fn waiting_jobs(&self) -> usize {
-        self.told.waiting_jobs.load(Ordering::Relaxed)
+        self.reports.waiting_jobs.load(Ordering::Relaxed)
     }
 
     fn work(&self) -> BoxFuture<'_, Arc<Work>> {
-        Box::pin(std::future::ready(Arc::clone(&self.told.work.lock())))
+        Box::pin(std::future::ready(Arc::clone(&self.reports.work.lock())))
     }
 
     fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>> {
-        Box::pin(std::future::ready(Arc::clone(&self.told.states.lock())))
+        Box::pin(std::future::ready(Arc::clone(&self.reports.states.lock())))
     }
 
     fn measured(&self, from: i64) -> BoxFuture<'_, Arc<NodeStates>> {
-        self.told.measured_from.store(from, Ordering::Relaxed);
-        Box::pin(std::future::ready(Arc::clone(&self.told.measured.lock())))
+        self.reports.measured_from.store(from, Ordering::Relaxed);
+        Box::pin(std::future::ready(Arc::clone(
+            &self.reports.measured.lock(),
+        )))
     }
 
     fn topology(&self) -> Topology {
@@ -450,12 +452,14 @@ impl Storage for FakeStorage {
     ) -> skep_query::BoxFuture<'_, Result<(StoreAnswer, u64), QueryError>> {
         let answer = match query {
             // What is to be deleted is there.
-            Query::Search(search) if asks_for_an_evaluation(&search) => StoreAnswer::Found(Found {
-                rows: vec![vec![Default::default(); search.entity.fields.len()]],
-                total: 1,
-                ..Found::default()
-            }),
-            Query::Search(_) => StoreAnswer::Found(Found::default()),
+            Query::Search(search) if asks_for_an_evaluation(&search) => {
+                StoreAnswer::Page(ResultPage {
+                    rows: vec![vec![Default::default(); search.entity.fields.len()]],
+                    total: 1,
+                    ..ResultPage::default()
+                })
+            }
+            Query::Search(_) => StoreAnswer::Page(ResultPage::default()),
             Query::Get { entity, .. } => {
                 StoreAnswer::Row(Some(vec![Default::default(); entity.fields.len()]))
             }

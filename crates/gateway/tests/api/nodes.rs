@@ -134,7 +134,7 @@ async fn what_nodes_know_of_a_job_type_is_joined() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let gateway = start_over(Arc::new(Stored(store)), |_| {}).await;
-    *gateway.broker.told.work.lock() = Arc::new(work(oldest));
+    *gateway.broker.reports.work.lock() = Arc::new(work(oldest));
     let answer = send(gateway.rest, "GET", JOB_TYPES, None, "").await.json();
     let items = answer["items"].as_array().expect("items").iter();
     let types: Vec<&Value> = items.map(|item| &item["type"]).collect();
@@ -184,7 +184,7 @@ async fn an_answer_has_the_types_with_the_most_jobs() {
         partitions: vec![partition],
         ..NodeWork::default()
     };
-    *gateway.broker.told.work.lock() = Arc::new(Work {
+    *gateway.broker.reports.work.lock() = Arc::new(Work {
         nodes: vec![node],
         is_incomplete: false,
     });
@@ -240,7 +240,7 @@ async fn asked_by(gateway: &Running, user: &str, path: &'static str) -> (u16, Va
 async fn jobs_and_workers_of_other_tenants_are_left_out() {
     let gateway = start_with(checked).await;
     *gateway.broker.directory.lock() = Arc::new(with_tenants().await);
-    *gateway.broker.told.work.lock() = Arc::new(work(Key(6)));
+    *gateway.broker.reports.work.lock() = Arc::new(work(Key(6)));
     let (status, anna) = asked_by(&gateway, "anna", JOB_TYPES).await;
     assert_eq!(status, 200, "{anna}");
     assert_eq!(of_type(&anna, "pay")["waiting"], 6);
@@ -294,7 +294,7 @@ async fn nodes_are_shown_as_they_tell_of_themselves() {
         (1, None),
         (2, Some("?".into())),
     ];
-    *gateway.broker.told.states.lock() = Arc::new(BTreeMap::from(told));
+    *gateway.broker.reports.states.lock() = Arc::new(BTreeMap::from(told));
     let answer = send(gateway.rest, "GET", NODES, None, "").await.json();
     assert_eq!(answer, json!({"0": state, "1": null, "2": null}));
 }
@@ -313,7 +313,7 @@ async fn measurements_of_all_nodes_stand_beside_each_other() {
     let gateway = start().await;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let minute_ago = (now.as_millis() as i64 - 60_000) / 5_000 * 5_000;
-    *gateway.broker.told.measured.lock() = Arc::new(BTreeMap::from([
+    *gateway.broker.reports.measured.lock() = Arc::new(BTreeMap::from([
         (0, measured(minute_ago, &[1.5, 2.0])),
         (1, None),
         // It began a step later.
@@ -322,7 +322,7 @@ async fn measurements_of_all_nodes_stand_beside_each_other() {
     let from = skep_query::render_time(minute_ago);
     let path = format!("{MONITOR}?from={from}");
     let answer = send(gateway.rest, "GET", &path, None, "").await.json();
-    let asked = gateway.broker.told.measured_from.load(Ordering::Relaxed);
+    let asked = gateway.broker.reports.measured_from.load(Ordering::Relaxed);
     assert_eq!(asked, minute_ago);
     assert_eq!(
         (&answer["from"], &answer["stepMs"], &answer["missing"]),
@@ -347,7 +347,7 @@ async fn measurements_go_back_an_hour_and_no_further() {
     for from in ["", "?from=2020-01-01T00:00:00Z"] {
         let answer = send(gateway.rest, "GET", &format!("{MONITOR}{from}"), None, "").await;
         assert_eq!(answer.status, 200, "{}", answer.text);
-        let asked = gateway.broker.told.measured_from.load(Ordering::Relaxed);
+        let asked = gateway.broker.reports.measured_from.load(Ordering::Relaxed);
         assert!((hour_ago..hour_ago + 60_000).contains(&asked), "{asked}");
         assert_eq!(asked % 5_000, 0);
     }

@@ -150,7 +150,7 @@ async fn a_shorter_wait_is_too_long_while_jobs_pile_up_that_workers_could_comple
     assert_eq!(slots(), most);
     gateway
         .broker
-        .told
+        .reports
         .waiting_jobs
         .store(5_000, Ordering::Relaxed);
     while slots() == most {

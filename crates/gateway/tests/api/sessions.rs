@@ -77,8 +77,8 @@ async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 /// Nodes of one cluster.
 async fn nodes(issuer: &Issuer) -> [Running; 2] {
     let nodes = [protected(issuer).await, protected(issuer).await];
-    let keeper = nodes[0].broker.told.keeper.lock().clone();
-    *nodes[1].broker.told.keeper.lock() = keeper;
+    let keeper = nodes[0].broker.reports.keeper.lock().clone();
+    *nodes[1].broker.reports.keeper.lock() = keeper;
     nodes
 }
 
@@ -152,7 +152,7 @@ async fn a_logout_ends_the_session_on_every_node() {
     let (refused, _) = anna.me(&other).await;
     assert_eq!(refused, 401);
     assert_eq!(also.status(&node).await, 200);
-    let keeper = node.broker.told.keeper.lock().clone();
+    let keeper = node.broker.reports.keeper.lock().clone();
     assert_eq!(keeper.count(), 1);
     // A logout that nobody notes is none.
     keeper.is_away(true);
@@ -170,7 +170,7 @@ async fn a_login_that_the_provider_ends_ends_here() {
     issuer.revokes();
     eventually("the end", async || anna.status(&node).await == 401).await;
     assert_eq!(anna.status(&other).await, 401);
-    assert_eq!(node.broker.told.keeper.lock().count(), 0);
+    assert_eq!(node.broker.reports.keeper.lock().count(), 0);
     assert_eq!(refreshes(&node)[1..], [1, 0]);
 }
 
@@ -181,7 +181,7 @@ async fn a_provider_that_is_away_or_does_not_know_us_ends_no_session() {
     let [node, other] = nodes(&issuer).await;
     let anna = logged_in(&node, &issuer, "anna").await;
     issuer.says_at_refresh(&json!({"groups": ["second"]}));
-    let keeper = node.broker.told.keeper.lock().clone();
+    let keeper = node.broker.reports.keeper.lock().clone();
     let mut tried = 0;
     for error in [
         None,
@@ -216,7 +216,7 @@ async fn without_the_first_partition_known_sessions_go_on_and_nobody_logs_in() {
     let [node, other] = nodes(&issuer).await;
     let anna = logged_in(&node, &issuer, "anna").await;
     assert_eq!(anna.status(&node).await, 200);
-    let keeper = node.broker.told.keeper.lock().clone();
+    let keeper = node.broker.reports.keeper.lock().clone();
     keeper.is_away(true);
     let asked = keeper.asked();
     eventually("the first partition is asked", async || {
@@ -238,7 +238,7 @@ async fn while_a_node_is_older_the_cookie_alone_has_the_session() {
     let issuer = Issuer::start();
     issuer.gives_refresh_tokens(1);
     let [node, other] = nodes(&issuer).await;
-    let keeper = node.broker.told.keeper.lock().clone();
+    let keeper = node.broker.reports.keeper.lock().clone();
     keeper.is_mixed(true);
     let anna = logged_in(&node, &issuer, "anna").await;
     assert_eq!(keeper.asked(), 0);
@@ -256,7 +256,7 @@ async fn a_cookie_that_no_node_has_made_costs_the_first_partition_nothing() {
     let [node, _other] = nodes(&issuer).await;
     let anna = logged_in(&node, &issuer, "anna").await;
     let bert = logged_in(&node, &issuer, "bert").await;
-    let keeper = node.broker.told.keeper.lock().clone();
+    let keeper = node.broker.reports.keeper.lock().clone();
     let asked = keeper.asked();
     let mark = |it: &Browser| it.cookie.rsplit_once('.').unwrap().1.to_string();
     let id = |it: &Browser| it.cookie.rsplit_once('.').unwrap().0.to_string();
@@ -298,7 +298,7 @@ async fn what_is_on_disk_opens_no_session_and_has_no_token() {
     let [node, _other] = nodes(&issuer).await;
     let anna = logged_in(&node, &issuer, "anna").await;
     assert_eq!(anna.status(&node).await, 200);
-    let disk = node.broker.told.keeper.lock().disk();
+    let disk = node.broker.reports.keeper.lock().disk();
     let has = |text: &str| disk.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(has("anna"));
     let [token] = &*issuer.refresh_tokens() else {

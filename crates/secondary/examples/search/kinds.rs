@@ -8,7 +8,8 @@ use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
 };
 use skep_query::{
-    Answer, Consistency, Entity, Found, Groups, Measure, Query, QueryError, Search, merge, search,
+    Answer, Consistency, Entity, Groups, Measure, Query, QueryError, ResultPage, Search, merge,
+    search,
 };
 use skep_secondary::Store;
 use skep_sim::one_task::cpu_time_of;
@@ -43,14 +44,14 @@ fn parsed(entity: &'static Entity, body: &str) -> Search {
     search(entity, body).unwrap_or_else(|error| panic!("{body}: {error}"))
 }
 
-fn found(store: &Store, search: Search) -> Found {
+fn found(store: &Store, search: Search) -> ResultPage {
     match asked(store, Query::Search(search)) {
-        Ok(Answer::Found(found)) => found,
+        Ok(Answer::Page(found)) => found,
         other => panic!("{other:?}"),
     }
 }
 
-fn first_column(found: &Found) -> Vec<i64> {
+fn first_column(found: &ResultPage) -> Vec<i64> {
     let keys = found.rows.iter().filter_map(|row| row.first()?.as_int());
     keys.collect()
 }
@@ -79,7 +80,7 @@ impl Times {
     fn ask(&mut self, store: &Store, query: Query) -> bool {
         let begun = Instant::now();
         match asked(store, query) {
-            Ok(Answer::Found(found)) => self.rows += found.rows.len(),
+            Ok(Answer::Page(found)) => self.rows += found.rows.len(),
             Ok(Answer::Row(row)) => self.rows += usize::from(row.is_some()),
             Ok(Answer::Rows(rows)) => self.rows += rows.len(),
             Err(error) => self.refused = Some(format!("{error:?}")),

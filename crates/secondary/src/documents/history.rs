@@ -27,7 +27,7 @@ const NO_SHARD: &str = "no_shard_available_action_exception";
 const ALL_FAILED: &str = "search_phase_execution_exception";
 
 /// A document to delete.
-struct Found {
+struct ExpiredDocument {
     index: String,
     id: String,
 }
@@ -96,7 +96,7 @@ fn all(
     server: &Server,
     searches: &[(&'static Entity, Json, &str)],
     limit: usize,
-) -> Result<Vec<Vec<Found>>, Failure> {
+) -> Result<Vec<Vec<ExpiredDocument>>, Failure> {
     let mut body = String::new();
     for (entity, query, time) in searches {
         let index = server.documents.index(entity.table);
@@ -113,7 +113,7 @@ fn all(
     answers.iter().map(hits).collect()
 }
 
-fn hits(answer: &Json) -> Result<Vec<Found>, Failure> {
+fn hits(answer: &Json) -> Result<Vec<ExpiredDocument>, Failure> {
     if let Some(error) = answer.get("error") {
         if without_shards(error) {
             return Ok(Vec::new());
@@ -126,7 +126,7 @@ fn hits(answer: &Json) -> Result<Vec<Found>, Failure> {
     let text = |hit: &Json, name: &str| hit.get(name)?.as_str().map(str::to_string);
     let found = hits.iter().filter_map(|hit| {
         let (index, id) = (text(hit, "_index")?, text(hit, "_id")?);
-        Some(Found { index, id })
+        Some(ExpiredDocument { index, id })
     });
     Ok(found.collect())
 }
@@ -141,9 +141,9 @@ fn without_shards(error: &Json) -> bool {
 }
 
 /// Returns how many of the documents existed.
-fn remove(server: &Server, found: &[Found], version: u64) -> Result<usize, Failure> {
+fn remove(server: &Server, found: &[ExpiredDocument], version: u64) -> Result<usize, Failure> {
     let mut bulk = Bulk::new(server);
-    for Found { index, id } in found {
+    for ExpiredDocument { index, id } in found {
         bulk.delete(index, id, version)?;
     }
     bulk.send()?;
@@ -220,7 +220,7 @@ pub fn delete(
             parts(server, std::slice::from_ref(&key), version, usize::MAX)?;
             let index = server.documents.index(PROCESS_INSTANCE.table);
             let id = id_of(&key);
-            return remove(server, &[Found { index, id }], version).map(drop);
+            return remove(server, &[ExpiredDocument { index, id }], version).map(drop);
         }
         HistoryDeletionType::ProcessDefinition => &[(&PROCESS_DEFINITION, "processDefinitionKey")],
         HistoryDeletionType::DecisionInstance => &[(&DECISION_INSTANCE, "decisionEvaluationKey")],

@@ -1,7 +1,7 @@
 //! Pages of searches.
 
 use serde_json::{Value as Json, json};
-use skep_query::{Entity, Found, Row, Search, Start, Value, merge};
+use skep_query::{Entity, ResultPage, Row, Search, Start, Value, merge};
 
 use super::document::{self, BRIEF, WHOLE};
 use super::filter::{all_of, beyond, order};
@@ -13,14 +13,14 @@ use crate::bounded::BoundedRows;
 /// Maximum number of matches to count.
 pub const COUNTED: u64 = merge::MAX_COUNTED + 1;
 
-pub fn search(server: &Server, search: &Search) -> Result<Found, Failure> {
+pub fn search(server: &Server, search: &Search) -> Result<ResultPage, Failure> {
     let mut resolver = Resolver::new(server, None);
     let query = resolver.of_search(search)?;
     let (rows, counted) = match resolver.loose {
         Loose::Nothing => at_once(server, search, query)?,
         loose => walk::page(server, search, query, &loose)?,
     };
-    Ok(Found {
+    Ok(ResultPage {
         rows,
         total: counted.min(merge::MAX_COUNTED),
         more: counted > merge::MAX_COUNTED,

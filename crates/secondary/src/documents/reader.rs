@@ -121,7 +121,7 @@ impl Source for Reader {
         match query {
             Query::Search(search) => {
                 let found = self.tried(|server| pages::search(server, search))?;
-                Ok(Answer::Found(found))
+                Ok(Answer::Page(found))
             }
             Query::Get { entity, key } => {
                 let found = self.tried(|server| pages::get(server, entity, key.0))?;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use skep_protocol::Key;
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{
-    Answer, Entity, Found, Groups, Query, QueryError, Related, Row, Search, Start, groups, merge,
+    Answer, Entity, Groups, Query, QueryError, Related, ResultPage, Row, Search, Start, groups,
+    merge,
 };
 
 use super::page::{self, Part, Way};
@@ -41,7 +42,7 @@ const COUNT: Duration = Duration::from_millis(250);
 
 pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError> {
     match query {
-        Query::Search(wanted) => search(from, wanted).map(Answer::Found),
+        Query::Search(wanted) => search(from, wanted).map(Answer::Page),
         Query::Get { entity, key } => get(from, entity, *key).map(Answer::Row),
         Query::SequenceFlows {
             process_instance_key,
@@ -67,7 +68,7 @@ pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError>
     }
 }
 
-fn search(from: &impl Database, search: &Search) -> Result<Found, QueryError> {
+fn search(from: &impl Database, search: &Search) -> Result<ResultPage, QueryError> {
     let (counted, broad) = counted(from, search)?;
     let more = counted > merge::MAX_COUNTED;
     let (mut rows, mut left) = (Vec::new(), search.page.limit);
@@ -85,7 +86,7 @@ fn search(from: &impl Database, search: &Search) -> Result<Found, QueryError> {
     if matches!(search.page.start, Start::Before(_)) {
         rows.reverse();
     }
-    Ok(Found {
+    Ok(ResultPage {
         rows,
         total: counted.min(merge::MAX_COUNTED),
         more,

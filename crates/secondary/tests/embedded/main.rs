@@ -93,7 +93,7 @@ impl Filled {
             },
         );
         match answer.recv().unwrap()? {
-            (Answer::Found(found), behind) => Ok((found.rows.len(), behind)),
+            (Answer::Page(found), behind) => Ok((found.rows.len(), behind)),
             other => panic!("{other:?}"),
         }
     }

@@ -73,7 +73,7 @@ fn a_version_that_comes_between_two_pages_is_not_a_second_latest_one() {
     let page = |after: &str| {
         let body = format!(r#"{{"filter": {{"isLatestVersion": true}}, "page": {{{after}}}}}"#);
         let search = search(&PROCESS_DEFINITION, &body).unwrap();
-        let Answer::Found(found) = store.ask(Query::Search(search.clone())) else {
+        let Answer::Page(found) = store.ask(Query::Search(search.clone())) else {
             panic!("{body}");
         };
         let cursor = found
@@ -626,7 +626,7 @@ fn what_was_deleted_is_marked() {
         op: Op::Eq(Value::from(true)),
     };
     let search = Search::all(&RESOURCE, vec![deleted], 10);
-    let Answer::Found(found) = store.ask(Query::Search(search)) else {
+    let Answer::Page(found) = store.ask(Query::Search(search)) else {
         panic!("no page");
     };
     let id = &found.rows[0][RESOURCE.column("resourceId")];

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use serde_json::{Map, Value as Json, json};
 use skep_query::entities::{self, PROCESS_INSTANCE};
 use skep_query::{
-    Answer, Condition, Entity, Field, Found, Kind, Op, Query, QueryError, Row, Search, Value,
+    Answer, Condition, Entity, Field, Kind, Op, Query, QueryError, ResultPage, Row, Search, Value,
     answer, merge, search,
 };
 
@@ -24,17 +24,17 @@ fn rows_of(store: &Filled, entity: &'static Entity) -> Vec<Row> {
     found(store, all).rows
 }
 
-fn found(store: &Filled, search: Search) -> Found {
+fn found(store: &Filled, search: Search) -> ResultPage {
     match store.ask(Query::Search(search)) {
-        Answer::Found(found) => found,
+        Answer::Page(found) => found,
         other => panic!("{other:?}"),
     }
 }
 
 /// `None`: the server has no room for a pattern with so many signs.
-fn found_or_refused(store: &Filled, search: Search, body: &str) -> Option<Found> {
+fn found_or_refused(store: &Filled, search: Search, body: &str) -> Option<ResultPage> {
     match store.ask_or_be_refused(Query::Search(search)) {
-        Ok(Answer::Found(found)) => Some(found),
+        Ok(Answer::Page(found)) => Some(found),
         Err(QueryError::TooComplex) if body.contains("$like") => None,
         other => panic!("{body}: {other:?}"),
     }
@@ -176,7 +176,7 @@ fn all_hold(conditions: &[Condition], row: &Row) -> bool {
     })
 }
 
-fn expected(search: &Search, rows: &[Row]) -> Found {
+fn expected(search: &Search, rows: &[Row]) -> ResultPage {
     let matches = |row: &&Row| {
         let any = search.any_of.is_empty();
         let any = any || search.any_of.iter().any(|one| all_hold(one, row));
@@ -205,7 +205,7 @@ fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
             continue;
         };
         let should = expected(&search, &rows);
-        let keys = |found: &Found| {
+        let keys = |found: &ResultPage| {
             found
                 .rows
                 .iter()
@@ -225,7 +225,7 @@ fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
                 entity.title
             );
         }
-        let cursors = |found: &Found| {
+        let cursors = |found: &ResultPage| {
             let of = |row| merge::cursor_of(&search, row).encode(search.entity);
             found.rows.iter().map(of).collect::<Vec<_>>()
         };

@@ -163,7 +163,7 @@ fn there(store: &Filled, mut search: Search) -> Vec<Vec<Value>> {
         .filter
         .push(is(entity, "isDeleted", Op::Eq(Value::from(false))));
     match store.ask(Query::Search(search)) {
-        Answer::Found(found) => {
+        Answer::Page(found) => {
             assert_eq!(found.total, found.rows.len() as u64);
             found.rows
         }

@@ -35,7 +35,7 @@ pub fn location(settings: DocumentsSettings) -> StoreLocation {
 fn created_jobs(store: &Filled) -> i64 {
     let mut rows = search(&JOB_STATISTICS, r#"{"page": {"limit": 10000}}"#).unwrap();
     rows.details = true;
-    let Answer::Found(found) = store.ask(Query::Search(rows)) else {
+    let Answer::Page(found) = store.ask(Query::Search(rows)) else {
         panic!("no page");
     };
     let column = JOB_STATISTICS.column("created");
@@ -415,7 +415,7 @@ fn a_pattern_that_the_server_cannot_look_for_is_refused_with_its_cause() {
     assert_eq!(refused, Err(QueryError::TooComplex));
     // Signs in a row are one, whatever their number and order.
     for (pattern, total) in [("*?**?*rk", 1), ("w?*?**?", 1), ("*????*?", 0)] {
-        let Answer::Found(found) = store.ask(like(pattern.to_string())) else {
+        let Answer::Page(found) = store.ask(like(pattern.to_string())) else {
             panic!("no page");
         };
         assert_eq!(found.total, total, "{pattern}");
@@ -429,7 +429,7 @@ fn a_pattern_that_the_server_cannot_look_for_is_refused_with_its_cause() {
 fn page(store: &Filled, body: &str) -> Json {
     let asked = search(&PROCESS_INSTANCE, body).unwrap();
     match store.ask(Query::Search(asked.clone())) {
-        Answer::Found(found) => serde_json::from_str(&answer::page(&asked, &found)).unwrap(),
+        Answer::Page(found) => serde_json::from_str(&answer::page(&asked, &found)).unwrap(),
         other => panic!("{body}: {other:?}"),
     }
 }

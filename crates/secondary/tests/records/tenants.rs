@@ -80,7 +80,7 @@ fn found(store: &Filled, entity: &'static Entity, tenants: &[&str]) -> Vec<Row> 
         narrowed => assert!(narrowed.is_ok(), "{narrowed:?}"),
     }
     match store.ask(Query::Search(search)) {
-        Answer::Found(found) => {
+        Answer::Page(found) => {
             assert_eq!(found.total, found.rows.len() as u64, "{}", entity.title);
             found.rows
         }

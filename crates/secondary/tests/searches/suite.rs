@@ -57,7 +57,7 @@ fn filters(field: &Field) -> Vec<String> {
 fn finds_nothing(store: &Store, entity: &'static Entity, body: &str) {
     let search = search(entity, body).unwrap_or_else(|error| panic!("{body}: {error}"));
     match ask(store, Query::Search(search)) {
-        Ok(Answer::Found(found)) => assert_eq!((found.rows.len(), found.total), (0, 0), "{body}"),
+        Ok(Answer::Page(found)) => assert_eq!((found.rows.len(), found.total), (0, 0), "{body}"),
         other => panic!("{}: {body:.200}: {other:?}", entity.title),
     }
 }
@@ -135,7 +135,7 @@ fn what_belongs_to_a_process_instance() {
     };
     let search = skep_query::Search::all(&entities::INCIDENT, vec![within], 10);
     let answer = ask(&store, Query::Search(search));
-    assert!(matches!(answer, Ok(Answer::Found(_))), "{answer:?}");
+    assert!(matches!(answer, Ok(Answer::Page(_))), "{answer:?}");
     for query in [
         Query::SequenceFlows {
             process_instance_key: skep_protocol::Key(3),

@@ -6,7 +6,7 @@
 mod entries;
 mod initialization;
 mod not_there;
-mod places;
+mod paths;
 mod providers;
 
 use std::net::IpAddr;
@@ -19,7 +19,7 @@ use super::{Effective, Source, shortened};
 
 pub use initialization::{Initial, InitialUser, Initialization};
 pub use not_there::{Answer, answer};
-pub use places::List;
+pub use paths::List;
 pub use providers::{FIELDS, Providers};
 
 /// The setting with the pattern that ids must match.

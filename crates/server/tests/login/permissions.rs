@@ -389,9 +389,9 @@ fn ask_without_checks(
 }
 
 /// What one row is asked; whatever is answered otherwise than it must be is added to the list.
-type Asked = fn(&Row, &mut Things<'_>, &Issuer, &mut Vec<String>);
+type RowCheck = fn(&Row, &mut Things<'_>, &Issuer, &mut Vec<String>);
 
-fn each_row(more: &[&str], asked: Asked) {
+fn each_row(more: &[&str], asked: RowCheck) {
     let rows = table();
     let written: BTreeSet<&str> = rows.iter().map(|row| &*row.operation).collect();
     let there = OPERATIONS.iter().filter(|it| it.is_there());

@@ -3,11 +3,11 @@
 use super::*;
 
 /// Operation, need, method, path, body, and what is made before.
-type Asked<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str);
+type Call<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str);
 
 const THING: &str = r#"POST /users {"username":"thing","password":"hush","name":"thing","email":"thing@example.org"}"#;
 const NEW: &str = r#"{"username":"new","password":"hush","name":"new","email":"new@example.org"}"#;
-const OPERATIONS: [Asked<'_>; 5] = [
+const OPERATIONS: [Call<'_>; 5] = [
     (
         "searchUsers",
         "USER:READ",

@@ -24,7 +24,7 @@ use crate::disk::Disk;
 /// Bytes read at once.
 const WINDOW: usize = 1 << 20;
 
-struct Found {
+struct SegmentFiles {
     segments: Vec<(Segment, SegmentHeader)>,
     spares: Vec<Spare>,
 }
@@ -37,7 +37,7 @@ pub(super) fn open(
     config.segment_bytes = config.segment_bytes.clamp(4096, 1 << 30);
     disk.create_dir(directory)
         .map_err(|error| StorageError::io("creating", directory, error))?;
-    let Found { segments, spares } = find(&disk, directory)?;
+    let SegmentFiles { segments, spares } = find(&disk, directory)?;
     // A file that a killed process renamed must not lose its name again when it holds acknowledged entries.
     disk.sync_dir(directory)
         .map_err(|error| StorageError::io("flushing", directory, error))?;
@@ -114,7 +114,7 @@ fn first_segment(
 }
 
 /// Opens the segment files in order and reads their headers.
-fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<Found, StorageError> {
+fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<SegmentFiles, StorageError> {
     let names = disk
         .list(directory)
         .map_err(|error| StorageError::io("listing", directory, error))?;
@@ -175,7 +175,7 @@ fn find(disk: &Arc<dyn Disk>, directory: &Path) -> Result<Found, StorageError> {
             HeaderState::Damaged => return bad("its header is damaged".into()),
         }
     }
-    Ok(Found { segments, spares })
+    Ok(SegmentFiles { segments, spares })
 }
 
 /// The state that the frames add up to.

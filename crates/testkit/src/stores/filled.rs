@@ -164,7 +164,7 @@ impl Filled {
         let mut search = search(entity, &body).unwrap_or_else(|error| panic!("{body}: {error}"));
         search.details = true;
         match self.ask(Query::Search(search)) {
-            Answer::Found(found) => {
+            Answer::Page(found) => {
                 let rows = found.rows.iter();
                 rows.map(|row| serde_json::from_str(&answer::row(entity, row)).unwrap())
                     .collect()
@@ -183,7 +183,7 @@ impl Filled {
                 let body = format!(r#"{{"page": {{"limit": 2{after}}}}}"#);
                 let search = search(entity, &body);
                 let search = search.unwrap_or_else(|error| panic!("{}: {error}", entity.table));
-                let Answer::Found(found) = self.ask(Query::Search(search.clone())) else {
+                let Answer::Page(found) = self.ask(Query::Search(search.clone())) else {
                     panic!("{}: {body}", entity.table);
                 };
                 walked += found.rows.len();

@@ -27,7 +27,7 @@ const JOBS_ACTIVATED: u32 = 4;
 
 /// The element that waits for a job.
 #[derive(Serialize, Deserialize)]
-struct Place {
+struct JobElement {
     key: Key,
     job_type: Arc<str>,
     process_instance_key: Key,
@@ -39,10 +39,10 @@ struct Place {
     element_instance_key: Key,
 }
 
-/// A job without its business id. In the encoding, its fields follow those of its place.
+/// A job without its business id. In the encoding, its fields follow those of its element.
 #[derive(Serialize, Deserialize)]
 struct Job<'a> {
-    place: Place,
+    element: JobElement,
     custom_headers: Arc<str>,
     worker: Arc<str>,
     retries: i32,
@@ -57,7 +57,7 @@ struct Job<'a> {
 impl<'a> From<&'a ActivatedJob> for Job<'a> {
     fn from(job: &'a ActivatedJob) -> Job<'a> {
         Job {
-            place: Place {
+            element: JobElement {
                 key: job.key,
                 job_type: job.job_type.clone(),
                 process_instance_key: job.process_instance_key,
@@ -83,17 +83,17 @@ impl<'a> From<&'a ActivatedJob> for Job<'a> {
 
 impl From<Job<'_>> for ActivatedJob {
     fn from(job: Job<'_>) -> ActivatedJob {
-        let place = job.place;
+        let element = job.element;
         ActivatedJob {
-            key: place.key,
-            job_type: place.job_type,
-            process_instance_key: place.process_instance_key,
-            root_process_instance_key: place.root_process_instance_key,
-            bpmn_process_id: place.bpmn_process_id,
-            process_definition_version: place.process_definition_version,
-            process_definition_key: place.process_definition_key,
-            element_id: place.element_id,
-            element_instance_key: place.element_instance_key,
+            key: element.key,
+            job_type: element.job_type,
+            process_instance_key: element.process_instance_key,
+            root_process_instance_key: element.root_process_instance_key,
+            bpmn_process_id: element.bpmn_process_id,
+            process_definition_version: element.process_definition_version,
+            process_definition_key: element.process_definition_key,
+            element_id: element.element_id,
+            element_instance_key: element.element_instance_key,
             custom_headers: job.custom_headers,
             worker: job.worker,
             retries: job.retries,

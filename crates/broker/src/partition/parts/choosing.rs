@@ -169,7 +169,7 @@ impl Choosing {
         self.go_on(around);
         let tries = self.asked.get(&key).map_or(0, |asked| asked.tries);
         let command = match answer {
-            Ok((Answer::Found(found), 0)) => match items_of(key, after, found.rows, around) {
+            Ok((Answer::Page(found), 0)) => match items_of(key, after, found.rows, around) {
                 Items::Add(add) => Some(BatchCommand::Add(add)),
                 Items::NotHere(up_to) => {
                     self.ask_again(key, 0, now);
@@ -179,7 +179,7 @@ impl Choosing {
                 Items::Unwanted => None,
             },
             // The store lacks some of what existed when the operation was created.
-            Ok((Answer::Found(_), _)) | Err(QueryError::Busy) => {
+            Ok((Answer::Page(_), _)) | Err(QueryError::Busy) => {
                 self.ask_again(key, tries, now + PAUSE);
                 return None;
             }

@@ -55,8 +55,8 @@ impl Delivery {
         timings.route = nanos(waiting.route);
         timings.inbox_wait = nanos(waiting.inbox_wait);
         timings.evaluation = nanos(waiting.evaluation);
-        if let Some(place) = waiting.place {
-            place.answered(now.saturating_duration_since(waiting.received));
+        if let Some(permit) = waiting.permit {
+            permit.answered(now.saturating_duration_since(waiting.received));
         }
         let answer = Answer { result, timings };
         if let Err(answer) = waiting.responder.send_quietly(answer, &mut self.wakes) {

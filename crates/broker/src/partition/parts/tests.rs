@@ -192,7 +192,7 @@ impl Rig {
             route: Duration::ZERO,
             inbox_wait: Duration::ZERO,
             evaluation: Duration::ZERO,
-            place: None,
+            permit: None,
         });
         let command = Command::BroadcastSignal(BroadcastSignal {
             signal_name: "alarm".into(),

@@ -9,7 +9,7 @@ use skep_query::Answer;
 
 use super::Partition;
 use crate::asking::QueryResult;
-use crate::flow_control::Permit;
+use crate::flow_control::InboxPermit;
 use crate::metrics::{Context, nanos};
 use crate::partition::core::CoreError;
 use crate::partition::message::{ClientRequest, LongEvaluation, Work};
@@ -59,8 +59,8 @@ impl Partition {
             responder,
             received,
             route,
+            inbox_permit,
             permit,
-            place,
             prepared,
         } = request;
         if responder.is_abandoned() {
@@ -76,7 +76,7 @@ impl Partition {
             route,
             inbox_wait: started.saturating_duration_since(received),
             evaluation: Duration::ZERO,
-            place,
+            permit,
         });
         let processed = self.guarded(Some(id), |core, streams| {
             #[cfg(test)]
@@ -88,10 +88,10 @@ impl Partition {
             return Ok(());
         }
         if let Some(evaluation) = self.core.engine_mut().take_evaluation() {
-            self.evaluate_elsewhere(id, request, permit, evaluation);
+            self.evaluate_elsewhere(id, request, inbox_permit, evaluation);
             return Ok(());
         }
-        drop(permit);
+        drop(inbox_permit);
         let evaluation = started.elapsed();
         if let Some(waiting) = self.delivery.requests.get_mut(id) {
             waiting.evaluation = evaluation;
@@ -112,7 +112,7 @@ impl Partition {
         &mut self,
         id: RequestId,
         request: Request,
-        permit: Permit,
+        inbox_permit: InboxPermit,
         evaluation: Evaluation,
     ) {
         let waiting = self.delivery.requests.remove(id);
@@ -125,8 +125,8 @@ impl Partition {
             responder: waiting.responder,
             received: waiting.received,
             route: waiting.route,
-            permit,
-            place: None,
+            inbox_permit,
+            permit: None,
             prepared: None,
         };
         self.env
@@ -143,7 +143,7 @@ impl Partition {
         if command.awaits_end()
             && let Some(waiting) = self.delivery.requests.get_mut(id)
         {
-            waiting.place = None;
+            waiting.permit = None;
         }
         let changed = command.record().value_type;
         // A batch has a single time, and from here on the clock shows another one.
@@ -170,7 +170,7 @@ impl Partition {
     fn chosen(&mut self, key: Key, after: Key, answer: QueryResult) -> Result<(), CoreError> {
         let work = &mut self.delivery.work;
         work.accepted(Context::Internal);
-        let done = matches!(&answer, Ok((Answer::Found(_), _)));
+        let done = matches!(&answer, Ok((Answer::Page(_), _)));
         work.batches.queried(key, done);
         let (choosing, mut around) = self.choosing();
         let found = choosing.found((key, after), answer, &mut around);

@@ -23,7 +23,7 @@ const BEGINNINGS: u64 = 6;
 
 /// What a request was about.
 #[derive(Clone, Debug)]
-enum Asked {
+enum Pending {
     Deploy,
     /// At least this version of the process, which is known everywhere.
     Create {
@@ -67,7 +67,7 @@ struct Order {
 pub struct Clients {
     next_request: RequestId,
     /// With the partition, if the client has chosen it.
-    asked: BTreeMap<RequestId, (Asked, Option<u32>)>,
+    asked: BTreeMap<RequestId, (Pending, Option<u32>)>,
     deployed: u32,
     /// The newest version that is known everywhere.
     version: i32,
@@ -96,7 +96,7 @@ impl Clients {
         self.asked.get(&id)?.1
     }
 
-    fn asks(&mut self, asked: Asked, partition: Option<u32>) -> RequestId {
+    fn asks(&mut self, asked: Pending, partition: Option<u32>) -> RequestId {
         self.next_request += 1;
         self.asked.insert(self.next_request, (asked, partition));
         self.next_request
@@ -138,7 +138,7 @@ impl Clients {
     fn deploy(&mut self) -> (RequestId, Command) {
         self.deployed += u32::from(self.version > 0);
         let deploy = models::deployment(self.deployed);
-        (self.asks(Asked::Deploy, None), Command::Deploy(deploy))
+        (self.asks(Pending::Deploy, None), Command::Deploy(deploy))
     }
 
     fn create(&mut self, process: &'static str, partition: u32) -> (RequestId, Command) {
@@ -167,7 +167,7 @@ impl Clients {
             business_id: None,
             await_result: None,
         };
-        let asked = Asked::Create { order, least };
+        let asked = Pending::Create { order, least };
         let id = self.asks(asked, Some(partition));
         (id, Command::CreateProcessInstance(create))
     }
@@ -180,7 +180,7 @@ impl Clients {
             max_jobs: 5,
             ..ActivateJobs::default()
         };
-        let id = self.asks(Asked::Activate, Some(partition));
+        let id = self.asks(Pending::Activate, Some(partition));
         (id, Command::ActivateJobs(activate))
     }
 
@@ -197,7 +197,7 @@ impl Clients {
             error_message: "again".into(),
             variables: Document::new(),
         };
-        (self.asks(Asked::Fail, None), Command::FailJob(fail))
+        (self.asks(Pending::Fail, None), Command::FailJob(fail))
     }
 
     pub fn complete(&mut self, job: &ActivatedJob) -> (RequestId, Command) {
@@ -207,7 +207,7 @@ impl Clients {
             variables: Document::new(),
             result: None,
         };
-        (self.asks(Asked::Complete(job.key), None), complete)
+        (self.asks(Pending::Complete(job.key), None), complete)
     }
 
     /// True if nobody has asked for the end of this instance before.
@@ -231,7 +231,7 @@ impl Clients {
         let cancel = Command::CancelProcessInstance {
             process_instance_key: key,
         };
-        (self.asks(Asked::Cancel { key, lives }, None), cancel)
+        (self.asks(Pending::Cancel { key, lives }, None), cancel)
     }
 
     /// One of the orders of a process: mostly one of the newest.
@@ -260,7 +260,7 @@ impl Clients {
         if has_id {
             message.message_id = format!("payment of {order}").into();
         }
-        let id = self.asks(Asked::Pay(order), None);
+        let id = self.asks(Pending::Pay(order), None);
         (id, Command::PublishMessage(message))
     }
 
@@ -270,7 +270,7 @@ impl Clients {
         };
         let content = self.content();
         let message = models::message(PING, &format!("order-{order}"), FOR_EVER, content);
-        let id = self.asks(Asked::Ping(order), None);
+        let id = self.asks(Pending::Ping(order), None);
         (id, Command::PublishMessage(message))
     }
 
@@ -279,7 +279,7 @@ impl Clients {
         let key = format!("beginning-{}", random.below(BEGINNINGS));
         let message = models::message(BEGIN, &key, FOR_EVER, content);
         (
-            self.asks(Asked::Begin, None),
+            self.asks(Pending::Begin, None),
             Command::PublishMessage(message),
         )
     }
@@ -292,7 +292,7 @@ impl Clients {
         let time_to_live = random.below(2) as i64 * 60;
         let message = models::message(PING, &format!("order-{order}"), time_to_live, content);
         (
-            self.asks(Asked::Short, None),
+            self.asks(Pending::Short, None),
             Command::PublishMessage(message),
         )
     }
@@ -308,7 +308,7 @@ impl Clients {
             correlation_key: message.correlation_key,
             variables: message.variables,
         };
-        let id = self.asks(Asked::Correlate(order), None);
+        let id = self.asks(Pending::Correlate(order), None);
         (id, Command::CorrelateMessage(correlate))
     }
 
@@ -317,7 +317,7 @@ impl Clients {
             signal_name: SIGNAL.into(),
             variables: Document::new(),
         };
-        let id = self.asks(Asked::Signal, None);
+        let id = self.asks(Pending::Signal, None);
         (id, Command::BroadcastSignal(signal))
     }
 
@@ -334,7 +334,7 @@ impl Clients {
         } else {
             Command::UpdateClusterVariable(value)
         };
-        (self.asks(Asked::Count(self.counts), None), command)
+        (self.asks(Pending::Count(self.counts), None), command)
     }
 
     /// A client reads what another one has written.
@@ -345,7 +345,7 @@ impl Clients {
             expression: format!("=camunda.vars.cluster.{COUNT}"),
             variables: Document::new(),
         };
-        let id = self.asks(Asked::Look { partition, least }, Some(partition));
+        let id = self.asks(Pending::Look { partition, least }, Some(partition));
         (id, read)
     }
 
@@ -365,31 +365,31 @@ impl Clients {
         };
         *self.answers.entry(name_of(&asked)).or_default() += 1;
         match (asked, response) {
-            (Asked::Deploy, Response::Deployed(deployed)) => {
+            (Pending::Deploy, Response::Deployed(deployed)) => {
                 let mut versions = deployed.processes.iter();
                 let ours = versions.find(|process| &*process.id == VERSIONED).unwrap();
                 self.version = self.version.max(ours.version);
             }
-            (Asked::Create { order, least }, Response::ProcessInstanceCreated(created)) => {
+            (Pending::Create { order, least }, Response::ProcessInstanceCreated(created)) => {
                 self.begins(order, least, &created, chronicle)
             }
-            (Asked::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
-            (Asked::Complete(key), _) => assert!(
+            (Pending::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
+            (Pending::Complete(key), _) => assert!(
                 self.completed.insert(key),
                 "job {key:?} was completed twice"
             ),
-            (Asked::Cancel { key, .. }, _) => {
+            (Pending::Cancel { key, .. }, _) => {
                 assert!(self.cancelled.insert(key), "{key:?} was cancelled twice");
             }
-            (Asked::Pay(order), _) => self.orders.get_mut(&order).unwrap().paid = true,
-            (Asked::Ping(order), Response::MessagePublished { message_key }) => {
+            (Pending::Pay(order), _) => self.orders.get_mut(&order).unwrap().paid = true,
+            (Pending::Ping(order), Response::MessagePublished { message_key }) => {
                 self.pings.insert(message_key, order);
             }
-            (Asked::Begin, Response::MessagePublished { message_key }) => {
+            (Pending::Begin, Response::MessagePublished { message_key }) => {
                 self.beginnings.insert(message_key);
             }
             (
-                Asked::Correlate(order),
+                Pending::Correlate(order),
                 Response::MessageCorrelated {
                     message_key,
                     process_instance_key: instance,
@@ -400,11 +400,11 @@ impl Clients {
                 let known = self.orders[&order].instance;
                 assert!(known.is_none_or(|known| known == instance));
             }
-            (Asked::Count(count), _) => self.counted = self.counted.max(count),
-            (Asked::Look { partition, least }, Response::ExpressionEvaluated { result, .. }) => {
+            (Pending::Count(count), _) => self.counted = self.counted.max(count),
+            (Pending::Look { partition, least }, Response::ExpressionEvaluated { result, .. }) => {
                 self.reads(partition, least, result.parse().unwrap());
             }
-            (Asked::Fail | Asked::Signal | Asked::Short, _) => {}
+            (Pending::Fail | Pending::Signal | Pending::Short, _) => {}
             (asked, response) => panic!("{asked:?} was answered with {response:?}"),
         }
     }
@@ -437,30 +437,30 @@ impl Clients {
         *seen = found.max(*seen);
     }
 
-    fn rejected(&mut self, asked: &Asked, answer: &Rejection) {
+    fn rejected(&mut self, asked: &Pending, answer: &Rejection) {
         match asked {
             // It is there already, which is what its client wants to know.
-            Asked::Pay(order) if answer.kind == RejectionType::AlreadyExists => {
+            Pending::Pay(order) if answer.kind == RejectionType::AlreadyExists => {
                 self.orders.get_mut(order).unwrap().paid = true;
             }
-            Asked::Create { .. }
-            | Asked::Pay(_)
-            | Asked::Ping(_)
-            | Asked::Begin
-            | Asked::Short
-            | Asked::Signal
-            | Asked::Deploy
-            | Asked::Look { .. } => panic!("{asked:?} was rejected: {answer:?}"),
-            Asked::Cancel { lives: true, key } => assert!(
+            Pending::Create { .. }
+            | Pending::Pay(_)
+            | Pending::Ping(_)
+            | Pending::Begin
+            | Pending::Short
+            | Pending::Signal
+            | Pending::Deploy
+            | Pending::Look { .. } => panic!("{asked:?} was rejected: {answer:?}"),
+            Pending::Cancel { lives: true, key } => assert!(
                 answer.kind != RejectionType::NotFound || self.touched[key] > 1,
                 "{asked:?}: its instance was acknowledged before, and is not found: {answer:?}"
             ),
-            Asked::Activate
-            | Asked::Complete(_)
-            | Asked::Fail
-            | Asked::Cancel { .. }
-            | Asked::Correlate(_)
-            | Asked::Count(_) => {}
+            Pending::Activate
+            | Pending::Complete(_)
+            | Pending::Fail
+            | Pending::Cancel { .. }
+            | Pending::Correlate(_)
+            | Pending::Count(_) => {}
         }
     }
 
@@ -515,22 +515,22 @@ impl Clients {
     }
 }
 
-fn name_of(asked: &Asked) -> &'static str {
+fn name_of(asked: &Pending) -> &'static str {
     match asked {
-        Asked::Deploy => "deployed",
-        Asked::Create { .. } => "created",
-        Asked::Activate => "polled",
-        Asked::Complete(_) => "completed",
-        Asked::Fail => "failed",
-        Asked::Cancel { .. } => "cancelled",
-        Asked::Pay(_) => "paid",
-        Asked::Ping(_) => "pinged",
-        Asked::Begin => "began",
-        Asked::Short => "short",
-        Asked::Correlate(_) => "correlated",
-        Asked::Signal => "signalled",
-        Asked::Count(_) => "counted",
-        Asked::Look { .. } => "looked",
+        Pending::Deploy => "deployed",
+        Pending::Create { .. } => "created",
+        Pending::Activate => "polled",
+        Pending::Complete(_) => "completed",
+        Pending::Fail => "failed",
+        Pending::Cancel { .. } => "cancelled",
+        Pending::Pay(_) => "paid",
+        Pending::Ping(_) => "pinged",
+        Pending::Begin => "began",
+        Pending::Short => "short",
+        Pending::Correlate(_) => "correlated",
+        Pending::Signal => "signalled",
+        Pending::Count(_) => "counted",
+        Pending::Look { .. } => "looked",
     }
 }
 
@@ -588,7 +588,7 @@ impl World {
         for (name, order) in waited.collect::<Vec<_>>() {
             let content = self.clients.content();
             let message = models::message(name, &format!("order-{order}"), 0, content);
-            let id = self.clients.asks(Asked::Short, None);
+            let id = self.clients.asks(Pending::Short, None);
             self.ask_from_anywhere((id, Command::PublishMessage(message)));
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::node::Node;
-use super::world::{Happening, Place, Replica, World};
+use super::world::{Happening, Replica, ReplicaId, World};
 
 /// Tables that are equal on all partitions: process definitions, their last versions, cluster variables.
 const EVERYWHERE: [u8; 3] = [1, 10, 60];
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    fn leader(&self, partition: u32) -> Option<Place> {
+    fn leader(&self, partition: u32) -> Option<ReplicaId> {
         let places = self.replicas.iter().filter_map(|(place, replica)| {
             let running = replica.node.running.as_ref()?;
             let leads = place.0 == partition && running.core.is_leader();
@@ -204,7 +204,7 @@ impl World {
     fn until_all_have_all(&mut self) {
         for _ in 0..200 {
             self.run_for(100_000);
-            let has_all = |(place, replica): (&Place, &Replica)| {
+            let has_all = |(place, replica): (&ReplicaId, &Replica)| {
                 let commit = self.groups[&place.0].oracle.commit_index();
                 let running = replica.node.running.as_ref();
                 running.is_some_and(|it| it.core.applied() == commit)

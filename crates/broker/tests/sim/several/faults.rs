@@ -1,6 +1,6 @@
 //! What goes wrong in a world.
 
-use super::world::{MACHINES, Place, World};
+use super::world::{MACHINES, ReplicaId, World};
 
 const HOUR: u64 = 3_600_000;
 
@@ -62,7 +62,7 @@ impl World {
     }
 
     /// Of others nobody notices much.
-    fn likely_leader(&mut self) -> Place {
+    fn likely_leader(&mut self) -> ReplicaId {
         let place = self.any_place();
         let leader = self.leader_of(place.1, place.0);
         let leader = leader.filter(|_| self.random.below(3) > 0);
@@ -70,7 +70,7 @@ impl World {
     }
 
     /// The replica's thread ends by an error, and its machine goes on.
-    pub fn dies(&mut self, place: Place) {
+    pub fn dies(&mut self, place: ReplicaId) {
         let known = self.leader_of(place.1, place.0);
         let replica = self.replicas.get_mut(&place).unwrap();
         if replica.node.running.is_some() {

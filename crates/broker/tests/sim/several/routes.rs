@@ -10,7 +10,7 @@ use skep_protocol::{Key, ValueType};
 
 use super::Mutation;
 use super::heartbeats::SILENT;
-use super::world::{Happening, Place, RETRY, World};
+use super::world::{Happening, RETRY, ReplicaId, World};
 
 /// Commands that a machine holds, at most.
 const MOST_HELD: usize = 300;
@@ -58,13 +58,13 @@ impl World {
         leading.max().map(|(_, from)| from)
     }
 
-    fn leads(&self, (partition, host): Place) -> bool {
+    fn leads(&self, (partition, host): ReplicaId) -> bool {
         let running = self.replicas[&(partition, host)].node.running.as_ref();
         running.is_some_and(|it| it.core.is_leader())
     }
 
     /// What leaves a partition when its entry is committed.
-    pub fn released(&mut self, place: Place, effects: Effects) {
+    pub fn released(&mut self, place: ReplicaId, effects: Effects) {
         for (id, answer) in effects.responses {
             self.clients.answered(id, answer, &self.chronicle);
         }
@@ -176,7 +176,7 @@ impl World {
         self.hand_on(host, partition, sent, way);
     }
 
-    fn carry_out(&mut self, place: Place, sent: Sent) {
+    fn carry_out(&mut self, place: ReplicaId, sent: Sent) {
         let now = self.millis(place.1);
         let Some(running) = self.node(place).leading() else {
             let (partition, host) = place;
@@ -248,7 +248,7 @@ impl World {
     }
 
     /// Does what [`Mutation::SendsBeforeCommit`] says, of messages for waiting instances.
-    pub fn send_early(&mut self, place: Place, batches: &[bytes::Bytes]) {
+    pub fn send_early(&mut self, place: ReplicaId, batches: &[bytes::Bytes]) {
         if !self.leads(place) {
             return;
         }

@@ -35,7 +35,7 @@ const EPOCH: i64 = 1_700_000_000_000;
 pub const MACHINES: u32 = 3;
 
 /// A replica: the partition, and the machine on which it is.
-pub type Place = (u32, u32);
+pub type ReplicaId = (u32, u32);
 
 #[derive(Debug)]
 pub enum Happening {
@@ -50,7 +50,7 @@ pub enum Happening {
     },
     /// A client's request comes to the machine that seems to lead.
     Request {
-        place: Place,
+        place: ReplicaId,
         id: RequestId,
         request: Box<Request>,
     },
@@ -61,13 +61,13 @@ pub enum Happening {
         status: Status,
     },
     /// A replica does what follows from a command.
-    Settle(Place),
+    Settle(ReplicaId),
     Tick {
         host: u32,
         life: u64,
     },
     DiskDone {
-        place: Place,
+        place: ReplicaId,
         life: u64,
     },
     Client,
@@ -125,7 +125,7 @@ pub struct World {
     pub routing: Arc<Routing>,
     pub groups: BTreeMap<u32, Watched>,
     pub hosts: Vec<Host>,
-    pub replicas: BTreeMap<Place, Replica>,
+    pub replicas: BTreeMap<ReplicaId, Replica>,
     pub network: Network,
     pub agenda: Agenda<Happening>,
     /// Microseconds that a flush takes at most.
@@ -218,11 +218,11 @@ impl World {
         }
     }
 
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<ReplicaId> {
         self.replicas.keys().copied().collect()
     }
 
-    pub fn node(&mut self, place: Place) -> &mut Node {
+    pub fn node(&mut self, place: ReplicaId) -> &mut Node {
         &mut self.replicas.get_mut(&place).unwrap().node
     }
 
@@ -234,7 +234,7 @@ impl World {
         self.random.below(u64::from(MACHINES)) as u32
     }
 
-    pub fn any_place(&mut self) -> Place {
+    pub fn any_place(&mut self) -> ReplicaId {
         let partitions = u64::from(self.routing.count());
         let partition = 1 + self.random.below(partitions) as u32;
         (partition, self.any_host())
@@ -320,7 +320,7 @@ impl World {
         }
     }
 
-    fn disk_done(&mut self, place: Place, life: u64) {
+    fn disk_done(&mut self, place: ReplicaId, life: u64) {
         let replica = &self.replicas[&place];
         if replica.node.life != life || replica.node.running.is_none() {
             return;
@@ -369,7 +369,7 @@ impl World {
     }
 
     /// Does work that is due or was put off, and pushes to a stream that has room again, as `Partition::run_scheduled` does.
-    fn scheduled(&mut self, place: Place) {
+    fn scheduled(&mut self, place: ReplicaId) {
         if self.calm.quiet {
             return;
         }
@@ -407,14 +407,14 @@ impl World {
         self.propose(place);
     }
 
-    pub fn propose(&mut self, place: Place) {
+    pub fn propose(&mut self, place: ReplicaId) {
         let group = self.groups.get_mut(&place.0).unwrap();
         let replica = self.replicas.get_mut(&place).unwrap();
         (replica.node).propose(&mut group.oracle, &mut group.releases);
     }
 
     /// Lets a replica do what follows from what happened to it.
-    pub fn settle(&mut self, place: Place) {
+    pub fn settle(&mut self, place: ReplicaId) {
         let (partition, host) = place;
         let group = self.groups.get_mut(&partition).unwrap();
         let replica = self.replicas.get_mut(&place).unwrap();
@@ -444,7 +444,7 @@ impl World {
     }
 
     /// Sends bytes to another replica of the partition.
-    fn fly(&mut self, (partition, from): Place, to: u64, bytes: &bytes::Bytes) {
+    fn fly(&mut self, (partition, from): ReplicaId, to: u64, bytes: &bytes::Bytes) {
         for delay in self.deliveries(from, node_of(to).unwrap()) {
             let flight = Flight {
                 from: VOTERS[from as usize],
@@ -462,7 +462,7 @@ impl World {
     }
 
     /// A client's request at a replica, which takes it if it leads.
-    pub fn process(&mut self, place: Place, id: RequestId, request: &Request) {
+    pub fn process(&mut self, place: ReplicaId, id: RequestId, request: &Request) {
         let now = self.millis(place.1);
         let Some(running) = self.node(place).leading() else {
             return;
@@ -487,7 +487,7 @@ impl World {
         self.after(TICK, Happening::Tick { host, life });
     }
 
-    pub fn start_replica(&mut self, place: Place) {
+    pub fn start_replica(&mut self, place: ReplicaId) {
         let group = self.groups.get_mut(&place.0).unwrap();
         let replica = self.replicas.get_mut(&place).unwrap();
         replica.died = None;

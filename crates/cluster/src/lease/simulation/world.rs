@@ -108,13 +108,13 @@ struct Due {
 }
 
 /// A process, and the operation that it waits for.
-struct Asked {
+struct PendingCall {
     process: u64,
     call: u64,
 }
 
 /// A machine, and a number.
-type Place = (usize, u32);
+type MachineNumber = (usize, u32);
 
 pub struct World {
     random: Random,
@@ -128,7 +128,7 @@ pub struct World {
     store: BTreeMap<u32, Object>,
     /// Everybody who ever had a number: instance and version.
     owners: BTreeSet<(u32, String, u64)>,
-    disks: BTreeMap<Place, Directory>,
+    disks: BTreeMap<MachineNumber, Directory>,
     processes: BTreeMap<u64, Process>,
     outage_until: u64,
     acted: u64,
@@ -196,7 +196,7 @@ impl World {
                 call,
                 lost,
                 operation,
-            } => self.arrives(Asked { process, call }, lost, operation),
+            } => self.arrives(PendingCall { process, call }, lost, operation),
             Event::Answers {
                 process,
                 call,
@@ -372,7 +372,7 @@ impl World {
         }
     }
 
-    fn lock(&mut self, place: Place, id: u64, create: bool) -> Option<String> {
+    fn lock(&mut self, place: MachineNumber, id: u64, create: bool) -> Option<String> {
         if create && !self.disks.contains_key(&place) {
             self.counter += 1;
             let directory = Directory {
@@ -422,7 +422,7 @@ impl World {
         self.at(CALL, nothing);
     }
 
-    fn arrives(&mut self, Asked { process, call }: Asked, lost: bool, operation: u64) {
+    fn arrives(&mut self, PendingCall { process, call }: PendingCall, lost: bool, operation: u64) {
         let Some(operation) = self.operations.remove(&operation) else {
             return;
         };

@@ -9,7 +9,7 @@ use skep_protocol::command::Reached;
 use skep_protocol::permission::Permission;
 use skep_protocol::{Document, Key, Rejection, RejectionType, TenantId, grants};
 
-use super::{Asked, grants_of_caller, tenancy};
+use super::{AccessCheck, grants_of_caller, tenancy};
 use crate::processing::bpmn::subscriptions::conditional;
 use crate::processing::{Context, expression, reject};
 
@@ -22,24 +22,24 @@ const MAX_LOOKED_AT: usize = 10_000;
 
 pub(super) fn check(
     cx: &mut Context<'_>,
-    asked: &Asked<'_>,
+    access: &AccessCheck<'_>,
     by: &Reached<'_>,
 ) -> Result<(), Rejection> {
     match by {
         Reached::Message {
             name,
             correlation_key,
-        } => by_message(cx, asked, name, correlation_key),
+        } => by_message(cx, access, name, correlation_key),
         Reached::Signal(name) => {
             let tenant = cx.tenant.clone();
-            by_signal(cx, asked, (&tenant, name))
+            by_signal(cx, access, (&tenant, name))
         }
     }
 }
 
 fn by_message(
     cx: &mut Context<'_>,
-    asked: &Asked<'_>,
+    access: &AccessCheck<'_>,
     name: &Arc<str>,
     correlation_key: &Arc<str>,
 ) -> Result<(), Rejection> {
@@ -48,12 +48,12 @@ fn by_message(
     let waiting = &state.message_subscriptions;
     for key in waiting.takers(&tenant, name, correlation_key) {
         if let Some(row) = state.message_subscriptions.get(key) {
-            asked.on(GO_ON, &row.bpmn_process_id)?;
+            access.on(GO_ON, &row.bpmn_process_id)?;
         }
     }
     for key in state.message_starts.named(&tenant, name) {
         if let Some(row) = state.message_starts.get(key) {
-            asked.on(START, &row.bpmn_process_id)?;
+            access.on(START, &row.bpmn_process_id)?;
         }
     }
     Ok(())
@@ -67,19 +67,19 @@ pub(crate) fn signal(cx: &mut Context<'_>, tenant: &TenantId, name: &Arc<str>) -
     let Some(grants) = grants_of_caller(cx) else {
         return true;
     };
-    let asked = Asked {
+    let access = AccessCheck {
         grants: &grants,
         intent: "BROADCAST",
     };
-    by_signal(cx, &asked, (tenant, name)).is_ok()
+    by_signal(cx, &access, (tenant, name)).is_ok()
 }
 
 fn by_signal(
     cx: &mut Context<'_>,
-    asked: &Asked<'_>,
+    access: &AccessCheck<'_>,
     (tenant, name): (&TenantId, &Arc<str>),
 ) -> Result<(), Rejection> {
-    if asked.any(START).is_ok() && asked.any(GO_ON).is_ok() {
+    if access.any(START).is_ok() && access.any(GO_ON).is_ok() {
         return Ok(());
     }
     let Some(last) = cx.state.signals.newest(tenant, name) else {
@@ -100,20 +100,20 @@ fn by_signal(
             continue;
         }
         let permissions = if reached.0 { START } else { GO_ON };
-        asked.on(permissions, &reached.1)?;
+        access.on(permissions, &reached.1)?;
         seen.insert(reached);
     }
-    Err(too_many(asked, "subscriptions wait for the signal"))
+    Err(too_many(access, "subscriptions wait for the signal"))
 }
 
 /// Checks that no condition holds whose process the caller may not start.
 pub(super) fn conditions(
     cx: &mut Context<'_>,
-    asked: &Asked<'_>,
+    access: &AccessCheck<'_>,
     definition: Option<Key>,
     variables: &Document,
 ) -> Result<(), Rejection> {
-    if asked.any(START).is_ok() {
+    if access.any(START).is_ok() {
         return Ok(());
     }
     let tenant = cx.tenant.clone();
@@ -121,7 +121,7 @@ pub(super) fn conditions(
         let process = cx.state.processes.startable(key);
         let own = process.filter(|process| process.tenant == tenant);
         let id = own.map(|process| process.bpmn_process_id.clone());
-        return id.map_or(Ok(()), |id| asked.on(START, &id));
+        return id.map_or(Ok(()), |id| access.on(START, &id));
     }
     let variables = expression::given(cx, variables.entries(), &tenant);
     let last = cx.state.conditions.newest_start(&tenant, Key::NONE);
@@ -142,7 +142,7 @@ pub(super) fn conditions(
         let Some(process) = cx.process(definition) else {
             continue;
         };
-        let Err(refusal) = asked.on(START, &process.bpmn_process_id) else {
+        let Err(refusal) = access.on(START, &process.bpmn_process_id) else {
             continue;
         };
         let event = process.graph.elements.get(event as usize);
@@ -156,13 +156,13 @@ pub(super) fn conditions(
             return Err(refusal);
         }
     }
-    Err(too_many(asked, "conditions are waited for"))
+    Err(too_many(access, "conditions are waited for"))
 }
 
-fn too_many(asked: &Asked<'_>, what: &str) -> Rejection {
+fn too_many(access: &AccessCheck<'_>, what: &str) -> Rejection {
     reject(
         RejectionType::Forbidden,
-        asked.intent,
+        access.intent,
         format!(
             "Expected to check the permissions on all processes that are reached, but too many {what} for a caller who was not granted \
              CREATE_PROCESS_INSTANCE and UPDATE_PROCESS_INSTANCE on all of them"

@@ -54,7 +54,7 @@ pub(crate) fn process(cx: &mut Context<'_>, resource_key: Key, delete_history: b
 
 /// The batch operation that deletes the history of the resource, and then the resource itself, from secondary storage.
 /// Running instances are deleted when they end.
-fn history_of(found: &Found, key: Key) -> Option<CreateBatchOperation> {
+fn history_of(found: &DeployedResource, key: Key) -> Option<CreateBatchOperation> {
     let (kind, field, follow_up) = match found.kind {
         ResourceType::ProcessDefinition => (
             BatchOperationType::DeleteProcessInstance,
@@ -91,14 +91,14 @@ fn not_found(cx: &Context<'_>, key: Key) -> Rejection {
     reject(RejectionType::NotFound, "DELETE", reason)
 }
 
-struct Found {
+struct DeployedResource {
     kind: ResourceType,
     pin: Pin,
 }
 
-fn find(cx: &Context<'_>, key: Key) -> Option<Found> {
+fn find(cx: &Context<'_>, key: Key) -> Option<DeployedResource> {
     let state = &*cx.state;
-    let found = |kind, pin: &Pin| Found {
+    let found = |kind, pin: &Pin| DeployedResource {
         kind,
         pin: pin.clone(),
     };
@@ -137,7 +137,7 @@ pub(crate) fn delete(
     delete_history: bool,
     batch_operation: Option<(Key, BatchOperationType)>,
 ) {
-    let Some(Found { kind, pin }) = find(cx, resource_key) else {
+    let Some(DeployedResource { kind, pin }) = find(cx, resource_key) else {
         return;
     };
     let deletion = ResourceDeletionValue {

@@ -13,7 +13,7 @@ use skep_protocol::value::{
 };
 use skep_protocol::{Key, RejectionType, Response};
 
-use crate::evaluation::{Asked, AskedDecision, DecisionOutcome, Evaluation};
+use crate::evaluation::{AskedDecision, DecisionOutcome, Evaluation, PendingEvaluation};
 use crate::prepared::{Kind, Prepared};
 use crate::processing::bpmn::Subject;
 use crate::processing::{Context, Named, Outcome, expression, reject};
@@ -69,7 +69,7 @@ fn evaluate_or_put_off(
     };
     let outcome = asked.result_within(cx.config.short_evaluation);
     if outcome.is_none() {
-        cx.volatile.evaluation = Some(Evaluation(Asked::Decision(asked)));
+        cx.volatile.evaluation = Some(Evaluation(PendingEvaluation::Decision(asked)));
     }
     outcome
 }

@@ -8,7 +8,7 @@ use skep_protocol::document::{JsonText, write_json_string};
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key, Rejection, RejectionType, Response, TenantId};
 
-use crate::evaluation::{Asked, AskedExpression, Evaluation};
+use crate::evaluation::{AskedExpression, Evaluation, PendingEvaluation};
 use crate::prepared::{Kind, Prepared};
 use crate::processing::bpmn::Problem;
 use crate::processing::evaluated::{self, Evaluated};
@@ -306,7 +306,7 @@ pub(crate) fn evaluate_for_client(
     match asked.answer_within(cx.config.short_evaluation) {
         Some(answer) => answer.map(Some),
         None => {
-            cx.volatile.evaluation = Some(Evaluation(Asked::Expression(asked)));
+            cx.volatile.evaluation = Some(Evaluation(PendingEvaluation::Expression(asked)));
             Ok(None)
         }
     }

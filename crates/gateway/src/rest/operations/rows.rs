@@ -104,7 +104,7 @@ macro_rules! operations {
         $crate::rest::operations::Does::Pulse
     };
     (@does () AskNodes($asked:ident)) => {
-        $crate::rest::operations::Does::AskNodes($crate::rest::nodes::Asked::$asked)
+        $crate::rest::operations::Does::AskNodes($crate::rest::nodes::NodesQuery::$asked)
     };
     (@does ($($path:tt)*) Document($document:ident)) => {
         $crate::rest::operations::Does::Document(documents::Operation::$document)

@@ -34,15 +34,15 @@ const WAITS: u8 = 1;
 const NEEDS_TIME: u8 = 2;
 
 /// When a worker asked last for jobs of a type, by type.
-struct Asked {
+struct LastPolls {
     last: BTreeMap<Arc<str>, i64>,
     /// Start of that knowledge.
     since: Option<i64>,
     now: i64,
 }
 
-impl Asked {
-    fn of(work: &Work, tenant: &TenantId) -> Asked {
+impl LastPolls {
+    fn of(work: &Work, tenant: &TenantId) -> LastPolls {
         let mut last: BTreeMap<Arc<str>, i64> = BTreeMap::new();
         for asker in work.nodes.iter().flat_map(|node| &node.askers) {
             if asker.tenants.as_ref().is_none_or(|it| it.contains(tenant)) {
@@ -54,7 +54,7 @@ impl Asked {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.unwrap_or_default().as_millis();
-        Asked {
+        LastPolls {
             last,
             since: work.nodes.iter().map(|node| node.since).max(),
             now: i64::try_from(now).unwrap_or(i64::MAX),
@@ -79,7 +79,7 @@ impl Ask<'_> {
         let tenant = process.get(const { PROCESS_INSTANCE.column("tenantId") });
         let tenant = tenant.and_then(Value::as_text).unwrap_or_default();
         let work = self.front.broker.work().await;
-        let asked = Asked::of(&work, &TenantId::new(tenant));
+        let asked = LastPolls::of(&work, &TenantId::new(tenant));
         let usually = self.usually(&process, &elements).await?;
         let mut items: Vec<(u8, Json)> = Vec::new();
         for Waiting { who, waits_for } in elements {
@@ -137,7 +137,7 @@ fn usual_ms(who: &Map<String, Json>, usually: &ByElement) -> Option<i64> {
 }
 
 /// The reasons why one element waits. An incident covers the reason of its job.
-fn findings(who: &Map<String, Json>, waits_for: Vec<Json>, asked: &Asked) -> Vec<(u8, Json)> {
+fn findings(who: &Map<String, Json>, waits_for: Vec<Json>, asked: &LastPolls) -> Vec<(u8, Json)> {
     let is_incident = |thing: &Json| thing["for"] == "INCIDENT";
     let stuck = waits_for.iter().any(is_incident);
     let things = waits_for.into_iter();
@@ -150,7 +150,7 @@ fn findings(who: &Map<String, Json>, waits_for: Vec<Json>, asked: &Asked) -> Vec
     found
 }
 
-fn item(who: &Map<String, Json>, thing: Json, asked: &Asked) -> (u8, Json) {
+fn item(who: &Map<String, Json>, thing: Json, asked: &LastPolls) -> (u8, Json) {
     let Json::Object(mut facts) = thing else {
         return (WAITS, Json::Null);
     };
@@ -166,7 +166,7 @@ fn item(who: &Map<String, Json>, thing: Json, asked: &Asked) -> (u8, Json) {
     (finding.rank, Json::Object(item))
 }
 
-fn finding(kind: &str, facts: &mut Map<String, Json>, asked: &Asked) -> Finding {
+fn finding(kind: &str, facts: &mut Map<String, Json>, asked: &LastPolls) -> Finding {
     let text = |name: &str| facts.get(name).and_then(Json::as_str).unwrap_or_default();
     let (cause, remedy, rank) = match kind {
         "INCIDENT" => (
@@ -236,7 +236,7 @@ fn sources(facts: &Map<String, Json>) -> String {
 }
 
 /// A job is with a worker, waits for one, or is tried again.
-fn of_job(facts: &mut Map<String, Json>, asked: &Asked) -> Finding {
+fn of_job(facts: &mut Map<String, Json>, asked: &LastPolls) -> Finding {
     let text = |name: &str| facts.get(name).and_then(Json::as_str).unwrap_or_default();
     let job_type = text("type").to_string();
     let is_asked_for = asked.is_asked_for(&job_type);
@@ -285,8 +285,8 @@ mod tests {
 
     const NOW: i64 = 1_000_000_000;
 
-    fn asked(seen: Option<i64>) -> Asked {
-        Asked {
+    fn asked(seen: Option<i64>) -> LastPolls {
+        LastPolls {
             last: seen
                 .map(|seen| ("pay".into(), NOW - seen))
                 .into_iter()

@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use skep_identity::Tenancy;
 use skep_protocol::Key;
 use skep_query::entities::{ELEMENT_DURATION, ELEMENT_INSTANCE, PROCESS_DEFINITION};
-use skep_query::{Condition, Found, Groups, Measure, Op, Query, Row, Search, Sort, Value};
+use skep_query::{Condition, Groups, Measure, Op, Query, ResultPage, Row, Search, Sort, Value};
 
 use super::Ask;
 use super::durations::{ByElement, since, usual};
@@ -50,7 +50,7 @@ struct Overdue {
     definition: i64,
     usual: i64,
     since: i64,
-    found: Found,
+    found: ResultPage,
 }
 
 impl Overdue {
@@ -195,7 +195,7 @@ impl Ask<'_> {
         definition: i64,
         element: &Arc<str>,
         before: i64,
-    ) -> Result<Found, Problem> {
+    ) -> Result<ResultPage, Problem> {
         let mut filter = of(definition, before);
         filter.push(equals(ELEMENT, Value::Text(Arc::clone(element))));
         let mut search = Search::all(&ELEMENT_INSTANCE, filter, 1);
@@ -207,7 +207,7 @@ impl Ask<'_> {
         let oldest = found.rows.first();
         let kind = oldest.and_then(|row| row.get(TYPE)?.as_text());
         match kind {
-            Some(kind) if SCOPES.contains(&kind) => Ok(Found::default()),
+            Some(kind) if SCOPES.contains(&kind) => Ok(ResultPage::default()),
             // A body has the id of the activity it repeats, and lasts longer: the oldest token is searched among the other instances.
             Some(BODY) => {
                 search.filter.push(is(TYPE, Op::Neq(Value::text(BODY))));
@@ -215,7 +215,7 @@ impl Ask<'_> {
                 let oldest = found.rows.first();
                 let kind = oldest.and_then(|row| row.get(TYPE)?.as_text());
                 match kind {
-                    Some(kind) if SCOPES.contains(&kind) => Ok(Found::default()),
+                    Some(kind) if SCOPES.contains(&kind) => Ok(ResultPage::default()),
                     _ => Ok(found),
                 }
             }

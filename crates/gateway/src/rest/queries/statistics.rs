@@ -484,7 +484,7 @@ impl Ask<'_> {
         let mut search = search;
         search.details = true;
         match self.answer(Query::Search(search)).await? {
-            Answer::Found(found) => Ok(found.rows),
+            Answer::Page(found) => Ok(found.rows),
             other => Err(unexpected(&other)),
         }
     }

@@ -8,8 +8,8 @@ use skep_identity::Grants;
 use skep_query::access::{self, Narrowed};
 use skep_query::entities::{ELEMENT_TYPES, EVENT_WAIT, JOB, MESSAGE_SUBSCRIPTION, USER_TASK};
 use skep_query::{
-    Condition, Conditions, Entity, Field, Found, Kind, Leaves, Op, Ops, Row, Search, Sort, Value,
-    answer, merge,
+    Condition, Conditions, Entity, Field, Kind, Leaves, Op, Ops, ResultPage, Row, Search, Sort,
+    Value, answer, merge,
 };
 
 use super::waiting::{is, members};
@@ -244,7 +244,7 @@ impl Ask<'_> {
                 continue;
             }
             let found = self.counted(search).await?;
-            parts.push(Found {
+            parts.push(ResultPage {
                 rows: found.rows.iter().map(|row| source.wait(row)).collect(),
                 ..found
             });

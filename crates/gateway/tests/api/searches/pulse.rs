@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use skep_identity::Directory;
 use skep_model::builder::Bpmn;
-use skep_query::{Answer, BoxFuture, Consistency, Found, Query, QueryError, Storage};
+use skep_query::{Answer, BoxFuture, Consistency, Query, QueryError, ResultPage, Storage};
 
 use super::Stored;
 use crate::fake::{Running, start_over, start_with};
@@ -166,7 +166,7 @@ impl Storage for Counting {
         let takes = *self.takes.lock();
         Box::pin(async move {
             tokio::time::sleep(takes).await;
-            Ok((Answer::Found(Found::default()), 0))
+            Ok((Answer::Page(ResultPage::default()), 0))
         })
     }
 }

@@ -18,7 +18,7 @@ use super::super::source::{Given, Source};
 use super::super::value::squeeze;
 use super::Security;
 use super::entries::{Entry, Part};
-use super::places::{List, Of, Place, place};
+use super::paths::{List, Of, SettingPath, setting_path};
 
 /// Entities created unless they exist: the roles and the tenant that every cluster has, and the configured ones.
 #[derive(Clone, Debug)]
@@ -108,7 +108,7 @@ impl<'g> Group<'g> {
 impl<'g> Initialization<'g> {
     /// Takes a setting, if it is one of these.
     pub fn take(&mut self, given: &'g Given) -> bool {
-        let Place { of, field, item } = match place(given) {
+        let SettingPath { of, field, item } = match setting_path(given) {
             None => return false,
             // An empty environment variable means "not set".
             Some(_) if given.text.trim().is_empty() => return true,

@@ -1,4 +1,4 @@
-//! The place of a setting below `camunda.security.initialization`: its list, entry and field. In files names have dots and brackets
+//! The path of a setting below `camunda.security.initialization`: its list, entry and field. In files, names have dots and brackets
 //! (`users[0].name`), in the environment underscores (`USERS_0_NAME`).
 
 use super::super::source::{Given, Source};
@@ -102,9 +102,9 @@ pub enum Of {
     Role(String),
 }
 
-/// A setting's place. Field names are normalized for comparison.
+/// A list, an entry and a field. Field names are normalized for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SettingPath {
     pub of: Of,
     pub field: String,
     /// In a list field: the index of the item.
@@ -112,7 +112,7 @@ pub struct Place {
 }
 
 /// `None`: the setting is about something else. An error: it is one of these, but invalid.
-pub fn place(given: &Given) -> Option<Result<Place, String>> {
+pub fn setting_path(given: &Given) -> Option<Result<SettingPath, String>> {
     if !given.is_below(AREA) {
         return None;
     }
@@ -147,7 +147,7 @@ fn numbered(segment: &str) -> Option<(&str, Option<usize>)> {
     }
 }
 
-fn named(name: &str) -> Option<Place> {
+fn named(name: &str) -> Option<SettingPath> {
     let segments: Vec<&str> = name.split('.').skip(3).collect();
     let (first, between) = segments.split_first()?;
     let (last, between) = between.split_last()?;
@@ -158,10 +158,10 @@ fn named(name: &str) -> Option<Place> {
         (first, Some(number)) if between.is_empty() => Of::Entry(list(first)?, number),
         _ => return None,
     };
-    Some(Place { of, field, item })
+    Some(SettingPath { of, field, item })
 }
 
-fn variable(name: &str) -> Option<Place> {
+fn variable(name: &str) -> Option<SettingPath> {
     let name = name.to_ascii_lowercase();
     let rest = name.strip_prefix("camunda_security_initialization_")?;
     let mut words: Vec<&str> = rest.split('_').collect();
@@ -174,7 +174,7 @@ fn variable(name: &str) -> Option<Place> {
     {
         let of = Of::Role(role.concat());
         let field = (*field).to_string();
-        return Some(Place { of, field, item });
+        return Some(SettingPath { of, field, item });
     }
     let at = words
         .iter()
@@ -186,7 +186,7 @@ fn variable(name: &str) -> Option<Place> {
     }
     let of = Of::Entry(list(&before.concat())?, number.parse().ok()?);
     let field = field.concat();
-    Some(Place { of, field, item })
+    Some(SettingPath { of, field, item })
 }
 
 #[cfg(test)]
@@ -194,18 +194,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_and_of_the_environment_have_the_same_place() {
+    fn names_of_files_and_of_the_environment_give_the_same_path() {
         let environment = |name: &str| Given {
             name: name.to_string(),
             text: "x".to_string(),
             source: Source::Environment(name.to_string()),
         };
-        let entry = |list, number, field: &str, item| Place {
+        let entry = |list, number, field: &str, item| SettingPath {
             of: Of::Entry(list, number),
             field: field.to_string(),
             item,
         };
-        let role = |role: &str, field: &str, item| Place {
+        let role = |role: &str, field: &str, item| SettingPath {
             of: Of::Role(role.to_string()),
             field: field.to_string(),
             item,
@@ -238,20 +238,20 @@ mod tests {
             ),
         ] {
             let given = Given::flag("--set", &format!("{AREA}.{file}"), "x");
-            assert_eq!(place(&given), Some(Ok(expected.clone())), "{file}");
+            assert_eq!(setting_path(&given), Some(Ok(expected.clone())), "{file}");
             let given = environment(&format!("CAMUNDA_SECURITY_INITIALIZATION_{variable}"));
-            assert_eq!(place(&given), Some(Ok(expected)), "{variable}");
+            assert_eq!(setting_path(&given), Some(Ok(expected)), "{variable}");
         }
         let readonly =
             environment("CAMUNDA_SECURITY_INITIALIZATION_DEFAULTROLES_READONLYADMIN_GROUPS");
         assert_eq!(
-            place(&readonly),
+            setting_path(&readonly),
             Some(Ok(role("readonlyadmin", "groups", None)))
         );
     }
 
     #[test]
-    fn what_has_no_place_is_an_error_and_other_settings_are_somebody_elses() {
+    fn what_has_no_path_is_an_error_and_other_settings_are_somebody_elses() {
         for name in [
             "users.username",
             "users[x].username",
@@ -260,10 +260,10 @@ mod tests {
             "users[0].name.first",
         ] {
             let given = Given::flag("--set", &format!("{AREA}.{name}"), "x");
-            let error = place(&given).unwrap().unwrap_err();
+            let error = setting_path(&given).unwrap().unwrap_err();
             assert!(error.contains(name), "{error}");
         }
         let other = Given::flag("--set", "camunda.security.csrf.enabled", "x");
-        assert_eq!(place(&other), None);
+        assert_eq!(setting_path(&other), None);
     }
 }

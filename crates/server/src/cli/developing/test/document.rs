@@ -1,4 +1,4 @@
-//! Reads a file of test cases as a whole, or refuses it with the place of each mistake.
+//! Reads a file of test cases as a whole, or refuses it with the source of each mistake.
 
 use std::path::{Path, PathBuf};
 
@@ -55,15 +55,15 @@ struct TypeOnly {
 
 /// Reads the test cases of a text, or returns all its mistakes, one per line.
 pub fn read(path: &Path, text: &str) -> Result<TestFile, Vec<String>> {
-    let place = Place { path, text };
+    let source = Source { path, text };
     let file: FileText = match serde_json::from_str(text) {
         Ok(file) => file,
-        Err(why) => return Err(vec![place.says(text, &why, "")]),
+        Err(why) => return Err(vec![source.says(text, &why, "")]),
     };
     let mut findings = Vec::new();
     let mut cases = Vec::new();
     for raw in &file.test_cases {
-        match case(&place, raw.get()) {
+        match case(&source, raw.get()) {
             Ok(case) => cases.push(case),
             Err(found) => findings.extend(found),
         }
@@ -78,17 +78,17 @@ pub fn read(path: &Path, text: &str) -> Result<TestFile, Vec<String>> {
     }
 }
 
-fn case(place: &Place<'_>, text: &str) -> Result<TestCase, Vec<String>> {
+fn case(source: &Source<'_>, text: &str) -> Result<TestCase, Vec<String>> {
     let case: CaseText = match serde_json::from_str(text) {
         Ok(case) => case,
-        Err(why) => return Err(vec![place.says(text, &why, "")]),
+        Err(why) => return Err(vec![source.says(text, &why, "")]),
     };
     let count = case.instructions.len();
     if count > MAX_INSTRUCTIONS {
-        let line = place.line(text);
+        let line = source.line(text);
         return Err(vec![format!(
             "{}:{line}: test case '{}' has {count} instructions, the limit is {MAX_INSTRUCTIONS}",
-            place.path.display(),
+            source.path.display(),
             case.name
         )]);
     }
@@ -97,7 +97,7 @@ fn case(place: &Place<'_>, text: &str) -> Result<TestCase, Vec<String>> {
     for (number, raw) in case.instructions.iter().enumerate() {
         match instruction(raw.get()) {
             Ok(instruction) => instructions.push(Placed {
-                line: place.line(raw.get()),
+                line: source.line(raw.get()),
                 instruction,
             }),
             Err((name, why)) => {
@@ -108,10 +108,10 @@ fn case(place: &Place<'_>, text: &str) -> Result<TestCase, Vec<String>> {
                     name.map(|name| format!(" ({name})")).unwrap_or_default()
                 );
                 findings.push(match why {
-                    Why::Json(why) => place.says(raw.get(), &why, &of),
+                    Why::Json(why) => source.says(raw.get(), &why, &of),
                     Why::Text(why) => {
-                        let line = place.line(raw.get());
-                        format!("{}:{line}: {of}{why}", place.path.display())
+                        let line = source.line(raw.get());
+                        format!("{}:{line}: {of}{why}", source.path.display())
                     }
                 });
             }
@@ -150,12 +150,12 @@ fn instruction(text: &str) -> Result<Instruction, (Option<String>, Why)> {
     }
 }
 
-struct Place<'a> {
+struct Source<'a> {
     path: &'a Path,
     text: &'a str,
 }
 
-impl Place<'_> {
+impl Source<'_> {
     /// The text before `part`, which is a slice of it.
     fn before(&self, part: &str) -> &str {
         let at = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);

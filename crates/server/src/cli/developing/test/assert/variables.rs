@@ -12,13 +12,13 @@ use crate::cli::test::value::parsed;
 use crate::cli::test::wait::{Look, Wrong, until};
 use crate::cli::test::world::{Search, World};
 
-type Found = BTreeMap<String, Value>;
+type Variables = BTreeMap<String, Value>;
 
 /// The variables of a process instance, by scope.
-pub async fn of(search: &Search, instance: &str) -> anyhow::Result<BTreeMap<String, Found>> {
+pub async fn of(search: &Search, instance: &str) -> anyhow::Result<BTreeMap<String, Variables>> {
     let path = "variables/search?truncateValues=false";
     let found = search.of_instance(path, "variableKey", instance).await?;
-    let mut scopes: BTreeMap<String, Found> = BTreeMap::new();
+    let mut scopes: BTreeMap<String, Variables> = BTreeMap::new();
     for variable in found {
         let scope = scopes.entry(word(&variable, "scopeKey")).or_default();
         scope.insert(word(&variable, "name"), parsed(&word(&variable, "value")));
@@ -55,7 +55,7 @@ pub async fn assert(world: &World, of: &AssertVariables) -> Result<(), Wrong> {
             }
         };
         let all = self::of(&search, &key).await?;
-        let nothing = Found::new();
+        let nothing = Variables::new();
         let mut differs = "the element was not activated".to_string();
         // If the element was activated several times, any of its instances may have them.
         for scope in scopes {
