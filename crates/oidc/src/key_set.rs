@@ -58,6 +58,11 @@ impl KeySet {
         self.keys.len()
     }
 
+    /// Whether a key has this id.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.keys.iter().any(|key| key.id.as_deref() == Some(id))
+    }
+
     /// Keys that may have made the signature. If the token names none, each may have.
     pub(crate) fn fitting(
         &self,

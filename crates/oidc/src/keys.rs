@@ -1,5 +1,7 @@
 //! The currently known keys of a provider. A task fetches them, at intervals and when a token names a missing one.
 
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,12 +21,13 @@ const REFRESH: Duration = Duration::from_secs(10 * 60);
 const RETRY: Duration = Duration::from_secs(2);
 /// How long keys stay valid while their provider does not answer.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Requests to the provider because of missing keys, within this time: made-up key ids cause no more than these.
-const MAX_ASKED: usize = 6;
-const ASKED_WITHIN: Duration = Duration::from_secs(60);
+/// Time between two requests to the provider because of missing keys: made-up key ids cause no more of them.
+const ASK_PACE: Duration = Duration::from_secs(10);
 /// How long a request waits for a missing key, and how many requests may wait.
 const PATIENCE: Duration = Duration::from_secs(2);
 const MAX_WAITING: usize = 256;
+/// Key ids that are known to be missing.
+const MAX_MISSING: usize = 1024;
 
 /// Addresses of keys.
 #[derive(Clone, Debug)]
@@ -48,6 +51,8 @@ impl Places {
 #[derive(Clone, Debug, Default)]
 struct Known {
     keys: Arc<KeySet>,
+    /// The keys before the last change.
+    former: Arc<KeySet>,
     /// Counts changes of the keys.
     generation: u64,
     /// Requests to the provider, whatever their outcome: begun ones, and ended ones.
@@ -61,13 +66,23 @@ struct Known {
     failed: Option<String>,
 }
 
+impl Known {
+    /// Whether the provider surely has no such key: it has just replaced it, or uses it with another algorithm.
+    fn excludes(&self, id: Option<&str>, algorithm: Algorithm) -> bool {
+        let is_recent = self.fetched.is_some_and(|at| at.elapsed() < ASK_PACE);
+        let has_other_algorithm = id.is_some_and(|id| self.keys.has(id));
+        has_other_algorithm || is_recent && self.former.fitting(id, algorithm).next().is_some()
+    }
+}
+
 /// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Keys {
     known: watch::Receiver<Known>,
     ask: Arc<Notify>,
-    /// Times of requests for missing keys.
-    asked: Mutex<Vec<Instant>>,
+    /// The last request because of a missing key.
+    asked: Mutex<Option<Asking>>,
+    missing: Mutex<Missing>,
     waiting: Semaphore,
     task: tokio::task::JoinHandle<()>,
 }
@@ -93,6 +108,7 @@ impl Keys {
             task: tokio::spawn(look.again_and_again(Arc::clone(&ask))),
             ask,
             asked: Mutex::default(),
+            missing: Mutex::default(),
             waiting: Semaphore::new(MAX_WAITING),
         }
     }
@@ -125,40 +141,56 @@ impl Keys {
         algorithm: Algorithm,
     ) -> Result<(Arc<KeySet>, u64), Refused> {
         let fits = |known: &Known| known.keys.fitting(id, algorithm).next().is_some();
-        let known = self.known.borrow().clone();
+        let mut known = self.known.borrow().clone();
+        if known.looks == 0 {
+            known = self.once(known, fits).await;
+            if let (Some(why), 0) = (&known.failed, known.looks) {
+                return Err(cannot_tell(why));
+            }
+        }
         if fits(&known) {
             return Ok((known.keys, known.generation));
         }
-        let may_ask = known.looks == 0 || self.may_ask();
-        let known = if may_ask {
-            self.after_another_look(known, fits).await
-        } else {
-            known
-        };
+        if known.excludes(id, algorithm) || self.missing.lock().has(id, algorithm) {
+            return Err(none_of_its_issuer());
+        }
+        let begun = known.begun;
+        self.ask(begun);
+        let known = self.once(known, fits).await;
         if fits(&known) {
             return Ok((known.keys, known.generation));
         }
-        match (&known.failed, known.looks) {
-            (Some(why), _) => Err(cannot_tell(why)),
-            (None, 0) => Err(cannot_tell("it has not answered yet")),
-            (None, _) => Err(wrong("its key (kid) is none of its issuer's")),
+        match &known.failed {
+            Some(why) => Err(cannot_tell(why)),
+            // The request began after the token came.
+            None if known.looks > begun => {
+                self.missing.lock().add(id, algorithm);
+                Err(none_of_its_issuer())
+            }
+            // The key may be newer than the last answer.
+            None => Err(cannot_tell(&format!(
+                "they were fetched a moment ago, and are fetched at most once in {} s because of an unknown one",
+                ASK_PACE.as_secs()
+            ))),
         }
     }
 
-    /// The knowledge once a key fits, or once a request has ended that began later than `before`: one in progress may have
-    /// been answered already.
-    async fn after_another_look(&self, before: Known, fits: impl Fn(&Known) -> bool) -> Known {
-        let Ok(_place) = self.waiting.try_acquire() else {
+    /// The knowledge once a key fits, or once the requests have ended that callers wait for.
+    async fn once(&self, before: Known, fits: impl Fn(&Known) -> bool) -> Known {
+        let last = self.asked.lock().map_or(0, |asked| asked.request);
+        let last = last.max(before.begun).max(1);
+        if before.looks >= last {
+            return before;
+        }
+        let Ok(_permit) = self.waiting.try_acquire() else {
             let failed = Some(format!(
                 "more than {MAX_WAITING} requests wait for its keys"
             ));
             return Known { failed, ..before };
         };
-        self.ask.notify_one();
         let mut known = self.known.clone();
-        let looked = known.wait_for(|known| fits(known) || known.looks > before.begun);
-        let looked = timeout(PATIENCE, looked).await;
-        match looked {
+        let ended = known.wait_for(|known| fits(known) || known.looks >= last);
+        match timeout(PATIENCE, ended).await {
             Ok(Ok(known)) => known.clone(),
             _ => Known {
                 failed: Some(format!("no answer within {} s", PATIENCE.as_secs())),
@@ -167,15 +199,53 @@ impl Keys {
         }
     }
 
-    fn may_ask(&self) -> bool {
+    /// Asks the provider for a missing key, if it was not asked a moment ago.
+    fn ask(&self, begun: u64) {
         let mut asked = self.asked.lock();
-        asked.retain(|at| at.elapsed() < ASKED_WITHIN);
-        let may = asked.len() < MAX_ASKED;
-        if may {
-            asked.push(Instant::now());
+        if asked.is_none_or(|asked| asked.at.elapsed() >= ASK_PACE) {
+            *asked = Some(Asking {
+                at: Instant::now(),
+                // A request in progress may have been answered before the key was there.
+                request: begun + 1,
+            });
+            self.ask.notify_one();
         }
-        may
     }
+}
+
+/// A request to the provider because of a missing key.
+#[derive(Clone, Copy, Debug)]
+struct Asking {
+    at: Instant,
+    /// Its number among all requests.
+    request: u64,
+}
+
+/// Key ids that the provider was asked for in vain, for as long as it is not asked again. The oldest ones give way.
+#[derive(Debug, Default)]
+struct Missing {
+    hasher: RandomState,
+    ids: VecDeque<(u64, Instant)>,
+}
+
+impl Missing {
+    fn has(&mut self, id: Option<&str>, algorithm: Algorithm) -> bool {
+        self.ids.retain(|(_, at)| at.elapsed() < ASK_PACE);
+        let hash = self.hasher.hash_one((id, algorithm));
+        self.ids.iter().any(|(known, _)| *known == hash)
+    }
+
+    fn add(&mut self, id: Option<&str>, algorithm: Algorithm) {
+        if self.ids.len() == MAX_MISSING {
+            self.ids.pop_front();
+        }
+        let hash = self.hasher.hash_one((id, algorithm));
+        self.ids.push_back((hash, Instant::now()));
+    }
+}
+
+fn none_of_its_issuer() -> Refused {
+    wrong("its key (kid) is none of its issuer's")
 }
 
 fn cannot_tell(why: &str) -> Refused {
@@ -296,7 +366,7 @@ impl Look {
                 );
             }
             if !known.keys.is_same(&keys) {
-                known.keys = Arc::new(keys);
+                known.former = std::mem::replace(&mut known.keys, Arc::new(keys));
                 known.generation += 1;
             }
             known.looks += 1;
