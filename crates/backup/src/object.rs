@@ -82,7 +82,7 @@ mod tests {
             let mut object = pack(&content).to_vec();
             let at = at.index(object.len());
             object[at] ^= 1 << bit;
-            // Some encodings have unused bits. Packed content still never turns into something else.
+            // Some encodings have unused bits. Packed content still never decodes to other content.
             prop_assert!(unpack(&object).map_or(true, |found| found == content));
             prop_assert!(unpack(&object[..at]).is_err());
         }

@@ -34,7 +34,7 @@ fn begun(id: u64) -> Begun {
     }
 }
 
-/// Entries without records, as an election leaves them.
+/// Entries without records, as after an election.
 fn entries(from: u64, to: u64) -> Vec<u8> {
     let mut content = Vec::new();
     for index in from..=to {

@@ -1,4 +1,4 @@
-//! Ranges of continuous backups: which moments a store has, and what of it is missing or damaged.
+//! Ranges of continuous backups: the moments in a store, and detection of missing or damaged parts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
 use skep_storage::log::Entry;
 
-/// The backups here are cut at this entry, with this record.
+/// Position and record at which the backups here are cut.
 const CUT: Cut = Cut {
     index: 9,
     term: 2,
@@ -35,7 +35,7 @@ fn state() -> State {
     State::bootstrapped("it".to_string(), &layout, 0)
 }
 
-/// Entries without records, as elections leave them.
+/// Entries without records, as after elections.
 fn entries(from: u64, to: u64) -> Vec<u8> {
     let mut content = Vec::new();
     for index in from..=to {
@@ -57,7 +57,7 @@ impl Fixture {
         Fixture { directory, store }
     }
 
-    /// A complete backup of this time.
+    /// A complete backup at this time.
     fn backup(&self, id: u64, at: i64) {
         let mut kv = MemoryKv::new();
         let mut batch = KvBatch::new();
@@ -177,7 +177,7 @@ fn each_time_within_a_range_has_the_newest_moment_before_it() {
     let fixture = Fixture::new();
     assert!(fixture.to(150).is_none());
     assert!(newest_moment(&fixture.store).is_err());
-    // Nothing continues this one: it is a moment, and no range.
+    // Nothing continues this backup: it is a moment, but no range.
     fixture.backup(1, 50);
     assert!(fixture.spans().is_empty());
     assert_eq!(newest_moment(&fixture.store).unwrap().backup, 1);
@@ -250,7 +250,7 @@ fn the_log_ends_where_the_marker_cuts_it() {
     assert!(restored(&fixture.store, 2, 150).is_err(), "no such marker");
 }
 
-/// Of two leaders the second finds the name taken, and carries on behind what the first has shipped.
+/// The second of two leaders finds the name taken, and continues behind the first one's data.
 #[test]
 fn two_leaders_leave_one_log() {
     let fixture = Fixture::new();
@@ -330,7 +330,7 @@ fn expect_each_byte_checked(fixture: &Fixture, path: &Path) {
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
         std::fs::write(path, damaged).unwrap();
-        // Some encodings have bits that mean nothing; entries never become others.
+        // Some encodings have unused bits; entries still never decode to other entries.
         if let Ok(indices) = restored(&fixture.store, 2, 110) {
             assert_eq!(indices, (6..=12).collect::<Vec<u64>>());
         }

@@ -1,7 +1,7 @@
-//! What counting costs: `cargo run --release -p skep-broker --example counting`.
+//! The cost of counting: `cargo run --release -p skep-broker --example counting`.
 //!
-//! One-task instances are evaluated in batches of 64 commands, as under load; then what was noted of the batches is counted,
-//! once right after they were evaluated and once when the notes are cold. Evaluation includes the noting.
+//! One-task instances are evaluated in batches of 64 commands, as under load; then the notes taken of the batches are counted, once right
+//! after the evaluation and once when the notes are cold. Evaluation includes taking the notes.
 
 use std::time::{Duration, Instant};
 

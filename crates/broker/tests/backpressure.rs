@@ -1,4 +1,4 @@
-//! Back-pressure: what is refused, with which words, and what never is.
+//! Back-pressure: refused requests, their error texts, and requests that are never refused.
 
 mod support;
 
@@ -33,7 +33,7 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
     let jobs = rig.activate(20, Duration::ZERO).await;
     let status = rig.broker.partitions()[0].status.clone();
     status.limit.reconfigure(&fixed(2));
-    // Nothing is processed, so nothing is answered: places stay taken.
+    // Nothing is processed, so nothing is answered: the requests stay in flight.
     status.processing_paused.store(true, Ordering::Relaxed);
     let mut accepted = Vec::new();
     let mut refused = Vec::new();
@@ -82,7 +82,7 @@ async fn beyond_the_limit_creations_are_refused_and_completions_are_not() {
 }
 
 trait Look {
-    /// The answer if the broker gave it at once.
+    /// The answer, if the broker gave it immediately.
     fn take_arrived_now(&mut self) -> Option<Answer>;
     async fn take_arrived_or_pending(&mut self) -> Option<Answer>;
 }
@@ -96,7 +96,7 @@ impl Look for skep_service::Reply {
         }
     }
 
-    /// The answer if it is there already.
+    /// The answer, if it arrives within 50 ms.
     async fn take_arrived_or_pending(&mut self) -> Option<Answer> {
         tokio::time::timeout(Duration::from_millis(50), self)
             .await
@@ -110,7 +110,7 @@ async fn on_a_nearly_full_disk_new_work_is_refused_and_jobs_are_completed() {
     rig.deploy(&one_task()).await;
     rig.create("one-task", "{}").await.unwrap();
     let jobs = rig.activate(1, Duration::ZERO).await;
-    // No disk has so much room.
+    // No disk has that much free space.
     let rig = rig
         .restart(|config| config.disk.processing = u64::MAX / 2)
         .await;
@@ -119,7 +119,7 @@ async fn on_a_nearly_full_disk_new_work_is_refused_and_jobs_are_completed() {
         panic!("{failure:?}")
     };
     assert!(text.contains("MiB are free on the disk"), "{text}");
-    // The refusal is counted in the metric of back-pressure.
+    // The refusal is counted in the back-pressure metric.
     let limit = &rig.broker.partitions()[0].status.limit;
     assert_eq!(limit.dropped.load(Ordering::Relaxed), 1);
     assert!(limit.received.load(Ordering::Relaxed) >= 1);
@@ -146,7 +146,7 @@ async fn one_tenant_gets_its_share_of_the_limit_and_others_are_not_affected() {
             Some(answer) => refused.push(answer.result.unwrap_err()),
             None => accepted.push(tenant),
         }
-        // It is under way until it is answered.
+        // In flight until it is answered.
         std::mem::forget(reply);
     }
     assert_eq!(accepted, ["acme", "acme", "globex", ""]);
@@ -168,7 +168,7 @@ async fn one_tenant_gets_its_share_of_the_limit_and_others_are_not_affected() {
         ),
         (3, 2)
     );
-    // What finishes work passes, and what names no tenant takes nobody's share.
+    // Commands that finish work are accepted, and commands without a tenant do not count towards any tenant's share.
     status.limit.reconfigure(&fixed(20));
     for _ in 0..8 {
         let by_key = Command::CancelProcessInstance {
@@ -187,7 +187,7 @@ async fn one_tenant_gets_its_share_of_the_limit_and_others_are_not_affected() {
     );
 }
 
-/// A client, and its member of the tenant.
+/// A client, added to the tenant as a member.
 async fn joins(rig: &Rig, client: &str, tenant: &str) -> Claims {
     let member = Member {
         entity_type: EntityType::Client,
@@ -236,7 +236,7 @@ async fn what_a_caller_of_one_tenant_does_to_things_of_a_key_counts_as_that_tena
     let accepts = async |request: Request| {
         let mut reply = rig.broker.execute(request);
         let answer = reply.take_arrived_or_pending().await;
-        // It is under way until it is answered.
+        // In flight until it is answered.
         std::mem::forget(reply);
         match answer.map(|answer| answer.result) {
             None => true,
@@ -248,17 +248,17 @@ async fn what_a_caller_of_one_tenant_does_to_things_of_a_key_counts_as_that_tena
         }
     };
     assert!(accepts(change(&sole)).await);
-    // What finishes work is counted, and never refused.
+    // Commands that finish work are counted, but never refused.
     assert!(accepts(finish(&sole)).await);
     assert!(!accepts(change(&sole)).await);
     assert!(accepts(finish(&sole)).await);
-    // It cannot be told for which of several tenants a caller acts.
+    // The tenant of a caller with several tenants is ambiguous.
     assert!(accepts(change(&both)).await);
     paused.go_on();
     until("all are answered", || status.limit.inflight() == 0).await;
 }
 
-/// A partition that takes no commands for now, until [`Paused::go_on`].
+/// A partition that takes no commands until [`Paused::go_on`].
 struct Paused<'a>(&'a Rig);
 
 impl Paused<'_> {
@@ -314,7 +314,7 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     let patient = rig
         .broker
         .execute(Request::internal(create("one-task", "{}", None)));
-    // What the gateway holds for a request is free once the partition no longer has it.
+    // The gateway's reservation for a request is released as soon as the partition has dropped it.
     let slot = Arc::new(());
     let held = Request {
         held: Held::new(slot.clone()),
@@ -338,7 +338,7 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
         ) == (1, 1, 1)
     })
     .await;
-    // One that goes away and is not looked for before the partition goes on.
+    // A request abandoned just before the partition continues, and not found by a check.
     drop(rig.broker.execute(Request::internal(complete(job, 100))));
     paused.go_on();
     patient.await.result.unwrap();
@@ -376,7 +376,7 @@ async fn what_waits_in_an_inbox_is_bounded_in_bytes_and_in_number() {
         );
         assert!(accepted.contains(&waiting.len()), "{}", waiting.len());
         drop(waiting);
-        // The room of a command is given back just before its place.
+        // The memory of a command is released just before its place.
         until("room and places are free again", || {
             (capacity.bytes(), paused.status().limit.inflight()) == (0, 0)
         })

@@ -1,4 +1,4 @@
-//! Exporters of records beside secondary storage: what arrives, what survives a restart, what holds the log.
+//! Exporters of records besides secondary storage: delivery, restarts, and retention of the log.
 
 mod support;
 
@@ -35,8 +35,8 @@ fn committed(rig: &Rig) -> u64 {
     status.committed_position.load(Ordering::Relaxed)
 }
 
-/// Waits until the target has every record up to the newest one, and the state says so. Which one that was: that they have
-/// got there is written down by exporters later, as one more record.
+/// Waits until the target has every record up to the newest one, and the state confirms it. Returns that record; the exporters' later
+/// report adds one more record.
 async fn arrives(rig: &Rig, id: &str, fake: &Fake) -> u64 {
     let mut last = 0;
     until("everything arrives", || {
@@ -44,7 +44,7 @@ async fn arrives(rig: &Rig, id: &str, fake: &Fake) -> u64 {
         let value = rig.broker.partitions()[0].exporters.value();
         let reported = value.exporter(id).map_or(0, |e| e.position.record);
         let target = fake.0.lock();
-        // The report is a record as well, and may be the last.
+        // The report is a record as well, and may be the last one.
         target
             .records
             .last_key_value()
@@ -55,7 +55,7 @@ async fn arrives(rig: &Rig, id: &str, fake: &Fake) -> u64 {
     last
 }
 
-/// From the first record to this one, or one that was written later, none is missing.
+/// Asserts that no record is missing from the first up to this one, or a later one.
 fn expect_all(target: &Target, last: u64) {
     let positions: Vec<u64> = target.records.keys().copied().collect();
     let end = positions.last().copied().unwrap_or_default();
@@ -78,7 +78,7 @@ async fn snapshot(rig: &Rig) {
         .unwrap();
 }
 
-/// About a megabyte of log.
+/// Writes about a megabyte of log.
 async fn write_much(rig: &Rig) {
     let variables = format!(r#"{{"v":"{}"}}"#, "x".repeat(200_000));
     for _ in 0..6 {
@@ -94,7 +94,7 @@ fn first_segment(rig: &Rig) -> String {
     names.filter(|name| name.ends_with(".log")).min().unwrap()
 }
 
-/// Checkpoints are made until the log before them has gone: secondary storage takes its time until it needs it no more.
+/// Takes checkpoints until the log before them is compacted: secondary storage may need it for some time.
 async fn is_compacted(rig: &Rig, first: &str) {
     let deadline = Instant::now() + PATIENCE;
     while first_segment(rig) == first {
@@ -131,7 +131,7 @@ async fn when_nothing_happens_nothing_is_written() {
     rig.deploy(&one_task()).await;
     arrives(&rig, "a", &fake).await;
     let before = committed(&rig);
-    // A partition that looked after itself so often has had every reason to report.
+    // After so many checks the partition has had every reason to report.
     for _ in 0..20 {
         snapshot(&rig).await;
         tokio::time::sleep(Duration::from_millis(25)).await;

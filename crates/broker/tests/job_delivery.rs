@@ -1,4 +1,4 @@
-//! Job streams and long polling: jobs go where there is room, and back where there is none.
+//! Job streams and long polling: jobs go to clients with credit, and back when there is none.
 
 mod support;
 
@@ -119,12 +119,12 @@ async fn a_long_poll_waits_for_a_job_and_a_short_one_does_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_on_their_way_to_a_poll_that_was_given_up_go_back() {
-    // Abandoned requests are looked for all the time, so also while an answer waits for its commit.
+    // Abandoned requests are detected continuously, so also while an answer waits for its commit.
     let rig = Rig::new(|config| config.check_interval = Duration::from_millis(1)).await;
     rig.deploy(&one_task()).await;
     for _ in 0..100 {
         let key = rig.create("one-task", "{}").await.unwrap();
-        // Given up at any moment: before, while and after the partition answers.
+        // Abandoned at any time: before, while and after the partition answers.
         let wait = Duration::from_micros(u64::from(key.counter() as u32 % 7) * 100);
         let given_up = tokio::time::timeout(
             wait,
@@ -174,11 +174,11 @@ async fn a_poll_ends_although_a_partition_does_not_answer_and_no_job_is_lost() {
     );
     paused.store(false, Ordering::Relaxed);
     rig.broker.partitions()[0].inbox.send(Report::Wake);
-    // What the abandoned request activated goes back.
+    // Jobs activated by the abandoned request are returned.
     assert_eq!(rig.activate(1, Duration::from_secs(180)).await.len(), 1);
 }
 
-/// Waits until so many jobs of the partition are with workers.
+/// Waits until this many jobs of the partition are activated.
 async fn activated(rig: &Rig, partition: usize, jobs: usize) {
     let status = &rig.broker.partitions()[partition].status;
     let deadline = Instant::now() + Duration::from_secs(180);

@@ -1,4 +1,4 @@
-//! What a scrape tells of the work that was done: each thing once, also over a restart.
+//! Metrics of work: everything is counted once, also over a restart.
 
 mod support;
 
@@ -32,7 +32,7 @@ fn scrape(broker: &Broker) -> String {
     text
 }
 
-/// The value of a series; labels in any order, and not all of them need be named.
+/// The value of a series; labels may be in any order, and some may be left out.
 fn value(text: &str, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
     let line = text.lines().find(|line| {
         let rest = line.strip_prefix(name);
@@ -354,7 +354,7 @@ fn every_kind_of_record_is_counted_under_its_own_name() {
     }
 }
 
-/// A store that has nothing.
+/// An empty store.
 struct Nothing;
 
 impl RowStore for Nothing {
@@ -492,7 +492,7 @@ async fn commands_beyond_the_share_of_their_tenant_are_counted_by_themselves() {
     let rig = Rig::new(|config| config.flow_control.tenant_share = 0.01).await;
     let status = rig.broker.partitions()[0].status.clone();
     status.processing_paused.store(true, Ordering::Relaxed);
-    // One may always be under way.
+    // One request may always be in flight.
     let _first = rig
         .broker
         .execute(Request::internal(create("nothing", "{}", None)));
@@ -516,7 +516,7 @@ async fn commands_beyond_the_share_of_their_tenant_are_counted_by_themselves() {
     .await;
 }
 
-/// What makes work for a partition that has too much of it can be stopped.
+/// The cause of excessive work of a partition can be stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_operation_can_be_suspended_and_cancelled_where_new_work_is_refused() {
     let rig = Rig::new(|config| {

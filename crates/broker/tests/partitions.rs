@@ -1,4 +1,4 @@
-//! Several partitions on one node: what is spread, what is routed, what survives a restart.
+//! Several partitions on one node: distribution, routing and restarts.
 
 mod support;
 
@@ -43,7 +43,7 @@ async fn commands_with_a_key_go_to_the_partition_that_made_it() {
     assert!(matches!(unknown, Err(Failure::Rejected(_))), "{unknown:?}");
 }
 
-/// One command of every operation that names a thing by its key.
+/// One command of every operation on an entity given by its key.
 fn commands_by_key(key: Key) -> Vec<Command> {
     let variables = skep_protocol::Document::new;
     let update = |kind| Command::UpdateJob {
@@ -116,7 +116,7 @@ async fn a_key_whose_partition_does_not_exist_is_a_key_that_was_not_found() {
         }
         answers
     };
-    // What the engine says to a key that it could have made and did not.
+    // The engine's answers for a key that it could have created but did not.
     let expected = answers(Key::new(2, 999)).await;
     for nobodys in [Key::new(3, 1), Key::new(4095, 1), Key(42), Key(i64::MAX)] {
         assert_eq!(answers(nobodys).await, expected);
@@ -142,7 +142,7 @@ async fn messages_reach_instances_on_other_partitions() {
             }),
         );
         waiting.push(rig.broker_reply(command));
-        // Published before or after the subscription is open: both arrive.
+        // Published before or after the subscription is opened: both are correlated.
         rig.send(publish("payment", &order, "{\"paid\":true}"))
             .await
             .unwrap();
@@ -202,7 +202,7 @@ async fn rows_that_were_evicted_are_read_back() {
             .state_bytes
             .load(std::sync::atomic::Ordering::Relaxed)
     };
-    // The second look after a checkpoint evicts what was not used since the first.
+    // The second check after a checkpoint evicts rows that were not used since the first.
     while status
         .checkpoint_position
         .load(std::sync::atomic::Ordering::Relaxed)
@@ -245,7 +245,7 @@ async fn the_number_of_partitions_and_the_owner_of_a_directory_are_fixed() {
         directory: directory.path().to_path_buf(),
         ..Default::default()
     };
-    // The lock goes with the stopped broker.
+    // The lock is released with the stopped broker.
     let broker = skep_broker::Broker::open(config, clock).unwrap();
     assert_eq!(broker.routing().count(), 2);
     tokio::task::spawn_blocking(move || broker.stop())
@@ -259,7 +259,7 @@ impl Rig {
     }
 }
 
-/// Byte 100 of every segment is turned over.
+/// Inverts byte 100 of every segment.
 fn damage(log: &std::path::Path) {
     for file in std::fs::read_dir(log).unwrap() {
         let path = file.unwrap().path();
@@ -309,7 +309,7 @@ async fn a_damaged_log_stops_its_partition_and_the_others_go_on() {
     assert!(error.to_string().contains("offset"), "{error}");
 }
 
-/// Long before the partition would look by itself what is due.
+/// Long before the partition would check for due work by itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_timer_that_is_due_when_it_is_set_fires_at_once() {
     let rig = Rig::new(|config| config.check_interval = Duration::from_secs(3600)).await;

@@ -79,7 +79,7 @@ fn the_same_seed_gives_the_same_run() {
     assert_eq!(first, digest());
 }
 
-/// The checks find each of these mistakes, or they could not be trusted to find others.
+/// The checks find each of these mistakes, otherwise they could not be trusted to find others.
 #[test]
 fn the_checks_catch_partitions_that_are_driven_wrongly() {
     for mutation in [
@@ -97,7 +97,7 @@ fn the_checks_catch_partitions_that_are_driven_wrongly() {
     }
 }
 
-/// As above, of the code that changes the cluster.
+/// The same for the code that changes the cluster.
 #[test]
 fn the_checks_catch_a_cluster_that_changes_wrongly() {
     let kind = Kind {

@@ -1,4 +1,4 @@
-//! A partition that stands still for a backup: nothing is evaluated, and nobody waits for long.
+//! A partition at a standstill for a backup: nothing is evaluated, and nobody waits for long.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use skep_broker::partition::Report;
 use support::{Rig, one_task};
 
-/// A partition goes on by itself after so long.
+/// Time after which a partition continues by itself.
 const LIMIT: Duration = Duration::from_secs(1);
 
 async fn ask<T: Send + 'static>(
@@ -43,7 +43,7 @@ async fn a_partition_that_stands_still_evaluates_nothing_until_it_goes_on() {
         let second = ask(&rig, Report::StandStill).await.unwrap();
         let in_time = began.elapsed() < LIMIT;
         let stood = ask(&rig, Report::GoOn).await;
-        // On a machine that was away for a second the partition has gone on by itself.
+        // On a machine that stalled for a second the partition has continued by itself.
         if in_time {
             assert_eq!(first, second);
             looked += 1;

@@ -151,7 +151,7 @@ impl FilePieces {
 pub(crate) mod tests {
     use super::*;
 
-    /// All that is left.
+    /// The remaining content.
     pub async fn all(mut content: Content) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         while let Some(piece) = std::future::poll_fn(|cx| content.poll_piece(cx)).await {

@@ -1,5 +1,5 @@
-//! The largest model that a client may deploy, and how long it keeps a partition: preparation is done off its thread, the
-//! rest is not. Times of the clock, the least of some rounds, as other work on the machine only adds to it.
+//! Deployment of the largest model that a client may send, and the time it occupies a partition: preparation runs off the partition's
+//! thread, the rest does not. Wall-clock times, the minimum of several rounds, since other work on the machine only adds to them.
 //!
 //! `cargo run --release -p skep-engine --example deployment [TASKS]`
 
@@ -14,7 +14,7 @@ use skep_sim::one_task::engine;
 
 const ROUNDS: usize = 7;
 
-/// A sequence of so many tasks; each round deploys another version.
+/// A sequence of this many tasks; each round deploys another version.
 fn model(tasks: usize, round: usize) -> String {
     let mut bpmn = Bpmn::process("large").start(format!("start-{round}"));
     for task in 0..tasks {

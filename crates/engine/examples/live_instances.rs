@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p skep-engine --example live_instances [INSTANCES]`
 //!
-//! The store is a file of rows with an index in memory that stands for the key-value store's own; its size is told apart.
+//! The store is a file of rows with an in-memory index that stands in for the key-value store's own; its size is reported separately.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // It measures time and writes a file; the engine does neither.
 
@@ -23,7 +23,7 @@ use skep_sim::one_task::{self, PROCESS, VARIABLES, completion, creation, deploym
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Index = HashMap<(u8, [u8; 8]), (u64, u32)>;
-/// Rows whose keys are no numbers.
+/// Rows with non-numeric keys.
 type Others = Vec<(u8, Vec<u8>, Vec<u8>)>;
 
 /// Rows in a file, found by key.

@@ -1,11 +1,11 @@
-//! The engine alone, one thread, no IO: one-task instances per second, bytes of log and allocations per instance, and the
-//! speed of replay and of recovery, which passes over what begins and ends within a window of the log.
+//! The engine alone, one thread, no IO: one-task instances per second, bytes of log and allocations per instance, and the speed of replay
+//! and of recovery, which skips whatever begins and ends within one window of the log.
 //!
-//! Processing and replay take turns, so that both see the same machine, and are timed by the CPU time of the thread, so
-//! that other work on the machine counts for neither.
+//! Processing and replay alternate, so that both see the same machine. They are timed by the CPU time of the thread, so that other work on
+//! the machine does not count.
 //!
-//! `cargo run --release -p skep-engine --example throughput [INSTANCES [UNCOMMITTED]]`. With a number of uncommitted batches
-//! the engine keeps what a leader needs that may have to take these back.
+//! `cargo run --release -p skep-engine --example throughput [INSTANCES [UNCOMMITTED]]`. With a number of uncommitted batches the engine
+//! keeps the undo information of a leader that may have to revert them.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::collections::VecDeque;
@@ -46,10 +46,10 @@ static ALLOCATOR: Counting = Counting;
 /// Instances processed before the follower replays their batches.
 const ROUND: usize = 6400;
 
-/// Bytes of the log that recovery applies in one go, as the broker does.
+/// Bytes of log that recovery applies in one go, as in the broker.
 const WINDOW_BYTES: usize = 4 << 20;
 
-/// As recovery opens it.
+/// An engine as recovery opens it.
 fn follower() -> Engine {
     let state = State::open_to_replay(1, Arc::new(EmptyStore)).expect("an empty store opens");
     Engine::new(EngineConfig::default(), state, 1)

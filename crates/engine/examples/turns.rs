@@ -1,4 +1,4 @@
-//! How long the turns of commands that cause very much are: nothing else happens in a partition meanwhile.
+//! Duration of the turns of commands with very many effects: the partition does nothing else meanwhile.
 //!
 //! `cargo run --release -p skep-engine --example turns [COUNT]`
 
@@ -14,7 +14,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 type Model = fn(Bpmn) -> Bpmn;
 
-/// What is repeated for each item, by the name of the case.
+/// The element repeated for each item, by name of the case.
 const CASES: &[(&str, Model)] = &[
     ("parallel, no results", |p| {
         p.task("t").for_each("=items", "item")
@@ -59,10 +59,10 @@ fn main() {
     }
 }
 
-/// Turns, processor time of all, and the longest.
+/// Returns the number of turns, their total processor time, and the longest turn.
 fn run(model: Model, count: usize) -> (usize, Duration, Duration) {
     let mut engine = engine();
-    // As a leader does.
+    // Like a leader.
     engine.keep_undo(true);
     let process = model(Bpmn::process("p").start("s")).end("e");
     let resource = Resource {
@@ -100,7 +100,7 @@ fn turn(engine: &mut Engine, position: &mut u64, request: Option<&Request>) -> D
     }
     let taken = cpu_time() - begin;
     engine.take_batch();
-    // What is committed is not taken back.
+    // Committed work is never reverted.
     engine.settle(*position);
     *position = engine.next_position();
     taken

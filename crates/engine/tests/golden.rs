@@ -1,7 +1,7 @@
-//! What version N wrote, N+1 reads: a log applies to the same state as ever, a stored state opens, and commands between
-//! partitions of different versions are understood.
+//! Version N+1 reads everything that version N wrote: a log yields the same state as ever, a stored state opens, and partitions of
+//! different versions understand each other's commands.
 //!
-//! The files in `golden/` are never edited. `SKEP_GOLDEN=write` writes those that do not exist yet, no others.
+//! The files in `golden/` are never edited. `SKEP_GOLDEN=write` writes only files that do not exist yet.
 #![allow(clippy::disallowed_methods)] // Golden files are read and written.
 
 use std::sync::{Arc, Mutex};
@@ -40,7 +40,7 @@ fn golden(name: &str, current: impl FnOnce() -> Vec<Vec<Vec<u8>>>) -> Vec<Vec<Ve
             columns.join(" ") + "\n"
         };
         let text: String = current().into_iter().map(line).collect();
-        // Tests run side by side: none may find half a file.
+        // Tests run in parallel: none may find a half-written file.
         let written = path(&format!("{name}.{:?}", std::thread::current().id()));
         std::fs::write(&written, text).unwrap();
         std::fs::rename(written, path(name)).unwrap();
@@ -51,7 +51,7 @@ fn golden(name: &str, current: impl FnOnce() -> Vec<Vec<Vec<u8>>>) -> Vec<Vec<Ve
         .collect()
 }
 
-/// A partition with something in every table.
+/// A partition with rows in every table.
 fn scenario() -> Rig {
     let mut rig = Rig::with_partitions(2);
     rig.record_batches();
@@ -79,7 +79,7 @@ fn scenario() -> Rig {
     rig.cancel(other).unwrap();
     rig.create("all", r#"{"key":"ef"}"#);
     rig.jobs("work");
-    // One task waits for its user, the other for a listener that looks at an update of its variables.
+    // One task waits for its user, the other for a listener of a variable update.
     rig.create("asked", "{}");
     rig.create("asked", "{}");
     rig.send_async(Command::SetVariables {
@@ -93,11 +93,11 @@ fn scenario() -> Rig {
     let thrown = rig.jobs("work").remove(0);
     rig.fate = Box::new(|_| Fate::Lost);
     rig.create("all", r#"{"key":"lost"}"#);
-    // The work of this one is put off: a continuation, with the trigger of a boundary event.
+    // This one leaves deferred work: a continuation, with the trigger of a boundary event.
     rig.interrupted = true;
     rig.turn_steps(0);
     rig.throw(&thrown, "E", r#"{"e":1}"#);
-    // So is a migration.
+    // A migration is deferred as well.
     let definitions = rig.events("PROCESS");
     let asked = definitions.filter(|seen| seen.text("bpmnProcessId") == "asked");
     let target = asked.map(|seen| seen.key).next().unwrap();
@@ -109,7 +109,7 @@ fn scenario() -> Rig {
             target_element_id: "ask".into(),
         }],
     }));
-    // And this signal has not reached all.
+    // This signal has not reached all partitions.
     rig.send_async(Command::BroadcastSignal(BroadcastSignal {
         signal_name: "go".into(),
         variables: Document::parse(r#"{"s":1}"#).unwrap(),
@@ -131,7 +131,7 @@ fn disable_exporter(rig: &mut Rig) {
     });
 }
 
-/// A batch operation with an item to do.
+/// A batch operation with a pending item.
 fn batch(rig: &mut Rig, other: Key) {
     let filter = CreateBatchOperation {
         kind: BatchOperationType::CancelProcessInstance,
@@ -269,7 +269,7 @@ fn an_old_state_opens() {
     let mut state = State::open(1, Arc::new(store)).unwrap();
     assert!(state.dump() == rows);
     assert!(state.jobs.next_back_off().is_some() && state.timers.next_due().is_some());
-    // Every row can be read and says the same when it is written again.
+    // Every row can be read and is written back unchanged.
     let keys: Vec<Key> = rows
         .keys()
         .filter(|(table, _)| *table == 2)

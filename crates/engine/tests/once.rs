@@ -1,6 +1,5 @@
-//! Each block of a process happens as often as the drawing says: random block-structured processes, whose flows stand in any
-//! order in the document, played with jobs, messages and timers in any order, complete without an incident and leave nothing
-//! behind.
+//! Each block of a process executes as often as the diagram says: random block-structured processes, whose flows appear in random order in
+//! the document, are played with jobs, messages and timers in random order. They complete without an incident and leave nothing behind.
 //!
 //! `SKEP_SEEDS=100000 cargo test --release -p skep-engine --test once` tries more of them; `SKEP_SEED=7` only this one.
 

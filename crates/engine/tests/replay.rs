@@ -1,5 +1,5 @@
-//! Replay equality over random processes: whatever commands come, in whatever order, with checkpoints, evictions, lost
-//! commands and restarts in between, a state that applies the batches is the state that wrote them.
+//! Replay equality over random processes: for any commands in any order, with checkpoints, evictions, lost commands and restarts in
+//! between, a state that applies the batches equals the state that wrote them.
 //!
 //! `SKEP_SEEDS=1000 cargo test -p skep-engine --test replay` tries more processes; `SKEP_SEED=7` only this one.
 
@@ -51,7 +51,7 @@ fn called() -> Bpmn {
         .end("ce")
 }
 
-/// Starts by messages and timers too.
+/// A process that is also started by messages and timers.
 fn started() -> Bpmn {
     Bpmn::process("started")
         .start_message("by-message", "message")
@@ -65,7 +65,7 @@ fn started() -> Bpmn {
         .to("task")
 }
 
-/// Ids of elements at which an instance may begin or end.
+/// Ids of elements at which a modification may start or end an instance.
 fn elements(bpmn: &Bpmn) -> Vec<String> {
     let process = bpmn.clone().compile();
     let is_in_multi_instance = |element: &Element| {
@@ -134,7 +134,7 @@ impl Follower {
 
     fn evict(&mut self) {
         if self.pending.is_none() {
-            // Twice: rows that were used lately get a second chance.
+            // Twice: recently used rows get a second chance.
             self.engine.state.evict(0);
             self.engine.state.evict(0);
         }
@@ -150,7 +150,7 @@ impl Follower {
         }
     }
 
-    /// As after a crash: what is not in the store comes from the log.
+    /// Restarts as after a crash: changes missing in the store come from the log.
     fn restart(&mut self) {
         self.pending = None;
         let config = self.engine.config().clone();
@@ -163,20 +163,20 @@ impl Follower {
     }
 }
 
-/// What is done with instances above all.
+/// The most frequent kind of change to instances.
 #[derive(Clone, Copy)]
 enum Change {
     Modify,
     Migrate,
 }
 
-/// What a run came to.
+/// Counters of a run.
 #[derive(Default)]
 struct Tally {
     runs: usize,
     /// Instances that were modified or migrated.
     changed: usize,
-    /// Instances that were open at its end: those that could be played to their end, and those that had to be cancelled.
+    /// Instances left open at the end: those that could be played to their end, and those that had to be cancelled.
     played: usize,
     cancelled: usize,
 }
@@ -190,7 +190,7 @@ impl Tally {
     }
 }
 
-/// Modifies or migrates an instance, mostly what the run is about. True if it was done.
+/// Modifies or migrates an instance, more often the way this run focuses on. Returns true on success.
 fn change_one(rig: &mut Rig, random: &mut Random, change: Change, ids: &[String]) -> bool {
     match (change, random.next(4)) {
         (Change::Migrate, 1..) | (Change::Modify, 0) => migrations::migrate(rig, random),
@@ -198,8 +198,8 @@ fn change_one(rig: &mut Rig, random: &mut Random, change: Change, ids: &[String]
     }
 }
 
-/// Deploys what the run is about: a random process, and others that it meets. Returns its elements at which an instance may begin or
-/// end, and the ids of all.
+/// Deploys a random process and others that it interacts with. Returns the elements at which an instance may begin or end, and all element
+/// ids.
 fn prepared(rig: &mut Rig, random_source: &mut Random, seed: u64) -> (Vec<String>, Vec<String>) {
     rig.deploy(called());
     rig.deploy(started());
@@ -216,7 +216,7 @@ fn prepared(rig: &mut Rig, random_source: &mut Random, seed: u64) -> (Vec<String
     (elements, ids)
 }
 
-/// `share`: one of so many commands modifies an instance, or migrates it. Returns how many of them did.
+/// `share`: one in this many commands modifies or migrates an instance.
 fn run(seed: u64, share: u64, change: Change) -> Tally {
     let mut changed = 0;
     let mut random_source = Random(seed);
@@ -237,7 +237,7 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
     rig.turn_steps([1, 2, 7, 1000][random_source.next(4) as usize]);
     let mut exports = Random(seed ^ 0xe4b0);
     for _ in 0..40 {
-        // Work that is put off may wait while other commands come.
+        // Deferred work may wait while other commands arrive.
         rig.interrupted = random_source.next(3) != 0;
         match random_source.next(share) {
             0 => changed += usize::from(change_one(&mut rig, &mut random_source, change, &ids)),
@@ -273,7 +273,7 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
     }
 }
 
-/// Applies the whole log in windows, as recovery does: what begins and ends within one may be passed over.
+/// Applies the whole log in windows, like recovery: what begins and ends within a window may be skipped.
 fn recover(rig: &Rig, log: &[(u32, Vec<u8>)], random: &mut Random, seed: u64) {
     for (id, partition) in (1..).zip(&rig.partitions) {
         let own = log.iter().filter(|(of, _)| *of == id);
@@ -297,7 +297,7 @@ fn recover(rig: &Rig, log: &[(u32, Vec<u8>)], random: &mut Random, seed: u64) {
     }
 }
 
-/// Exporters report now and then, and operators change them.
+/// Exporters report their positions occasionally, and operators change exporters.
 fn exporting(rig: &mut Rig, random: &mut Random) {
     let id: Arc<str> = ["a", "b"][random.next(2) as usize].into();
     let position = ExporterPosition {
@@ -369,10 +369,10 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
         }
         2..=4 => {
             for job in rig.jobs("job") {
-                // An earlier one of them may have ended what this one belongs to.
+                // An earlier command may have ended the instance of this job.
                 let partition = job.key.partition().unwrap();
                 let state = &mut rig.engine(partition).state;
-                // An instance that is being migrated takes no commands.
+                // An instance under migration takes no commands.
                 if state.jobs.get(job.key).is_none() || !state.migrations.is_empty() {
                     continue;
                 }
@@ -453,7 +453,7 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
     }
 }
 
-/// Users do something with each task; many answers come later.
+/// Users act on each task; many answers come later.
 fn users(rig: &mut Rig, random: &mut Random) {
     let created = rig.events("USER_TASK").filter(|r| r.intent == "CREATING");
     let tasks: Vec<(Key, Key)> = created
@@ -483,7 +483,7 @@ fn users(rig: &mut Rig, random: &mut Random) {
     }
 }
 
-/// The next value of `a`, which fails beyond a limit.
+/// A decision: the next value of `a`; it fails beyond a limit.
 fn decided(limit: &str) -> String {
     decision(
         "decided",
@@ -492,7 +492,7 @@ fn decided(limit: &str) -> String {
     )
 }
 
-/// Definitions come and go while instances of them run.
+/// Deploys and deletes definitions while instances of them run.
 fn definitions(rig: &mut Rig, random: &mut Random) {
     let state = &mut rig.engine(1).state;
     let (tenant, latest) = (TenantId::default(), random.next(2) == 0);
@@ -511,7 +511,7 @@ fn definitions(rig: &mut Rig, random: &mut Random) {
             variables: Document::parse(r#"{"a":1}"#).unwrap(),
         }),
         _ => {
-            // The same again is a duplicate, another limit a new version.
+            // The same file again is a duplicate, another limit a new version.
             let limit = random.next(2).to_string();
             let files = [
                 ("called.bpmn", called().xml()),
@@ -529,12 +529,12 @@ fn definitions(rig: &mut Rig, random: &mut Random) {
     rig.send_async(command);
 }
 
-/// The jobs of listeners get every kind of answer.
+/// Answers the jobs of listeners in every possible way.
 fn listeners(rig: &mut Rig, random: &mut Random) {
     for job in rig.jobs("listener") {
         let mut result = JobResult::default();
         match random.next(6) {
-            // Some can't be denied: their jobs come again.
+            // Some transitions cannot be denied: their jobs come again.
             0 => result.denied = true,
             1 => result.corrections.assignee = Some("dora".into()),
             2 => result.corrections.priority = Some(random.next(100) as i32),
@@ -558,7 +558,7 @@ fn listeners(rig: &mut Rig, random: &mut Random) {
     }
 }
 
-/// A client activates something in one of the ad-hoc sub-processes, which may have ended.
+/// A client activates an element in an ad-hoc sub-process, which may have ended.
 fn activities(rig: &mut Rig, random: &mut Random) {
     let began = |record: &&Seen| {
         record.intent == "ELEMENT_ACTIVATED"
@@ -573,7 +573,7 @@ fn activities(rig: &mut Rig, random: &mut Random) {
     let Some((key, partition)) = chosen.and_then(|key| Some((*key, key.partition()?))) else {
         return;
     };
-    // Those that start instructions have made do not describe what is in them.
+    // Sub-processes activated by start instructions do not describe their elements.
     let described = rig.variable(key, "adHocSubProcessElements");
     let described: serde_json::Value =
         serde_json::from_str(described.as_deref().unwrap_or("[]")).unwrap();
@@ -590,7 +590,7 @@ fn activities(rig: &mut Rig, random: &mut Random) {
     rig.send_to(partition, Command::ActivateAdHoc(command));
 }
 
-/// The engine fails on this instance.
+/// Makes the engine fail on this instance.
 fn fail(rig: &mut Rig, instance: Key) {
     let partition = instance.partition().unwrap();
     let ban = Ban {
@@ -603,7 +603,7 @@ fn fail(rig: &mut Rig, instance: Key) {
     rig.settle(partition);
 }
 
-/// Cancellations wait for their listeners, which may have failed, or be with a worker that was refused.
+/// Finishes cancellations whose listeners have failed, or are with a worker that was refused.
 fn end_cancellations(rig: &mut Rig) {
     for _ in 0..10 {
         rig.advance(11 * MINUTE);
@@ -633,30 +633,30 @@ fn resolve_incidents(rig: &mut Rig) {
     }
 }
 
-/// Everything that runs can be brought to an end, and leaves nothing behind. How many instances were played to it, and how many
-/// had to be cancelled.
+/// Brings all running instances to an end, and checks that nothing is left. Returns the number of instances played to their end, and the
+/// number of those that had to be cancelled.
 fn finish(rig: &mut Rig, seed: u64) -> (usize, usize) {
     rig.fate = Box::new(|_| Fate::Arrives);
     rig.interrupted = false;
     rig.settle(1);
     batches::finish(rig);
-    // What was lost on its way to another partition is sent again, one after the other.
+    // Commands lost on the way to another partition are resent, one after the other.
     let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.table.len();
     while unfinished(rig) > 0 {
         rig.advance(10_000);
     }
-    // Without this its timer would begin further instances.
+    // Otherwise its timer would start more instances.
     rig.deploy(Bpmn::process("started").start("s").end("e"));
     let banned = rig.partitions.iter_mut();
     let banned: Vec<_> = banned
         .flat_map(|partition| partition.engine.state.banned.list(usize::MAX))
         .collect();
     for (key, _) in banned {
-        // What the engine failed on is tried again.
+        // Retries instances that the engine failed on.
         let _ = rig.ban(key);
     }
     let open = rig.open_instances().len();
-    // What waits for something that never comes, or goes round for ever, is cancelled.
+    // Instances that wait for ever, or loop for ever, are cancelled.
     let left = rig.play("{}", 12);
     let cancelled = left.len();
     for key in left {
@@ -692,7 +692,7 @@ fn a_replayed_state_is_the_state_that_wrote_the_log() {
 fn so_is_that_of_instances_that_are_modified_at_random() {
     let mut all = Tally::default();
     skep_sim::each(25, |seed| all.add(run(seed, 2, Change::Modify)));
-    // One run alone may have none.
+    // A single run may have none.
     let enough = all.runs < 25 || all.changed > all.runs;
     assert!(enough, "{} modifications in {} runs", all.changed, all.runs);
 }

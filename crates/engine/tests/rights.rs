@@ -1,5 +1,5 @@
-//! Rights that change at random: memberships of groups, roles and tenants and authorizations come and go between commands, and each command
-//! is answered as a list of what was granted says, read without any index.
+//! Random changes of permissions: memberships of groups, roles and tenants and authorizations come and go between commands. Each answer
+//! must match a plain list of grants, read without any index.
 //!
 //! `SKEP_SEEDS=10000 cargo test --release -p skep-engine --test rights` tries more of them; `SKEP_SEED=7` only this one.
 
@@ -28,7 +28,7 @@ const PERMISSIONS: [PermissionType; 3] = [
     PermissionType::CancelProcessInstance,
 ];
 
-/// Whom something is granted to, and who is a member of something.
+/// An owner of grants, and a member of groups, roles and tenants.
 type Owner = (OwnerType, &'static str);
 
 const OWNERS: [Owner; 7] = [
@@ -41,7 +41,7 @@ const OWNERS: [Owner; 7] = [
     (OwnerType::Role, "boss"),
 ];
 
-/// What one can be a member of.
+/// Entities with members.
 const PARENTS: [(ParentType, &str); 6] = [
     (ParentType::Group, "sales"),
     (ParentType::Group, "support"),
@@ -51,10 +51,10 @@ const PARENTS: [(ParentType, &str); 6] = [
     (ParentType::Tenant, "globex"),
 ];
 
-/// On which process, or `*`.
+/// A grant: owner, process id or `*`, and permission.
 type Granted = (Owner, &'static str, PermissionType);
 
-/// An instance that runs: where, and of what.
+/// A running instance, with its tenant and process.
 #[derive(Clone, Copy)]
 struct Running {
     key: Key,
@@ -67,7 +67,7 @@ struct World {
     members: BTreeSet<(ParentType, &'static str, Owner)>,
     grants: BTreeMap<Granted, Key>,
     running: Vec<Running>,
-    /// How commands were answered: carried out, forbidden, not found.
+    /// Number of commands carried out, forbidden, and not found.
     answers: [usize; 3],
 }
 
@@ -137,7 +137,7 @@ impl World {
         world
     }
 
-    /// The cluster's own command: it succeeds.
+    /// Sends a command of the cluster itself, which succeeds.
     fn change(&mut self, command: IdentityCommand) -> Response {
         self.rig.claims = Claims::Internal;
         self.rig.tenant = TenantId::default();
@@ -145,7 +145,7 @@ impl World {
         answer.unwrap_or_else(|refused| panic!("{command:?}: {refused:?}"))
     }
 
-    /// A member comes or goes.
+    /// Adds or removes a member.
     fn toggle_member(&mut self, random: &mut Random) {
         let (kind, id) = pick(random, &PARENTS);
         let owner = pick(random, &OWNERS);
@@ -175,7 +175,7 @@ impl World {
         });
     }
 
-    /// An authorization comes or goes.
+    /// Adds or removes an authorization.
     fn toggle_grant(&mut self, random: &mut Random) {
         let owner = pick(random, &OWNERS);
         let on = pick(random, &["order", "refund", "*"]);
@@ -208,7 +208,7 @@ impl World {
         self.grants.insert(granted, authorization_key);
     }
 
-    /// The user, his groups, and the roles of all of them.
+    /// The user, the user's groups, and the roles of all of them.
     fn stands_for(&self, user: &'static str) -> BTreeSet<Owner> {
         let mut all = BTreeSet::from([(OwnerType::User, user)]);
         for (kind, of_kind) in [
@@ -258,7 +258,7 @@ impl World {
         self.rig.answer(request).expect("the command is answered")
     }
 
-    /// Whether the answer is the one that is due.
+    /// Checks that the answer is the expected one.
     fn check(
         &mut self,
         answer: &Result<Response, Rejection>,
@@ -300,7 +300,7 @@ impl World {
         }
     }
 
-    /// Something with an instance that runs.
+    /// Sends a command about a running instance.
     fn touch(&mut self, random: &mut Random, user: &'static str) {
         if self.running.is_empty() {
             return;
@@ -336,7 +336,7 @@ impl World {
         }
     }
 
-    /// A worker takes all that it may, and completes it.
+    /// A worker activates and completes all jobs that it is permitted to see.
     fn work(&mut self, user: &'static str) {
         let due = self.running.iter().filter(|it| {
             let updates = PermissionType::UpdateProcessInstance;
@@ -396,7 +396,7 @@ fn each_command_is_answered_by_the_rights_of_its_moment() {
             *sum += count;
         }
     });
-    // With one seed alone some answer may be missing.
+    // A single seed may lack one kind of answer.
     let is_alone = std::env::var_os("SKEP_SEED").is_some();
     assert!(
         is_alone || answers.iter().all(|count| *count > 50),

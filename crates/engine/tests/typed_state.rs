@@ -1,11 +1,11 @@
-//! Only appliers change the state. The compiler holds it: what changes a row is visible to them alone. This test holds that it
-//! stays so: what takes the state as changeable and is visible to all either reads, which may bring a cold row into memory, or
-//! is of the engine's own making.
+//! Only appliers change the state. The compiler enforces it: functions that change rows are visible to appliers only. This test checks that
+//! this remains so: public functions with a mutable state either read, which may load a cold row into memory, or are internal to the
+//! engine.
 #![allow(clippy::disallowed_methods)] // It reads the sources.
 
 use std::path::{Path, PathBuf};
 
-/// They change no row: reads of rows that may be cold, what the engine does with the state as a whole, and texts that are shared.
+/// These change no row: reads of rows that may be cold, the engine's operations on the whole state, and shared texts.
 const NO_CHANGE: &[&str] = &[
     "get",
     "record",
@@ -61,7 +61,7 @@ fn sources(folder: &str) -> Vec<(String, String)> {
     found.into_iter().map(read).collect()
 }
 
-/// Names of functions that everybody may call and that take `&mut self`.
+/// Names of public functions that take `&mut self`.
 fn changeable(source: &str) -> impl Iterator<Item = &str> {
     let functions = source
         .split("\n    pub fn ")
@@ -78,7 +78,7 @@ fn changeable(source: &str) -> impl Iterator<Item = &str> {
 fn what_changes_a_row_is_visible_to_appliers_alone() {
     let mut seen = 0;
     for (path, source) in sources("state") {
-        // Modules that no other sees.
+        // Private modules.
         if ["cells.rs", "index.rs", "names.rs", "undo.rs"]
             .iter()
             .any(|name| path.ends_with(name))

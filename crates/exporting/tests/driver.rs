@@ -1,4 +1,4 @@
-//! The thread of an exporter: what it hands over, what it does with failures, and what operators can tell it.
+//! The thread of an exporter: its output, failures, and commands of operators.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,18 +27,18 @@ impl CommittedLog for Log {
     }
 }
 
-/// What the target of a fake exporter has, and how it behaves.
+/// Data and behaviour of a fake exporter's target.
 #[derive(Default)]
 struct Target {
     stored: Vec<u64>,
-    /// How often it has looked after its house.
+    /// Number of housekeeping calls.
     looks: usize,
     lost: Vec<u64>,
-    /// Flushes that fail.
+    /// Number of flushes that will fail.
     failures: usize,
-    /// Those that fail have stored all the same: the answer got lost.
+    /// Failing flushes have stored the data: only the answer is lost.
     answers_get_lost: bool,
-    /// It knows up to where it goes.
+    /// Whether the target knows its position.
     knows: bool,
     is_slow: bool,
 }
@@ -156,7 +156,7 @@ impl Running {
         self.target.lock().stored.clone()
     }
 
-    /// Waits until the target has everything that is committed, and it is known.
+    /// Waits until the target has everything committed, and this is known.
     fn catches_up(&self, from: u64) {
         let to = self.progress.committed();
         until("it catches up", || self.status.durable() == at(to));
@@ -271,7 +271,7 @@ fn a_paused_or_disabled_one_does_nothing_until_it_may() {
     running.catches_up(1);
     running.status.set_phase(Phase::Paused);
     until("it rests", || running.status.is_resting());
-    // Whoever is not halted shows that those who are had their time.
+    // The progress of another exporter shows that the paused one had enough time.
     let other = Running::new(&progress, Target::default(), 0, 1);
     progress.commit(60);
     other.catches_up(1);

@@ -1,4 +1,4 @@
-//! Measures the CPU time of the thread instead of the time on the wall, so that a busy machine does not count.
+//! Measures the CPU time of the thread instead of wall-clock time, so that other work on the machine does not count.
 
 use criterion::Throughput;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};

@@ -1,4 +1,4 @@
-//! What the engine does most: conditions, paths, filters, mappings. Run with `cargo bench -p skep-feel`.
+//! The most frequent kinds of expressions: conditions, paths, filters, mappings. Run with `cargo bench -p skep-feel`.
 
 mod cpu_time;
 
@@ -8,7 +8,7 @@ use cpu_time::CpuTime;
 use criterion::{Criterion, criterion_group, criterion_main};
 use skep_feel::{Binding, EmptyScope, EvalContext, Expression, MapScope, Scope, UnaryTests, Value};
 
-/// Ten variables as a broker keeps them: name and JSON text.
+/// Ten variables in the broker's form: name and JSON text.
 struct Variables(Vec<(&'static str, String)>);
 
 impl Scope for Variables {

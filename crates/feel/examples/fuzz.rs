@@ -1,5 +1,5 @@
-//! Looks for texts that panic, hang or take much memory: `cargo run --release -p skep-feel --example fuzz -- SECONDS [SEED]`.
-//! Ends with status 1 and the text when it finds one.
+//! Searches for texts that panic, hang or take much memory: `cargo run --release -p skep-feel --example fuzz -- SECONDS [SEED]`. Ends with
+//! status 1 and the text when one is found.
 
 #[path = "../tests/support/generate.rs"]
 mod generate;

@@ -1,5 +1,5 @@
-//! Shows how long hostile expressions take until the default limit ends them, and what a step stands for:
-//! `cargo run --release -p skep-feel --example prices -- [FAMILY]`. Ends with status 1 when one takes too long.
+//! Shows how long expensive expressions run until the default limit ends them, and the time per step:
+//! `cargo run --release -p skep-feel --example prices -- [FAMILY]`. Ends with status 1 if one takes too long.
 
 #[path = "../tests/support/expensive.rs"]
 mod expensive;
@@ -10,10 +10,10 @@ use expensive::{EXPENSIVE, variables};
 use rustix::time::{ClockId, clock_gettime};
 use skep_feel::{EvalContext, Expression, JsonScope};
 
-/// Longer than this is too cheap.
+/// Maximum duration: beyond it the price in steps is too low.
 const TOO_LONG: Duration = Duration::from_millis(150);
 
-/// How long this thread has run: what else the machine does must not count.
+/// CPU time of this thread: other work on the machine must not count.
 fn on_cpu() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)

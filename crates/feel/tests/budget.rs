@@ -1,4 +1,4 @@
-//! Steps stand for time, and memory for memory: what an evaluation does is counted, wherever it is done.
+//! Steps represent time, and the memory limit covers memory: all work of an evaluation is counted, wherever it is done.
 
 #[path = "support/expensive.rs"]
 mod expensive;
@@ -78,7 +78,7 @@ fn memory_is_what_is_held_at_one_time() {
     };
     let megabytes = "for i in 1..100000 return string(i) + \"0123456789012345678901234567890\"";
     assert!(is_limited(&run(megabytes, &EmptyScope, limits)));
-    // Made and dropped again, turn by turn.
+    // Created and dropped again in each iteration.
     for text in [
         "some i in 1..100000 satisfies string(i) = \"x\"",
         "count((1..3)[string(item) = \"x\"])",
@@ -122,8 +122,8 @@ fn json_is_written_up_to_a_size() {
     assert_eq!(value.to_json_within(text.len() as u64 - 1), None);
 }
 
-/// Each operation, repeated without end, is ended by the limit. Before prices stood for time, some of these ran for
-/// minutes; `examples/prices.rs` shows how long they take now.
+/// Each operation, repeated endlessly, is ended by the limit. Before prices corresponded to time, some of these ran for minutes;
+/// `examples/prices.rs` shows their duration now.
 #[test]
 fn expensive_operations_are_ended_by_the_limit() {
     let scope = JsonScope::parse(&variables()).unwrap();
@@ -143,7 +143,7 @@ fn expensive_operations_are_ended_by_the_limit() {
     }
 }
 
-/// What is larger costs more, in proportion: the work that an argument stands for cannot be had for the price of a call.
+/// Prices are proportional to sizes: expensive arguments cannot be processed for the price of a call.
 #[test]
 fn prices_follow_sizes() {
     let text = |n: usize| format!("\"{}\"", "ab ".repeat(n));
@@ -245,7 +245,7 @@ fn prices_follow_sizes() {
     ];
     for (make, expressions) in rows {
         for expression in *expressions {
-            // The variable is a value, so that reading it costs nothing.
+            // The variable is already a value, so that reading it costs nothing.
             let steps = |n: usize| {
                 let value = Value::from_json(&make(n)).unwrap();
                 let scope = MapScope([("x".to_owned(), value)].into());
@@ -253,7 +253,7 @@ fn prices_follow_sizes() {
                 assert!(!is_limited(&evaluation), "{expression}: {evaluation:?}");
                 evaluation.steps
             };
-            // Four times the size costs four times as much, besides what a call costs anyway.
+            // Four times the size costs four times as much, plus the fixed price of a call.
             let (small, medium, large) = (steps(100), steps(400), steps(1_600));
             assert!(
                 medium >= small + 5 && large - medium >= 3 * (medium - small),
@@ -265,7 +265,7 @@ fn prices_follow_sizes() {
 
 #[test]
 fn writing_down_a_value_that_shares_its_parts_is_work() {
-    // Every turn doubles the text and costs next to nothing.
+    // Every iteration doubles the text and costs next to nothing.
     let doubled = |turns: u32| {
         let text =
             format!("for i in 1..{turns} return if i = 1 then [1] else [partial[-1], partial[-1]]");

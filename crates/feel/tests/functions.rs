@@ -1,4 +1,4 @@
-//! Every builtin is documented by an example that holds.
+//! Every builtin has a documented example that is true.
 
 use skep_feel::{EmptyScope, EvalContext, Expression, functions};
 

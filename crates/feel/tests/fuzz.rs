@@ -1,4 +1,4 @@
-//! Short, seeded runs of the fuzzer; `examples/fuzz.rs` runs it as long as wanted.
+//! Short, seeded runs of the fuzzer; `examples/fuzz.rs` runs it for any time.
 
 #[path = "support/generate.rs"]
 mod generate;

@@ -1,4 +1,4 @@
-//! What the program around the language can do: ask for variables, add names, types and functions, set limits.
+//! Features for the host program: providing variables, adding names, types and functions, setting limits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn an_expression_tells_the_variables_it_reads() {
     assert!(variables("count([1, 2])").is_empty());
 }
 
-/// Counts how often it is asked.
+/// Counts its lookups.
 struct Lookups(std::cell::RefCell<Vec<String>>);
 
 impl Scope for Lookups {
@@ -236,7 +236,7 @@ fn warnings_carry_codes_and_messages() {
     );
 }
 
-/// However a number came to be: clients tell whole numbers from others by their text.
+/// However a number was computed: clients distinguish integers from decimals by their text.
 #[test]
 fn a_number_in_json_has_no_zeros_at_its_end() {
     for (expression, json) in [

@@ -1,5 +1,5 @@
-//! Input that is meant to hurt: deep nesting, endless recursion, explosions of memory. Every case must end soon, with a
-//! clear error, on a thread with the usual 2 MiB of stack.
+//! Hostile input: deep nesting, endless recursion, memory explosions. Every case must end soon, with a clear error, on a thread with the
+//! usual 2 MiB of stack.
 
 use skep_feel::{
     EmptyScope, EvalContext, Evaluation, Expression, JsonScope, Limits, UnaryTests, Value,
@@ -250,7 +250,7 @@ fn many_warnings_are_cut() {
     assert_eq!(evaluate("for i in 1..1000 return i.x").warnings.len(), 100);
 }
 
-/// A text may be a megabyte long: compiling it must not go through all names for every name, nor compute for long.
+/// A text may be a megabyte long: compiling it must not scan all names for every name, nor evaluate for long.
 #[test]
 fn long_texts_compile() {
     let sum: Vec<String> = (0..60_000).map(|n| format!("a{n}")).collect();
@@ -265,8 +265,8 @@ fn long_texts_compile() {
     assert!(Expression::parse(&powers).unwrap().constant().is_none());
 }
 
-/// Values that grow deeper turn by turn: dropping, comparing and writing them go as deep, so that they are bounded where
-/// they are made.
+/// Values whose depth grows in each iteration: dropping, comparing and writing them recurse as deep, so that the depth is bounded on
+/// creation.
 #[test]
 fn values_do_not_grow_deep() {
     for body in [

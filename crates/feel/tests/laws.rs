@@ -1,4 +1,4 @@
-//! Laws that hold for all values: decimals, dates, durations, logic, JSON.
+//! Laws for all values: decimals, dates, durations, logic, JSON.
 
 use proptest::prelude::*;
 use skep_feel::{
@@ -157,7 +157,7 @@ proptest! {
         let names = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Apia", "+05:30", "Z"];
         let zone = Zone::parse(names[zone]).unwrap();
         let moment = DateTime::from_epoch(seconds, 0, zone).unwrap();
-        // Where the clock goes back, the earlier of two moments with one name is meant.
+        // When the clock is set back, an ambiguous local time means the earlier moment.
         let named = moment.epoch_seconds();
         prop_assert!(named == seconds || seconds - named == 3600 || seconds - named == 1800, "{} {}", seconds, moment);
         let text = moment.to_string();
@@ -246,7 +246,7 @@ proptest! {
             at -= 1;
         }
         text.insert_str(at, &with);
-        // Whatever this is now, both readers agree whether it is JSON.
+        // Whatever the text is now, both readers agree on whether it is JSON.
         let expected = serde_json::from_str::<serde_json::Value>(&text).is_ok();
         let long_number = text.bytes().filter(u8::is_ascii_digit).count() > 300;
         prop_assert!(Value::from_json(&text).is_ok() == expected || long_number || text.contains("\\u"), "{}", text);

@@ -3,9 +3,8 @@
 //! - `expression | result` or `expression | context | result`: the context is a JSON object.
 //! - `unary tests | input | result` or `unary tests | input | context | result`: the input is an expression.
 //!
-//! A result is an expression in backticks; behind it stand the codes of the warnings, if there are any. A result
-//! `error at LINE:COLUMN text` is a syntax error whose message contains the text. In a table `\|` is a bar.
-//! It is 2026-11-21T10:30:00Z, in Europe/Berlin.
+//! A result is an expression in backticks, followed by the codes of the warnings, if there are any. A result `error at LINE:COLUMN text` is
+//! a syntax error whose message contains the text. In a table `\|` is a bar. The current time is 2026-11-21T10:30:00Z, in Europe/Berlin.
 
 use skep_feel::{
     EmptyScope, EvalContext, Evaluation, Expression, JsonScope, ParseError, UnaryTests, Zone,
@@ -27,7 +26,7 @@ fn cells(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands in backticks; one or two of them.
+/// The text within backticks; one or two of them.
 fn code(cell: &str) -> &str {
     for fence in ["``", "`"] {
         if let Some(rest) = cell.strip_prefix(fence)

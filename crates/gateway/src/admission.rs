@@ -267,7 +267,7 @@ mod tests {
             ..late
         };
         let mut now = Instant::now();
-        // The second of two windows has nothing but these answers.
+        // The second of two windows contains only these answers.
         let mut answered = |timings: &Timings| {
             for _ in 0..2 {
                 now += Duration::from_secs(1);

@@ -99,7 +99,7 @@ mod tests {
             ("", "a", false),
         ] {
             let compiled = IdPattern::new(pattern);
-            // The comment takes the closing parenthesis with it.
+            // The comment swallows the closing parenthesis.
             if pattern.contains('#') {
                 assert!(compiled.is_err(), "{pattern}");
                 continue;
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The time grows with the id, and not beyond: an id that a back-tracking matcher tries for years.
+    /// The time is linear in the length of the id, even for ids on which a back-tracking matcher would take years.
     #[test]
     fn no_id_keeps_a_pattern_busy() {
         let pattern = IdPattern::new("^(a+)+$").unwrap();

@@ -1,5 +1,5 @@
-//! What a directory of 10,000 users and 100,000 memberships takes: it is in the memory of every node, so it has a bound. Bytes are counted, not
-//! measured: they are the same on every machine.
+//! Memory of a directory with 10,000 users and 100,000 memberships: every node holds it, so it is bounded. Bytes are counted, not measured:
+//! they are the same on every machine.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use skep_protocol::Key;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::value::{EntityType, Member, ParentType, ParentValue, PasswordHash, UserValue};
 
-/// Counts what is allocated and not given back.
+/// Counts allocated and unfreed bytes.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -34,10 +34,10 @@ const USERS: usize = 10_000;
 const GROUPS: usize = 1_000;
 const GROUPS_OF_A_USER: usize = 10;
 
-/// Argon2id as it stands in the directory.
+/// An Argon2id hash in the directory's format.
 const HASH: &str = "{argon2id}$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g";
 
-/// Each row as it comes from the log: its texts are its own.
+/// Rows as read from the log, each with its own texts.
 fn filled() -> Directory {
     let mut directory = Directory::default();
     let mut next = 0;

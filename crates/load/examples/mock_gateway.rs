@@ -1,5 +1,5 @@
-//! A gateway that does nothing, to measure the load generator alone:
-//! start it, then `--example load -- --rest-address … --grpc-address …` with what it prints.
+//! A gateway without an engine, to measure the load generator alone: start it, then `--example load -- --rest-address … --grpc-address …`
+//! with the printed addresses.
 
 #[path = "../tests/load/mock/mod.rs"]
 mod mock;

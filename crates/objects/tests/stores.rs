@@ -34,7 +34,7 @@ async fn holds_what_a_store_promises(objects: &Objects) {
         let listed = objects.list_after("a", after).await.unwrap();
         assert_eq!(listed.len(), left, "after {after}");
     }
-    // The name of a directory is whole: 1 is not the beginning of 12.
+    // A directory name must match as a whole: 1 is not a prefix of 12.
     objects.put("a/12/x", text("other")).await.unwrap();
     assert_eq!(objects.list("a/1").await.unwrap().len(), 1);
     let mut directories = objects.directories("a").await.unwrap();
@@ -121,7 +121,7 @@ async fn nobody_at_the_address_is_said_within_the_limit() {
     let location = Location::S3 {
         bucket: S3 {
             bucket: "objects".to_string(),
-            // A port at which nobody listens.
+            // A port without a server.
             endpoint: Some("http://127.0.0.1:9".to_string()),
             region: Some("r".to_string()),
             access_key: Some("a".to_string()),

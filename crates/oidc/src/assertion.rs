@@ -200,7 +200,8 @@ mod tests {
         opened.unwrap().0.key_id
     }
 
-    /// The output of `openssl x509 -pubkey`, `-outform DER`, `openssl dgst` and `basenc --base64url` for the certificates.
+    /// The expected values are the output of `openssl x509 -pubkey`, `-outform DER`, `openssl dgst` and `basenc --base64url` for the
+    /// certificates.
     #[test]
     fn the_id_of_a_key_is_made_as_configured() {
         let of = |source, digest, encoding| KeyId {

@@ -1,4 +1,4 @@
-//! Logins of browsers: how this server proves to the provider who it is, and what it learns there of a user.
+//! Browser logins: authentication of this server at the provider, and the user's data received from it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn settings(issuer: &Issuer, browsers: BrowserSettings) -> ProviderSettings {
     }
 }
 
-/// Somebody logs in, and the ID token says this.
+/// Logs a user in, with these claims in the ID token.
 async fn logged_in(
     issuer: &Issuer,
     browsers: BrowserSettings,
@@ -49,7 +49,7 @@ async fn logged_in(
 ) -> Result<Verified, Refused> {
     let providers = Providers::start(&[settings(issuer, browsers)]).unwrap();
     let (there, attempt) = loop {
-        // The provider may not have said yet where logins go.
+        // The provider's login endpoint may not be known yet.
         match providers.begin("oidc", "https://skep.example.org/sso-callback") {
             Ok(begun) => break begun,
             Err(Refused::Unknown(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
@@ -63,7 +63,7 @@ async fn logged_in(
 }
 
 fn claims_of(assertion: &str, store: &str) -> (jsonwebtoken::Header, BTreeMap<String, Value>) {
-    // The public key, as the provider has it.
+    // The public key, as registered with the provider.
     let key = match store {
         "rsa.p12" => DecodingKey::from_rsa_der(&public(store)),
         _ => DecodingKey::from_ec_der(&public(store)),
@@ -77,7 +77,7 @@ fn claims_of(assertion: &str, store: &str) -> (jsonwebtoken::Header, BTreeMap<St
     (read.header, read.claims)
 }
 
-/// The bits of the public key of a store: what stands last in it.
+/// The bits of a store's public key, which are at its end.
 fn public(store: &str) -> Vec<u8> {
     let settings = KeyStore {
         path: made(store),
@@ -156,7 +156,7 @@ async fn nodes_with_the_same_key_seal_alike() {
     };
     assert_eq!(secret("rsa.p12"), secret("rsa.p12"));
     assert_ne!(secret("rsa.p12"), secret("openssl.p12"));
-    // The certificates and what encrypts them do not matter: the key does.
+    // The key matters, but neither the certificates nor the encryption.
     assert_eq!(secret("openssl.p12"), secret("legacy.p12"));
 }
 
@@ -226,7 +226,7 @@ async fn a_login_fails_where_the_provider_speaks_of_somebody_else() {
     }
 }
 
-/// A token that never expires is not made good by what is said beside it.
+/// A token without expiry is not accepted, whatever the other sources of claims say.
 #[tokio::test]
 async fn what_makes_a_token_good_comes_from_the_token_alone() {
     let issuer = Issuer::start();

@@ -1,4 +1,4 @@
-//! Which tokens are taken, and whom they name, with a provider that answers, misbehaves, and is away.
+//! Accepted tokens and their subjects, with a provider that answers, misbehaves, and is down.
 
 use std::time::{Duration, SystemTime};
 
@@ -25,7 +25,7 @@ async fn asked(providers: &Providers, token: &str) -> Result<Verified, Refused> 
     providers.verify(token, SystemTime::now()).await
 }
 
-/// Waits until the provider has been asked again.
+/// Waits until the provider's keys have been fetched again.
 async fn until_taken(providers: &Providers, token: &str) {
     let began = std::time::Instant::now();
     while asked(providers, token).await.is_err() {
@@ -37,7 +37,7 @@ async fn until_taken(providers: &Providers, token: &str) {
     }
 }
 
-/// Why the token is wrong for good.
+/// The reason why the token is permanently invalid.
 async fn wrong(providers: &Providers, token: &str) -> String {
     match asked(providers, token).await {
         Err(Refused::Wrong(why)) => why,
@@ -45,7 +45,7 @@ async fn wrong(providers: &Providers, token: &str) -> String {
     }
 }
 
-/// An object with the members of another one, which win.
+/// An object with the members of another one, which take precedence.
 fn merged(mut object: Value, more: Value) -> Value {
     let members = object.as_object_mut().unwrap();
     members.extend(more.as_object().unwrap().clone());
@@ -206,7 +206,7 @@ async fn keys_are_found_again_when_they_change_and_old_ones_are_no_longer_valid(
     let before = asked(&providers, &issuer.token(&anna())).await.unwrap();
     let old = issuer.token(&anna());
     issuer.rotate_to_rsa();
-    // Nobody has looked yet.
+    // The keys have not been fetched yet.
     assert_eq!(providers.is_still(&before, SystemTime::now()), Ok(true));
     asked(&providers, &issuer.token(&anna())).await.unwrap();
     assert_eq!(providers.is_still(&before, SystemTime::now()), Ok(false));
@@ -224,7 +224,7 @@ async fn a_token_waits_for_keys_that_were_asked_for_after_it_came() {
     while issuer.asked() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    // The answer that is held has the old key only.
+    // The withheld answer contains the old key only.
     issuer.rotate();
     let token = issuer.token(&anna());
     let answers = async { issuer.behaves(Behaviour::Answers) };

@@ -498,7 +498,7 @@ mod tests {
                 out.event(Key::new(1, key), intent, &element(number));
                 let position = 10 + expected.len() as u64;
                 expected.push((position, intent, Key::new(1, key), number));
-                // The first that joins brings the byte that counts them.
+                // The first record that joins adds the byte that counts them.
                 let alone = intent == LIFE[0];
                 let joined = out.size() - size;
                 assert!(alone || joined == 1 || joined == 2 && intent == LIFE[1]);

@@ -306,7 +306,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// Numbers of any length, not only long ones.
+        /// Numbers of all lengths, not only long ones.
         fn long()(value: (u64, i64, u128, i128), shift in 0..64) -> (u64, i64, u128, i128) {
             let (a, b, c, d) = value;
             (a >> shift, b >> shift, c >> (2 * shift), d >> (2 * shift))

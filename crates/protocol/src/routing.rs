@@ -172,7 +172,7 @@ mod tests {
         assert_eq!((routing.accepting(), routing.count()), (4, 6));
         assert_eq!(routing.home(Key::new(6, 1)), Some(6));
         assert_eq!(Routing::new(3).accepting(), 3);
-        // Correlation keys are spread over the initial ones, which can start instances themselves.
+        // Correlation keys are distributed over the initial partitions, which can start instances themselves.
         assert_eq!(Routing::scaled(3, 6, 6).accepting_only(1).accepting(), 3);
         assert_eq!(Routing::scaled(3, 4, 6).accepting_only(6).accepting(), 4);
     }

@@ -1,4 +1,4 @@
-//! Requests and answers between nodes: what one sends, another reads.
+//! Requests and answers between nodes survive encoding and decoding.
 
 use skep_protocol::command::{
     ActivateJobs, Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
@@ -9,7 +9,7 @@ use skep_protocol::response::{ActivatedJob, JobActivation, ProcessInstanceCreate
 use skep_protocol::value::JobKind;
 use skep_protocol::{Document, Failure, Key, Rejection, RejectionType, Response, TenantId, record};
 
-/// Commands have no equality; what they show is all of them.
+/// Commands cannot be compared; their debug output is complete.
 fn as_received(request: &Request) -> String {
     let read: Request = record::decode(&encode(request)).unwrap();
     format!("{read:?}")

@@ -1,4 +1,4 @@
-//! The table of commands: what their rows say, and what their encoding between nodes rests on.
+//! The table of commands: its rows, and the invariants of their encoding between nodes.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -34,7 +34,7 @@ fn every_command_has_a_name_of_its_own_and_is_written_as_records_that_exist() {
     assert_eq!(names.len(), 36 + 7 + 26 + 5);
 }
 
-/// The number of a variant is its place in the table: nodes of other versions have the same.
+/// The number of a variant is its index in the table: nodes of other versions use the same.
 #[test]
 fn commands_keep_their_numbers_between_nodes() {
     let key = Key::new(1, 7);
@@ -94,7 +94,7 @@ fn cancellation(process_instance_key: Key) -> Command {
     }
 }
 
-/// Gateways, partitions and the metrics of both rest on this one list.
+/// Gateways, partitions and their metrics all rely on this list.
 #[test]
 fn what_finishes_work_or_stops_what_makes_it_is_never_refused_for_lack_of_room() {
     let finishing = rows().filter(|row| row.class.is_finishing());
@@ -206,7 +206,7 @@ fn texts(permissions: &[Permission]) -> String {
     all.collect::<Vec<_>>().join(" ")
 }
 
-/// The table of the reference, beside the repository.
+/// The reference's table, beside the repository.
 #[test]
 fn the_permissions_are_those_of_the_reference() {
     const NAME: &str = "shared/api/permissions.md";

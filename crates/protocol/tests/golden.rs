@@ -1,7 +1,7 @@
-//! What version N wrote, N+1 reads: the bytes of every value type, of batches and of their JSON.
+//! Version N+1 reads everything that version N wrote: the bytes of every value type, of batches and of their JSON.
 //!
 //! The files in `golden/` are never edited. A new value type, or a new version of one, adds a line:
-//! `SKEP_GOLDEN=write cargo test -p skep-protocol --test golden` adds what is missing and changes nothing else.
+//! `SKEP_GOLDEN=write cargo test -p skep-protocol --test golden` adds missing lines and changes nothing else.
 
 mod samples;
 
@@ -19,9 +19,9 @@ use skep_protocol::value::*;
 use skep_protocol::{Key, Rejection, RejectionType, TenantId, ValueType};
 use skep_testkit::golden_file::{self, hex, path, unhex};
 
-/// The golden lines `name hex`; missing ones are added when asked for.
+/// The golden lines `name hex`; missing ones are added on request.
 fn golden(file: &str, current: &[(String, Vec<u8>)]) -> BTreeMap<String, Vec<u8>> {
-    // Tests run at the same time, and one must not read what another has half written.
+    // Tests run in parallel, and none may read a half-written file.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock();
     let text = std::fs::read_to_string(path(file)).unwrap_or_default();
@@ -206,7 +206,7 @@ fn every_value_type_reads_and_writes_as_ever() {
         (name::<V>(), encode(value))
     }
     let current = all_samples!(lines);
-    // Expressions are answered, never recorded.
+    // Expressions are answered, but never recorded.
     assert_eq!(
         current.len(),
         ValueType::ALL.len() - 1,
@@ -244,13 +244,13 @@ fn batch() -> Vec<u8> {
 
 #[test]
 fn a_batch_reads_and_writes_as_ever() {
-    // Another one for each version of a value type, for each new one, and for each new intent that is the last of its type: what is in the batch has changed then, not how it is put
-    // together.
+    // A line is added for each new value type, each new version of one, and each new intent that is the last of its type: they change the
+    // content of the batch, not its format.
     let lines = golden("batch.txt", &[("batch.6".to_string(), batch())]);
     for (name, bytes) in &lines {
         let mut reader = BatchReader::new(bytes).unwrap();
         let count = reader.by_ref().filter(|r| r.is_ok()).count();
-        // Expressions are answered, never recorded; two events of a run, two commands and a rejection stand beside the others.
+        // Expressions are answered, but never recorded; in addition there are two events of a run, two commands and a rejection.
         let came_later = match name.as_str() {
             "batch.6" => 0,
             "batch.4" | "batch.5" => 1,
@@ -434,7 +434,7 @@ const FIELDS: &[(&str, &str)] = &[
         "PROCESS_INSTANCE_BATCH",
         "batchElementInstanceKey index processDefinitionKey processInstanceKey tenantId",
     ),
-    // Skep's own.
+    // Skep's own fields.
     ("CONTINUATION", "runaway steps taken"),
     (
         "RUNTIME_INSTRUCTION",
@@ -608,7 +608,7 @@ fn element(scope: i64, caller: i64, definition: i64, element: u32) -> ProcessIns
     }
 }
 
-/// Renders every record of a batch after all of them were learned, as readers do.
+/// Renders every record of a batch after reading all of them, as readers do.
 fn rendered_with_lineage(write: impl FnOnce(&mut BatchWriter)) -> Vec<serde_json::Value> {
     let mut batch = BatchWriter::new(1);
     batch.begin(0);
@@ -628,7 +628,7 @@ fn rendered_with_lineage(write: impl FnOnce(&mut BatchWriter)) -> Vec<serde_json
 fn an_element_instance_knows_its_path_through_scopes_and_calls() {
     use skep_protocol::intent::ProcessInstanceIntent::{ElementActivating, ElementCompleted};
     let values = rendered_with_lineage(|batch| {
-        // Process 1 with sub-process 2 in it, call activity 3 in that, the called process 4 and its task 5.
+        // Process 1 contains sub-process 2, which contains call activity 3, with the called process 4 and its task 5.
         batch.event(Key(1), ElementActivating, &element(0, 0, 70, 0));
         batch.event(Key(2), ElementActivating, &element(1, 0, 70, 5));
         batch.event(Key(3), ElementActivating, &element(2, 0, 70, 6));

@@ -1,4 +1,4 @@
-//! What the JSON of answers has, and what not.
+//! Members of JSON answers, and members that are left out.
 
 use skep_query::answer::{page, row};
 use skep_query::entities::{CLUSTER_VARIABLE, PREVIEW, VARIABLE};

@@ -1,4 +1,4 @@
-//! Operations that take a filter refuse one that leaves nothing out, however it is written.
+//! Operations with a filter refuse one that matches everything, however it is written.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -23,7 +23,7 @@ fn entity_of(kind: BatchOperationType) -> &'static Entity {
 
 type Entry = (String, Json);
 
-/// What may be said of a field with these operators without leaving anything out.
+/// Conditions with these operators that match every value of a field.
 fn silent_values(ops: Ops, always_there: bool) -> Vec<Json> {
     let mut values = vec![Json::Null];
     if ops == Ops::PLAIN {
@@ -47,7 +47,7 @@ fn silent_values(ops: Ops, always_there: bool) -> Vec<Json> {
     values
 }
 
-/// Entries of a filter that leave nothing out.
+/// Entries of a filter that match everything.
 fn silent(entity: &Entity) -> Vec<Entry> {
     let fields = entity.fields.iter().filter(|field| !field.ops.is_none());
     let fields = fields.map(|field| (field.name, silent_values(field.ops, field.always_there)));
@@ -70,7 +70,7 @@ fn silent(entity: &Entity) -> Vec<Entry> {
     .collect()
 }
 
-/// Entries of a filter that leave something out, whatever is done.
+/// Entries of a filter that always exclude something.
 fn loud(entity: &Entity) -> Vec<Entry> {
     let overridden = ["state", "parentProcessInstanceKey"];
     let fields = entity.fields.iter().filter(|field| !field.ops.is_none());
@@ -105,7 +105,7 @@ fn object(entries: Vec<Entry>) -> Json {
     Json::Object(Map::from_iter(entries))
 }
 
-/// A kind of operation with entries for its filter: silent ones, those of alternatives, and one that says something.
+/// A kind of operation with entries for its filter: silent ones, those of alternatives, and one that excludes something.
 fn written() -> impl Strategy<Value = (BatchOperationType, Vec<Entry>, Vec<Vec<Entry>>, Entry)> {
     let kinds = OF_INSTANCES.into_iter().chain([DeleteDecisionInstance]);
     prop::sample::select(kinds.collect::<Vec<_>>()).prop_flat_map(|kind| {
@@ -134,7 +134,7 @@ proptest! {
     fn what_leaves_nothing_out_is_refused((kind, entries, alternatives, loud) in written(), place in 0usize..4) {
         let mut filter = object(entries);
         if !alternatives.is_empty() {
-            // One alternative that says nothing is enough: the others do not matter.
+            // One alternative that matches everything suffices: the others do not matter.
             let mut alternatives: Vec<Json> = alternatives.into_iter().map(object).collect();
             alternatives.insert(place.min(alternatives.len()), object(vec![loud]));
             filter["$or"] = json!(alternatives);
@@ -147,7 +147,7 @@ proptest! {
     fn what_leaves_something_out_is_taken((kind, entries, alternatives, loud) in written(), within: bool) {
         let mut filter = object(entries);
         if within && !alternatives.is_empty() {
-            // Every alternative has to say something.
+            // Every alternative has to exclude something.
             let said = alternatives.into_iter().map(|mut one| {
                 one.push(loud.clone());
                 object(one)

@@ -1,4 +1,4 @@
-//! What a search may ask for, and what is refused.
+//! Valid searches and refused ones.
 
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE};
 use skep_query::{Condition, Cursor, Op, Search, Start, Value, search};
@@ -118,7 +118,7 @@ fn alternatives_are_joined_to_the_rest() {
     assert!(skep_query::search(&VARIABLE, r#"{"filter": {"$or": []}}"#).is_err());
 }
 
-/// Each alternative would be tried on each row, where thousands of values of one field are looked up.
+/// Otherwise each alternative would be tried on each row when thousands of values of one field are looked up.
 #[test]
 fn alternatives_that_name_values_of_one_field_become_one() {
     let keys = |keys: &[i64]| Op::In(keys.iter().copied().map(Value::Int).collect());
@@ -280,7 +280,7 @@ fn latest_versions_come_by_id_and_a_page_goes_on_behind_all_versions() {
         ));
         assert_eq!(next.page.start, start);
     }
-    // A sort of one's own is taken as it is, and so are other searches.
+    // An explicit sort is kept, and so are other searches.
     let own = asked(&format!(
         r#"{{"sort": [{{"field": "version"}}], {latest}}}"#
     ));

@@ -100,7 +100,7 @@ fn member(
         if measuring.is_some_and(|from| from.elapsed() > Duration::from_secs(case.seconds)) {
             stop.store(true, Ordering::Relaxed);
         }
-        // Wait for something, then take all that is there.
+        // Wait for the first message, then take all that have arrived.
         select! {
             recv(reports) -> report => persisted(&mut group, report.expect("report"), &mut figures),
             recv(inbox) -> bytes => receive(&mut group, bytes.expect("message")),

@@ -1,4 +1,4 @@
-//! Changes of the members while the leader changes: what has come about stays, and nothing older is made any more.
+//! Membership changes across leader changes: completed changes persist, and outdated ones are refused.
 
 mod groups;
 
@@ -12,7 +12,7 @@ use skep_storage::log::{Entry, Frame, Recovered};
 
 struct Three {
     groups: Vec<Group>,
-    /// Nobody hears them, and they hear nobody.
+    /// Isolated members.
     away: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ impl Three {
         &mut self.groups[node as usize - 1]
     }
 
-    /// Everybody does what there is to do, and hears what was said. False: nothing was.
+    /// Polls all members and delivers their messages. Returns false if there were none.
     fn round(&mut self) -> bool {
         let said: Vec<_> = self.groups.iter_mut().flat_map(|g| drive(g).0).collect();
         let any = !said.is_empty();
@@ -42,7 +42,7 @@ impl Three {
         any
     }
 
-    /// What one has to say only this other one hears.
+    /// Delivers messages of one member to this other one only.
     fn tells(&mut self, from: u64, to: u64) {
         for message in drive(self.of(from)).0 {
             if message.to() == to {
@@ -110,7 +110,7 @@ fn a_change_for_an_older_plan_that_comes_late_is_refused_by_whoever_leads_then()
     assert!(three.of(first).transfer_leadership(second));
     three.settle();
     assert_eq!(three.until_one_leads(), second);
-    // Made for plan 4, before it was replaced by plan 5; it has waited somewhere since.
+    // Requested for plan 4, before that was replaced by plan 5, and delayed since.
     let third = second % 3 + 1;
     for late in [
         Change::Remove(third),
@@ -128,7 +128,7 @@ fn a_change_for_an_older_plan_that_comes_late_is_refused_by_whoever_leads_then()
         let members = three.members(node);
         assert_eq!((members.plan, members.voters), (5, vec![1, 2, 3]));
     }
-    // One for the same plan is made.
+    // A change for the same plan is accepted.
     let answer = three.of(second).change_members(Change::AddLearner(4), 5);
     assert_eq!(answer, Ok(()));
 }
@@ -143,7 +143,7 @@ fn a_removal_that_is_not_confirmed_when_the_leader_goes_may_still_need_who_was_r
         .of(first)
         .change_members(Change::Remove(removed), 1)
         .unwrap();
-    // The removed one does not get the entry, and the second does not hear that it is committed.
+    // The removed member does not get the entry, and the second does not learn that it is committed.
     three.tells(first, second);
     three.tells(second, first);
     drop(drive(three.of(first)));
@@ -158,16 +158,16 @@ fn a_removal_that_is_not_confirmed_when_the_leader_goes_may_still_need_who_was_r
         old,
         "the second does not know it yet"
     );
-    // Nobody hears of the first any more. For the second there are three members: alone it cannot lead.
+    // The first is isolated. For the second there are three members: alone it cannot lead.
     three.away = vec![first, removed];
     three.ticks(100);
     assert_eq!(three.leader(), None);
     assert_eq!(three.members(second), old);
-    // With the removed one it can, and then the change counts for it too.
+    // Together with the removed one it can, and then the change takes effect for it, too.
     three.away = vec![first];
     assert_eq!(three.until_one_leads(), second);
     assert_eq!(three.members(second), new);
-    // To confirm it takes the majority of those who are left.
+    // The confirmation requires the majority of the remaining members.
     three
         .of(second)
         .change_members(Change::Confirm(second), 1)
@@ -181,12 +181,12 @@ fn a_removal_that_is_not_confirmed_when_the_leader_goes_may_still_need_who_was_r
         assert_eq!((members.plan, members.confirmed), (1, 1));
         assert!(!members.contains(removed));
     }
-    // From now on the removed one is not needed.
+    // From now on the removed member is not needed.
     let leader = three.until_one_leads();
     assert!(leader != removed);
 }
 
-/// What was appended by a member, as it is found after a crash.
+/// The frames appended by a member, as found after a crash.
 struct OnDisk(Vec<Frame>);
 
 impl EntrySource for OnDisk {
@@ -256,7 +256,7 @@ impl OnDisk {
     }
 }
 
-/// The first of two members, what it has on its disk, and the second.
+/// The first of two members with its disk, and the second.
 struct Two {
     first: Group,
     disk: Vec<Frame>,
@@ -280,7 +280,7 @@ impl Two {
         panic!("they do not stop talking");
     }
 
-    /// Whether the first leads before long.
+    /// Whether the first is elected within 100 ticks.
     fn first_leads(&mut self, with_second: bool) -> bool {
         for _ in 0..100 {
             self.first.tick();
@@ -289,7 +289,7 @@ impl Two {
         matches!(self.first.role(), Role::Leader { .. })
     }
 
-    /// The first loses what is in memory. The second hears nothing for so long that it gives its vote again.
+    /// The first loses its memory. The second hears nothing for so long that it grants its vote again.
     fn crash(&mut self) {
         self.first = OnDisk(self.disk.clone()).open(1);
         for _ in 0..self.second.config().election_ticks {
@@ -309,7 +309,7 @@ fn a_removal_that_a_crash_makes_forgotten_needs_the_removed_one_until_it_is_conf
     two.first.change_members(Change::Remove(2), 1).unwrap();
     two.settle(true);
     assert_eq!(two.first.members().voters, [1]);
-    // Nothing was appended since.
+    // Nothing has been appended since.
     two.crash();
     assert_eq!(two.first.members().voters, [1, 2]);
     assert!(!two.first_leads(false), "it does not know that it is alone");
@@ -321,7 +321,7 @@ fn a_removal_that_a_crash_makes_forgotten_needs_the_removed_one_until_it_is_conf
     two.first.change_members(Change::Confirm(1), 1).unwrap();
     two.settle(false);
     assert_eq!(two.first.members().confirmed, 1);
-    // From now on the removed one may go.
+    // From now on the removed member may stop.
     two.crash();
     assert!(two.first_leads(false));
     assert_eq!(two.first.members().voters, [1]);

@@ -1,4 +1,4 @@
-//! What it takes to tell followers what is committed.
+//! The number of messages that tell followers the commit index.
 
 mod groups;
 
@@ -18,7 +18,7 @@ fn propose(groups: &mut [Group]) {
     proposed.unwrap();
 }
 
-/// The messages of entries that come one after the other, each before the one before it is committed everywhere.
+/// The messages for a sequence of entries, each sent before the previous one is committed everywhere.
 fn sent_for_entries(groups: &mut [Group]) -> Vec<Message> {
     let mut sent = Vec::new();
     for _ in 0..ENTRIES {

@@ -1,4 +1,4 @@
-//! Members that have lost what they have acknowledged, and what the others find: nobody goes on in silence.
+//! Members that have lost acknowledged entries: the contradictions are detected, and nobody continues silently.
 
 mod groups;
 
@@ -9,7 +9,7 @@ use skep_replication::{
 };
 use skep_storage::log::Recovered;
 
-/// A member as one that has nothing: its directory is gone, and nobody has noticed.
+/// A member without data: its directory is lost, which nobody has noticed.
 fn emptied(node: u64) -> Group {
     let recovered = RecoveredLog {
         log: Recovered::default(),
@@ -20,7 +20,7 @@ fn emptied(node: u64) -> Group {
     Group::open(GroupConfig::new(7, node, vec![1, 2, 3]), recovered).unwrap()
 }
 
-/// Three members with entries that all of them have, of which the leader of before is the last.
+/// Three members with the same entries, the former leader last.
 fn with_entries() -> (Vec<Group>, usize) {
     let (mut groups, mut sent) = elected();
     let leads = |group: &Group| matches!(group.role(), Role::Leader { .. });
@@ -38,7 +38,7 @@ fn with_entries() -> (Vec<Group>, usize) {
     (groups, leader)
 }
 
-/// What ends a member that is driven with the others, if anything does.
+/// Drives the members together. Returns the error that ended each of them, if any.
 fn run(groups: &mut [Group], ticks: usize, away: Option<usize>) -> Vec<Option<GroupError>> {
     let mut ended: Vec<Option<GroupError>> = groups.iter().map(|_| None).collect();
     for _ in 0..ticks {
@@ -72,14 +72,14 @@ fn run(groups: &mut [Group], ticks: usize, away: Option<usize>) -> Vec<Option<Gr
     ended
 }
 
-/// All but the one that has everything were emptied, and one of them was elected and has `more` entries before the other is back.
+/// All members but the complete one were emptied, and one of them was elected and has `more` entries before the other is back.
 fn after_a_majority_was_emptied(more: usize) -> (Vec<Option<GroupError>>, usize) {
     let (mut groups, whole) = with_entries();
     for at in (0..3).filter(|at| *at != whole) {
         groups[at] = emptied(at as u64 + 1);
     }
     run(&mut groups, 200, Some(whole));
-    // Leaders come and go: an election of theirs may be of the term of one of before, which nothing tells apart.
+    // Changes leaders: the new term may equal a former one, in which case nothing distinguishes the two.
     for at in (0..3).cycle().take(more.min(6)).filter(|at| *at != whole) {
         let other = (0..3).find(|it| *it != whole && *it != at);
         groups[at].transfer_leadership(other.unwrap() as u64 + 1);

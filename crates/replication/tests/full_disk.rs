@@ -1,4 +1,4 @@
-//! A leader whose disk takes nothing more: it hears that another one leads, and sees to it that one does.
+//! A leader with a full disk: it hears that another one leads, and helps to get one elected.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use skep_storage::log::{Log, LogConfig};
 
 const VOTERS: [u64; 3] = [1, 2, 3];
 
-/// Three members whose messages arrive at once. What they append is in memory only.
+/// Three members whose messages arrive at once. Their appends are in memory only.
 struct Members {
     groups: Vec<Group>,
     roles: Vec<Role>,
-    /// The disk of this one takes nothing.
+    /// The member with a full disk.
     full: Option<u64>,
-    /// This one says nothing, and hears nothing.
+    /// The isolated member.
     silent: Option<u64>,
     _directories: Vec<tempfile::TempDir>,
 }
@@ -57,7 +57,7 @@ impl Members {
         matches!(self.role(node), Role::Leader { .. })
     }
 
-    /// Until nobody has anything to say.
+    /// Runs until there are no more messages.
     fn settle(&mut self) {
         let mut busy = true;
         while busy {
@@ -111,7 +111,7 @@ fn a_leader_whose_disk_is_full_hears_that_another_one_leads() {
         assert!(proposed.is_ok(), "{proposed:?}");
         members.settle();
     }
-    // Nothing that it says leaves any more: the others elect.
+    // None of its messages gets out any more: the others elect a leader.
     let others: Vec<u64> = VOTERS.into_iter().filter(|node| *node != first).collect();
     let second = members.until_one_leads(&others);
     members
@@ -149,7 +149,7 @@ fn a_leader_whose_flush_hangs_lets_another_one_lead_though_everybody_hears_it() 
         ticks += 1;
     }
     assert!(ticks >= election, "a disk may be slow: {ticks} ticks");
-    // It stands for nothing as long as it cannot store its own vote.
+    // It does not stand for election while it cannot store its own vote.
     for _ in 0..10 * election {
         for node in VOTERS {
             members.of(node).tick();

@@ -1,4 +1,4 @@
-//! The bytes between nodes and of the stored state, and what happens with bytes that are wrong.
+//! The encoding of messages between nodes and of the stored state, and the handling of invalid bytes.
 
 mod groups;
 
@@ -22,7 +22,7 @@ fn messages_are_encoded_as_they_always_were() {
         leader.propose(Bytes::from_static(text.as_bytes())).unwrap();
     }
     settle(&mut groups, &mut sent);
-    // An election, entries, heartbeats and their answers: all kinds but those of snapshots, and that of a leader who resigns.
+    // An election, entries, heartbeats and their answers: all kinds but those of snapshots, and a leader's resignation.
     let mut all = Vec::new();
     for message in &sent {
         let bytes = message.encode();
@@ -128,12 +128,12 @@ fn the_stored_state_is_encoded_as_it_always_was() {
     }
 }
 
-/// The crash came between the installation of a snapshot and the append that tells the log of it.
+/// The crash came between the installation of a snapshot and the append that records it in the log.
 #[test]
 fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
     let id = |index, term| EntryId { index, term };
     let state = b"\x01\x05\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\0";
-    // None at all; longer than the checkpoint, but of another history.
+    // No log at all; a log longer than the checkpoint, but with another history.
     for (last, terms) in [(id(0, 0), vec![]), (id(30, 3), vec![id(1, 2), id(12, 3)])] {
         let recovered = |installing| RecoveredLog {
             log: Recovered {
@@ -169,7 +169,7 @@ fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
     }
 }
 
-/// A snapshot came with a part of the log before it, and the crash before all of that was there.
+/// The snapshot included a part of the log, and the crash came before all of that had arrived.
 #[test]
 fn a_log_that_is_behind_the_checkpoint_of_one_of_several_members_goes_on_where_it_ends() {
     let id = |index, term| EntryId { index, term };
@@ -190,7 +190,7 @@ fn a_log_that_is_behind_the_checkpoint_of_one_of_several_members_goes_on_where_i
         },
     };
     let config = GroupConfig::new(7, 2, vec![1, 2, 3]);
-    // Without the mark of a snapshot its end is lost.
+    // Without the mark of a snapshot the end of the log is missing.
     let lost = Group::open(config.clone(), recovered(Some(id(19, 4))));
     assert!(matches!(
         lost.err(),
@@ -217,7 +217,7 @@ fn damaged_messages_are_refused() {
     }
 }
 
-/// A message with a right checksum and any content.
+/// A message with a valid checksum and arbitrary content.
 fn forged(kind: u8, flags: u8, numbers: &[u64], entries: &[(u64, u8, u8)], payload: u8) -> Bytes {
     let mut body = vec![1, kind, flags];
     let number = |body: &mut Vec<u8>, mut value: u64| {
@@ -246,7 +246,7 @@ fn forged(kind: u8, flags: u8, numbers: &[u64], entries: &[(u64, u8, u8)], paylo
     bytes.into()
 }
 
-/// How many cases to try: more with `SKEP_CASES=…`.
+/// Number of cases to try: more with `SKEP_CASES=…`.
 fn cases() -> u32 {
     let wanted = std::env::var("SKEP_CASES").ok();
     wanted.and_then(|text| text.parse().ok()).unwrap_or(300)
@@ -259,7 +259,7 @@ fn value() -> impl Strategy<Value = u64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Other members may send anything; a group never panics. It may find that it has lost data and stop with an error.
+    /// Other members may send anything: a group never panics. It may detect that it has lost data, and stop with an error.
     #[test]
     fn no_message_makes_a_group_panic(
         leads in any::<bool>(),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sim::Mutation;
 use sim::world::World;
 
-/// What a run did, so that a test can tell that it did something.
+/// Counters of a run, so that a test can verify that something happened.
 #[derive(Debug, Default)]
 struct Tally {
     acknowledged: AtomicU64,
@@ -79,10 +79,10 @@ fn members_come_and_go_whatever_happens_and_nothing_is_lost() {
     assert!(seeds == 1 || enough, "{tally:?}");
 }
 
-/// Ticks of an election time, as `sim/node.rs` has it.
+/// Election timeout in microseconds, as in `sim/node.rs`.
 const ELECTION: u64 = 10 * sim::world::TICK;
 
-/// The others wait as long as they hear it, so it has to say when it gives up.
+/// The others wait as long as they hear it, so it has to announce that it steps down.
 #[test]
 fn a_leader_that_hears_nobody_and_is_heard_gives_up_within_two_election_times() {
     for seed in 1..=30 {
@@ -99,7 +99,7 @@ fn a_leader_that_hears_nobody_and_is_heard_gives_up_within_two_election_times() 
     }
 }
 
-/// Nothing is committed that a leader has not stored, and the others hear it: it has to say that it gives up.
+/// Nothing is committed that a leader has not stored, and the others hear it: it has to announce that it steps down.
 #[test]
 fn a_leader_whose_flush_hangs_is_replaced_within_two_election_times() {
     for seed in 1..=30 {
@@ -124,7 +124,7 @@ fn a_leader_whose_flush_hangs_is_replaced_within_two_election_times() {
 #[test]
 fn a_leader_that_is_answered_late_goes_on() {
     for seed in 1..=5 {
-        // There and back it takes nearly an election time.
+        // The round trip takes nearly an election timeout.
         let mut world = World::without_faults(seed, ELECTION * 45 / 100);
         world.run_until(20 * ELECTION);
         let leader = world.leader().expect("a leader");
@@ -133,7 +133,7 @@ fn a_leader_that_is_answered_late_goes_on() {
     }
 }
 
-/// Who knows that the leader's process has ended does not wait for an election timeout.
+/// Members that know of the end of the leader's process do not wait for an election timeout.
 #[test]
 fn a_leader_that_is_gone_is_replaced_at_once() {
     for seed in 1..=40 {
@@ -141,18 +141,18 @@ fn a_leader_that_is_gone_is_replaced_at_once() {
         world.run_until(10 * ELECTION);
         let (_, leader) = world.leader().expect("a leader");
         world.crash(leader);
-        // What it had sent arrives before its connections break.
+        // Messages sent before the crash arrive before the connections break.
         world.run_for(ELECTION / 10);
         for to in world.ids() {
             world.tell_gone(leader, to);
         }
-        // The first may lack what the other one has.
+        // The first candidate may lack entries of the other one.
         world.run_for(ELECTION / 2);
         assert!(world.leader_but(leader).is_some(), "seed {seed}");
     }
 }
 
-/// Something between the two may refuse connections: the others hear the leader.
+/// Something in between may refuse connections, although the others hear the leader.
 #[test]
 fn who_is_told_so_and_is_wrong_unseats_nobody() {
     for seed in 1..=40 {
@@ -166,7 +166,7 @@ fn who_is_told_so_and_is_wrong_unseats_nobody() {
     }
 }
 
-/// Its removal was on its way when the leader before it crashed.
+/// Its removal was in transit when the previous leader crashed.
 #[test]
 fn a_member_that_leads_while_it_is_removed_gives_up() {
     let mut led = 0;
@@ -180,13 +180,13 @@ fn a_member_that_leads_while_it_is_removed_gives_up() {
         world.crash(leader);
         for _ in 0..20 * ELECTION / 1000 {
             world.run_for(1000);
-            // Elected; what removes it may take effect with the first entry of its own, and then it never says that it leads.
+            // It is elected; its removal may take effect with its own first entry, and then it never announces its leadership.
             if world.nodes[&gone].leader() == Some(gone) {
                 led += 1;
                 break;
             }
         }
-        // All others are there and hear it: they would wait.
+        // All others are running and hear it: they would wait.
         world.restart_all();
         world.run_for(20 * ELECTION);
         let before = world.oracle.acknowledged.len();
@@ -212,7 +212,7 @@ fn the_same_seed_gives_the_same_run() {
     assert_eq!(first, digest());
 }
 
-/// The checks find each of these mistakes, or they could not be trusted to find others.
+/// The checks find each of these mistakes, otherwise they could not be trusted to find others.
 #[test]
 fn the_checks_catch_nodes_that_are_built_wrongly() {
     for mutation in [

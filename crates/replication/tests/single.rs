@@ -254,7 +254,7 @@ impl skep_replication::EntrySource for NoLog {
     }
 }
 
-/// Whoever leads may know an old plan only.
+/// A leader may know an old plan only.
 #[test]
 fn a_change_for_an_older_plan_than_the_last_is_refused_also_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
@@ -278,7 +278,7 @@ fn a_change_for_an_older_plan_than_the_last_is_refused_also_after_a_restart() {
     member.group.change_members(Change::Confirm(1), 8).unwrap();
 }
 
-/// A checkpoint may hold a change that no append has stored the members of yet.
+/// A checkpoint may contain a change whose members no append has stored yet.
 #[test]
 fn a_change_that_the_checkpoint_holds_and_the_stored_state_does_not_is_known_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
@@ -300,7 +300,7 @@ fn a_change_that_the_checkpoint_holds_and_the_stored_state_does_not_is_known_aft
     assert_eq!(*member.group.members(), members);
 }
 
-/// A log that ends where an earlier one ended before its last entries: what a torn write and a lost end leave alike.
+/// A log that ends before its last exported entries: a torn write and a lost end look alike.
 #[test]
 fn a_log_that_ends_before_what_was_exported_from_it_is_refused() {
     let directory = tempfile::tempdir().unwrap();

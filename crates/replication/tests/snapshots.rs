@@ -1,4 +1,4 @@
-//! A member that lacks too much for the log gets a snapshot; one that has no room for it gives it up and is offered it again.
+//! A member that lags behind the beginning of the log gets a snapshot; without room for it the member abandons it and is offered it again.
 
 mod groups;
 
@@ -22,20 +22,20 @@ impl SnapshotSource for Parts {
     }
 }
 
-/// Three members, of which one was away and lacks entries that are not in the log any more.
+/// Three members, one of which was away and lacks entries that were compacted.
 struct Members {
     groups: Vec<Group>,
     leader: u64,
     behind: u64,
-    /// Hears nothing and says nothing.
+    /// The isolated member.
     away: Option<u64>,
-    /// Up to where the state of the leader goes.
+    /// The last entry in the leader's state.
     state: EntryId,
-    /// What the member has taken of a snapshot.
+    /// The parts of a snapshot that the member has stored.
     kept: Vec<Bytes>,
-    /// Parts of one snapshot that it has room for.
+    /// Number of parts of a snapshot that it has room for.
     room: u64,
-    /// Parts that it takes only when told to.
+    /// If set, arriving parts, which the test lets the member take.
     later: Option<Vec<Part>>,
     offered: usize,
     abandoned: usize,
@@ -183,14 +183,14 @@ impl Members {
 #[test]
 fn a_snapshot_without_room_is_given_up_and_taken_once_there_is_room() {
     let mut members = Members::new(4);
-    // It has room for some of it.
+    // It has room for a part of the snapshot.
     for _ in 0..100 {
         if members.abandoned == 0 {
             members.ticks(1);
         }
     }
     assert_eq!(members.abandoned, 1);
-    // From now on for nothing of it.
+    // From now on it has room for nothing.
     members.room = 0;
     members.ticks(300);
     let (behind, leader) = (members.behind, members.leader);
@@ -201,7 +201,7 @@ fn a_snapshot_without_room_is_given_up_and_taken_once_there_is_room() {
     assert_eq!((members.abandoned, members.installed), (1, 0));
     assert!(members.kept.is_empty());
     assert!(members.offered < 12, "offered {} times", members.offered);
-    // The others go on.
+    // The others continue.
     members.propose();
     members.room = u64::MAX;
     members.ticks(60);
@@ -216,7 +216,7 @@ fn a_snapshot_that_is_taken_slowly_comes_slowly_and_is_not_offered_again() {
     let (behind, window) = (members.behind, 4);
     let mut taken = 0;
     while members.installed == 0 {
-        // Longer than a member that says nothing would be waited for.
+        // Longer than the time-out for a silent member.
         members.ticks(300);
         assert!(members.kept.len() as u64 <= taken + window);
         let part = members.later.as_mut().unwrap().remove(0);
@@ -237,7 +237,7 @@ fn what_is_said_of_a_snapshot_that_another_one_has_replaced_is_passed_over() {
     let old = members.later.take().unwrap();
     assert!(!old.is_empty());
     let behind = members.behind;
-    // It is given up, and comes again from the first part on.
+    // It is abandoned, and sent again from the first part.
     let first = members.leader;
     members.of(behind).abandon_snapshot(old[0]);
     members.later = Some(Vec::new());

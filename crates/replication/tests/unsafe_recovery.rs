@@ -1,4 +1,4 @@
-//! A member that is left alone goes on with what it has, as another member.
+//! A surviving member continues with its own data, as a new member.
 
 mod groups;
 
@@ -15,7 +15,7 @@ use skep_storage::log::{Frame, Log, LogConfig, Recovered};
 
 const OWN: u64 = (9 << 32) + 2;
 
-/// Term, vote and commit index as members store them that know of no changes.
+/// Term, vote and commit index as stored by members that know of no changes.
 fn state(term: u64, commit: u64) -> Frame {
     let mut bytes = vec![1];
     for number in [term, 1, commit] {
@@ -37,7 +37,7 @@ fn open(disk: &MemoryDisk) -> (Log, Recovered) {
     Log::open(Arc::new(disk.clone()), "/log", LogConfig::default()).unwrap()
 }
 
-/// Member 2 of three, of whose entries one is known to be committed. The last one would remove it.
+/// Member 2 of three, with one entry known to be committed. The last entry would remove it.
 fn left_alone() -> MemoryDisk {
     let disk = MemoryDisk::new();
     let (mut log, _) = open(&disk);
@@ -77,7 +77,7 @@ fn group(disk: &MemoryDisk, checkpoint: EntryId, members: Members) -> Group {
 fn all_entries_count_and_changes_of_earlier_members_do_not() {
     let disk = left_alone();
     let members = formed(&disk, EntryId::default());
-    // A crash before it was noted: once more.
+    // Repeated, as after a crash before it was recorded.
     assert_eq!(formed(&disk, EntryId::default()), members);
     assert_eq!(members.voters, [OWN]);
     let mut group = group(&disk, EntryId::default(), members);

@@ -1,8 +1,7 @@
-//! Secondary storage alone: how fast the committed log of one-task instances becomes rows, and what an instance costs.
+//! Secondary storage alone: the speed at which the committed log of one-task instances becomes rows, and the cost per instance.
 //!
-//! An engine writes the log first; what is measured is the exporter's thread, by the CPU time that it uses, so that other work
-//! on the machine does not count. With `--delete` what has ended is history at once and is deleted meanwhile: the difference is
-//! what that costs.
+//! An engine writes the log first. Only the exporter's thread is measured, by its CPU time, so that other work on the machine does not
+//! count. With `--delete` ended instances become history immediately and are deleted meanwhile: the difference is the cost of deletion.
 //!
 //! `cargo run --release -p skep-secondary --example exporting [INSTANCES] [--delete]`
 
@@ -21,7 +20,7 @@ use skep_sim::one_task::cpu_time_of;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Entries are committed so many at a time.
+/// Number of entries committed at a time.
 const STRIDE: u64 = 16;
 
 struct Entries(Arc<Vec<Bytes>>);
@@ -99,7 +98,7 @@ fn main() {
     );
 }
 
-/// Process instances that are in the file.
+/// Number of process instances in the file.
 fn left(file: &std::path::Path) -> usize {
     let connection = rusqlite::Connection::open(file).expect("the file");
     let count = "SELECT count(*) FROM process_instance";

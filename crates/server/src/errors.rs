@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(codes.len(), Rule::ALL.len(), "two rules have one code");
         let is_of_rule = |page: &str| page.contains("\n*Found in a resource of a deployment.*\n");
         let pages = PAGES.iter().filter(|(_, page)| is_of_rule(page));
-        // Stored definitions were valid when deployed: the log reports it when they no longer are.
+        // Stored definitions were valid when deployed: the log reports those that no longer are.
         let stored = Rule::DefinitionNotUsable.code();
         assert!(page(stored).is_some());
         let pages: BTreeSet<&str> = pages.map(|(code, _)| *code).chain([stored]).collect();

@@ -1,4 +1,4 @@
-//! The built binary, as its users run it.
+//! The built binary, as users run it.
 
 #[path = "cli/acting.rs"]
 mod acting;
@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 use binary::{PROCESS, Server, run, skep, stderr, stdout, workplace};
 
-/// A server that asks for the end of an instance too early still tells which one it is.
+/// A client that stops waiting for the end of an instance still learns its key.
 #[test]
 fn who_waits_too_short_for_the_end_of_an_instance_has_its_key() {
     let directory = workplace();
@@ -66,7 +66,7 @@ fn who_waits_too_short_for_the_end_of_an_instance_has_its_key() {
     assert!(stdout(&shown).contains("ACTIVE"), "{}", stderr(&shown));
 }
 
-/// An instance that never comes to rest by itself is found by the command that an operator asks first.
+/// `skep status`, an operator's first command, names an instance that runs for ever.
 #[test]
 fn an_instance_that_keeps_its_partition_busy_is_named_by_the_status() {
     let directory = workplace();
@@ -102,7 +102,7 @@ fn an_instance_that_keeps_its_partition_busy_is_named_by_the_status() {
     assert!(words[2].parse::<u64>().unwrap() >= 100, "{shown}");
 }
 
-/// All findings of a deployment that is refused, with their codes.
+/// Checks that a refused deployment lists all findings with their codes.
 fn check_refusal(refused: &Output) {
     assert_eq!(refused.status.code(), Some(1));
     let errors = stderr(refused);
@@ -165,7 +165,7 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         assert!(table.contains("PROCESSING"), "{table}");
     }
 
-    // The log is read while the server runs.
+    // The log is read while the server is running.
     let records = run(here, &["log", "data"]);
     assert!(records.status.success(), "{}", stderr(&records));
     let text = stdout(&records);
@@ -244,7 +244,7 @@ fn more_partitions_than_there_are_are_not_made_by_a_start() {
     assert!(ended_well, "{log}");
     assert!(log.contains("PARTITION_COUNT"), "{log}");
     assert!(log.contains("skep cluster apply"), "{log}");
-    // Fewer than configured is worth a word, more is what somebody has asked for.
+    // Fewer partitions than configured cause a warning; more are the result of an operator's request.
     let (_, log) = Server::start(directory.path(), &["--partitions", "1"]).terminate();
     assert!(!log.contains("PARTITION_COUNT"), "{log}");
 }
@@ -257,7 +257,7 @@ fn what_is_not_there_is_not_found() {
     let nobody = run(directory.path(), &arguments);
     let errors = stderr(&nobody);
     assert!(errors.contains("error[NOT_FOUND]: "), "{errors}");
-    // Once, and once for the page about it.
+    // In the error itself, and in the link to its page.
     for arguments in [&["start", "nobody"][..], &arguments[..2]] {
         let all = [arguments, &["--address", &server.rest]].concat();
         let errors = stderr(&run(directory.path(), &all));
@@ -514,7 +514,7 @@ fn open_incidents_are_listed_with_what_they_say() {
     assert_eq!(json["items"][0]["elementId"], "work");
 }
 
-/// Sends a JSON text, as `curl` would.
+/// Sends a JSON text, like `curl`.
 fn post(base: &str, path: &str, body: &str) -> String {
     let address = base.trim_start_matches("http://");
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -570,7 +570,7 @@ fn batch_operations_are_listed_shown_and_changed() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["batchOperation"]["batchOperationKey"], key);
 
-    // What has ended cannot be suspended, and what is not there cannot be shown.
+    // Ended operations cannot be suspended, and unknown ones cannot be shown.
     let refused = with(&["batch", key, "--suspend"]);
     assert_eq!(refused.status.code(), Some(1), "{}", stdout(&refused));
     let unknown = with(&["batch", "4711"]);
@@ -583,7 +583,7 @@ fn batch_operations_are_listed_shown_and_changed() {
     assert_eq!(usage.status.code(), Some(2));
 }
 
-/// What systemd with `Type=notify` and the health check of a container see of a server.
+/// A server as seen by systemd with `Type=notify` and by the health check of a container.
 #[test]
 fn service_managers_are_told_and_health_checks_answered() {
     let directory = workplace();

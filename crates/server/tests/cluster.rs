@@ -1,8 +1,7 @@
-//! Three real nodes under load: leaders are killed, paused and stopped again and again, and everything that was acknowledged is
-//! there once.
+//! Three real nodes under load: leaders are killed, paused and stopped again and again, and all acknowledged work exists exactly once.
 //!
-//! `SKEP_CLUSTER_ROUNDS=50 cargo test -p skep --test cluster -- --nocapture` does so more often and says how long nobody
-//! could create instances.
+//! `SKEP_CLUSTER_ROUNDS=50 cargo test -p skep --test cluster -- --nocapture` runs more rounds and prints how long no instances could be
+//! created.
 
 #[path = "cluster/backups.rs"]
 mod backups;
@@ -54,7 +53,7 @@ struct Nodes {
     data: tempfile::TempDir,
     ports: Vec<u16>,
     partitions: u32,
-    /// Arguments that all of them get.
+    /// Additional arguments of all nodes.
     more: Vec<String>,
 }
 
@@ -62,7 +61,7 @@ impl Nodes {
     fn new(partitions: u32) -> Nodes {
         Nodes {
             data: tempfile::tempdir().unwrap(),
-            // One more may come later.
+            // One more node may be added later.
             ports: free_ports(SIZE + 1).unwrap(),
             partitions,
             more: Vec::new(),
@@ -100,7 +99,7 @@ impl Nodes {
         .collect()
     }
 
-    /// Starting a node takes a thread: a new cluster waits for all of them.
+    /// Starts a node in a thread, as it blocks: a new cluster waits for all of its nodes.
     fn start(&self, node: usize) -> tokio::task::JoinHandle<Server> {
         self.start_as(node, Path::new(env!("CARGO_BIN_EXE_skep")))
     }
@@ -135,7 +134,7 @@ async fn start(directory: &Path, arguments: &[String], log: PathBuf) -> Server {
     Start::new(directory, &arguments).log_to(log).ready().await
 }
 
-/// A client that goes on whatever happens, and remembers when it was last answered.
+/// A client that continues whatever happens, and notes the time of its last answer.
 async fn create(
     client: Client,
     ledger: Shared,
@@ -181,7 +180,7 @@ async fn work(client: Client, ledger: Shared, stop: Arc<AtomicBool>) {
                     );
                     ledger.complete(&job);
                 }),
-                // It is done, or comes again after its time-out.
+                // The job is completed, or comes again after its time-out.
                 Err(error) if error.code() == Some(Code::NotFound) => {}
                 Err(error) if error.is_ambiguous() || error.is_retryable() => {}
                 Err(error) => panic!("refused: {error}"),
@@ -190,7 +189,7 @@ async fn work(client: Client, ledger: Shared, stop: Arc<AtomicBool>) {
     }
 }
 
-/// The longest time in which nobody was answered.
+/// The longest time without any answer.
 struct Gap {
     last: Instant,
     longest: Duration,
@@ -359,7 +358,7 @@ async fn a_node_that_has_lost_its_data_is_not_let_in() {
     let nodes = Nodes::new(1);
     let mut servers = nodes.all().await;
     ledger::deploy_one_task(&servers[0].client()).await;
-    // Once all know that all are there.
+    // When all nodes know that the cluster is complete.
     eventually("the cluster to be formed", async || {
         let formed = |node| {
             let file = std::fs::read_to_string(nodes.directory(node).join("cluster"));
@@ -391,13 +390,13 @@ async fn a_node_that_has_lost_its_data_is_not_let_in() {
 
 const CLUSTER: &str = "/actuator/cluster";
 
-/// Begins a change of the cluster.
+/// Requests a change of the cluster.
 fn change(server: &Server, query: &str, body: &str) {
     let answer = server.manage("PATCH", &format!("{CLUSTER}{query}"), body);
     assert!(matches!(&answer, Some((202, _))), "{answer:?}");
 }
 
-/// Whether the change is over, as this node sees it.
+/// Whether the change has ended, as seen by this node.
 fn is_over(server: &Server, change: u32) -> bool {
     let path = format!("{CLUSTER}/changes/{change}");
     let answer = server.management("GET", &path);
@@ -438,7 +437,7 @@ async fn a_lost_disk_is_replaced_under_load_though_nodes_are_killed_meanwhile() 
         "",
         r#"{"brokers":{"add":[2]},"partitions":{"replicationFactor":3}}"#,
     );
-    // Whoever was carrying something out: another one goes on with it.
+    // If this node was carrying out the change, another one continues it.
     servers[0].kill();
     servers[0] = nodes.start(0).await.unwrap();
     servers.push(empty.await.unwrap());
@@ -452,7 +451,7 @@ async fn a_lost_disk_is_replaced_under_load_though_nodes_are_killed_meanwhile() 
     for client in clients {
         client.await.unwrap();
     }
-    // The new one counts.
+    // The new node counts.
     servers[0].kill();
     let client = servers[2].client();
     eventually("leaders", async || {

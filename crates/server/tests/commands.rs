@@ -1,4 +1,4 @@
-//! What the README tells to run works in any order.
+//! The commands in the README work in any order.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Runs `.ci/cluster`, as `make cluster` does, with a server that only says that it is up.
+/// Runs `.ci/cluster`, like `make cluster`, with a server that only reports to be up.
 fn cluster_begins(here: &Path) -> bool {
     let server = here.join("server");
     std::fs::write(
@@ -45,7 +45,7 @@ fn cluster_begins(here: &Path) -> bool {
     begins
 }
 
-/// A server begins in the directory that is its default, and ends.
+/// Starts and ends a server in its default directory.
 fn server_begins(here: &Path) -> bool {
     let ports = [
         "--rest-port",

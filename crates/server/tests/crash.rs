@@ -1,5 +1,5 @@
-//! Acknowledged means durable: the real binary is killed (`kill -9`) again and again under load, and every command that it
-//! had acknowledged must still be there.
+//! Acknowledged means durable: the real binary is killed (`kill -9`) again and again under load, and the effects of every acknowledged
+//! command must still exist.
 //!
 //! `SKEP_CRASH_ROUNDS=200 cargo test -p skep --test crash` kills more often than the default.
 
@@ -27,7 +27,7 @@ async fn every_acknowledged_command_survives_kill_9() {
         }
         let variables = r#"{"orderId":"A-17","amount":42.5}"#;
         let load = Load::start(&server, &ledger, 6, variables);
-        // Different moments within start-up, steady work and group commits.
+        // Different times within start-up, steady work and group commits.
         tokio::time::sleep(Duration::from_millis(20 + (round * 37) % 180)).await;
         if round % 5 == 4 {
             server.management("POST", "/actuator/partitions/takeSnapshot");

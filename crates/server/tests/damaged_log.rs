@@ -1,5 +1,5 @@
-//! A node alone whose log has lost its end: what a killed process leaves half-written looks the same, but the embedded search store
-//! knows better. The node says so and does not start, rather than give keys a second time.
+//! A single node whose log has lost its end: this looks like the half-written rest of a killed process, but the embedded search store has
+//! entries beyond it. The node reports it and does not start, rather than use keys a second time.
 
 mod support;
 
@@ -13,19 +13,19 @@ use skep_client::{ActivateJobs, CreateInstance};
 use support::{Server, eventually, ledger};
 
 const INSTANCES: usize = 40;
-/// A server that refuses its data does so long before.
+/// A server that refuses its data does so long before this.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What happens to the last file of the log.
+/// Damage to the last file of the log.
 #[derive(Clone, Copy, Debug)]
 enum Damage {
     CutToHalf,
     ZeroedFromHalf,
-    /// Eight bytes, so far before the end of what was written.
+    /// Eight bytes inverted, this far before the end of the content.
     FlippedBeforeEnd(u64),
 }
 
-/// The last file of the log, and where its content ends: files are allocated ahead with zeros.
+/// The last file of the log, and the end of its content: files are preallocated with zeros.
 fn log_end(data: &Path) -> (PathBuf, u64) {
     let directory = data.join("partitions/1/log");
     let files = std::fs::read_dir(directory).unwrap();
@@ -56,7 +56,7 @@ fn damage(data: &Path, how: Damage) {
     }
 }
 
-/// Instances that a search finds: those whose entries the store has taken.
+/// Number of instances found by a search: those whose entries the store has processed.
 fn found(server: &Server) -> u64 {
     let path = "/v2/process-instances/search";
     let (_, body) = server
@@ -66,7 +66,7 @@ fn found(server: &Server) -> u64 {
     found["page"]["totalItems"].as_u64().unwrap_or_default()
 }
 
-/// What a server says that does not start; `None` if it does.
+/// Output of a server that does not start; `None` if it does.
 fn refusal(data: &Path) -> Option<String> {
     let mut server = Command::new(env!("CARGO_BIN_EXE_skep"))
         .args(["serve", "--data"])
@@ -92,7 +92,7 @@ fn refusal(data: &Path) -> Option<String> {
     Some(said)
 }
 
-/// A node whose instances can all be found, killed and damaged.
+/// The data of a node, killed and damaged after all its instances could be found.
 async fn damaged(how: Damage) -> tempfile::TempDir {
     let data = tempfile::tempdir().unwrap();
     let mut server = Server::start(data.path(), &[]).await;
@@ -130,8 +130,8 @@ async fn a_log_that_ends_in_zeros_is_no_torn_write_when_its_entries_were_exporte
     expect_cause_and_remedy(&refusal(data.path()).expect("it starts as if nothing were missing"));
 }
 
-/// The last frames of a log say what is committed, and lack nothing that was acknowledged: the node starts without them. With an
-/// entry it does not.
+/// The last frames of a log hold the commit index, and no acknowledged work: the node starts without them. If an entry is damaged, it does
+/// not.
 #[tokio::test]
 async fn a_damaged_end_of_the_log_is_refused_unless_it_held_nothing_that_was_acknowledged() {
     for before in [8, 60, 400] {

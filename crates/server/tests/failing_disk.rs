@@ -1,5 +1,5 @@
-//! A disk that fails under the real server: `strace` makes one of its system calls fail. Nothing may be acknowledged after
-//! that, the partition says what failed and where, and everything acknowledged before is there after a restart.
+//! A failing disk under the real server: `strace` makes one of its system calls fail. After that nothing may be acknowledged, the partition
+//! reports what failed and where, and all acknowledged work exists after a restart.
 
 mod support;
 
@@ -11,8 +11,7 @@ use skep_testkit::sandbox;
 use support::ledger::{self, Load, Shared};
 use support::{Server, Start, eventually};
 
-/// Starts the server so that a system call fails: in each thread, as `injection` says, and if a path is given only calls
-/// for that file.
+/// Starts the server with a failing system call: in each thread, as `injection` specifies, and with a path only for calls on that file.
 async fn start_failing(
     data: &Path,
     log: &Path,
@@ -50,7 +49,7 @@ fn require_strace() {
     sandbox::require("strace", &["-D", "-f", "-e", inject, "true"]);
 }
 
-/// A server whose `call` fails as `injection` says, once and only once per thread: whoever asks again hears that all is well.
+/// `call` fails as `injection` specifies, exactly once per thread: a repeated call would report success.
 async fn no_false_acknowledgement(directory: &Path, call: &str, injection: &str, reason: &str) {
     require_strace();
     let (data, log) = (directory.join("data"), directory.join("log"));
@@ -72,7 +71,7 @@ async fn no_false_acknowledgement(directory: &Path, call: &str, injection: &str,
         text.contains("/data/partitions/1/log/00000000000000000001.log"),
         "names the file: {text}"
     );
-    // Clients hear that they have to wait, with the reason; orchestrators hear that the node is not well.
+    // Clients are told to retry, with the reason; orchestrators see an unhealthy node.
     let request = CreateInstance::latest("one-task");
     for client in [server.client(), server.rest_client()] {
         let Err(Error::Refused(problem)) = client.create_instance(&request).await else {
@@ -104,7 +103,7 @@ async fn no_false_acknowledgement(directory: &Path, call: &str, injection: &str,
     ledger::expect_everything_acknowledged(&server, &ledger).await;
 }
 
-/// What was acknowledged, once answers that were under way have arrived. A server that goes on acknowledging never settles.
+/// Acknowledged creations and completions, once pending answers have arrived. A server that continues to acknowledge never settles.
 async fn settled(ledger: &Shared) -> (usize, usize) {
     for _ in 0..60 {
         let before = (ledger.created(), ledger.completed());
@@ -158,7 +157,7 @@ fn a_write_that_fails_once_is_never_taken_for_success() {
     });
 }
 
-/// Checkpoints whose flushes fail at one of their steps; the log's do not.
+/// Makes the flushes of checkpoints fail at one step; those of the log succeed.
 async fn checkpoints_fail(directory: &Path, step: &str, error: &str, reason: &str) {
     require_strace();
     let (data, log) = (directory.join("data"), directory.join("log"));
@@ -194,7 +193,7 @@ async fn checkpoints_fail(directory: &Path, step: &str, error: &str, reason: &st
     drop(server);
     load.end().await;
 
-    // The log was kept for what the checkpoints did not take.
+    // The log was kept for the failed checkpoints.
     let server = Start::new(&data, &[]).ready().await;
     ledger::expect_everything_acknowledged(&server, &ledger).await;
     let (status, answer) = take_checkpoint(&server);

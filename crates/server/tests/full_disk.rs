@@ -1,5 +1,5 @@
-//! A file system that runs full under the real server: new work is refused before it is full, what finishes work goes on,
-//! nothing is acknowledged that is not kept, and the server recovers by itself once there is room.
+//! A file system that fills up under the real server: new work is refused before it is full, running work can be finished, only durable
+//! work is acknowledged, and the server recovers by itself once there is space.
 
 mod support;
 
@@ -13,8 +13,8 @@ use support::{PATIENCE, Server, Start, eventually};
 
 const MIB: u64 = 1 << 20;
 
-/// Small files and a checkpoint after a few MiB, so that a small disk is a whole world. Without secondary storage: its history
-/// stays when work is finished, and here that is to make room.
+/// Small files and a checkpoint after a few MiB, so that a small disk suffices. No secondary storage: its history remains after work is
+/// finished, which is to free space here.
 const SMALL: [&str; 8] = [
     "--set",
     "camunda.data.secondary-storage.type=none",
@@ -32,7 +32,7 @@ async fn start(data: &Path, log: &Path, settings: &[&str]) -> Server {
     start.log_to(log.to_path_buf()).ready().await
 }
 
-/// Variables of so many KiB that compress to nothing smaller.
+/// Variables of this many incompressible KiB.
 fn variables(kibibytes: usize) -> String {
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
     let mut text = String::with_capacity(kibibytes << 10);
@@ -64,7 +64,7 @@ async fn complete(client: &Client, ledger: &Shared, jobs: i32) -> usize {
     jobs.len()
 }
 
-/// Creates an instance, or is refused.
+/// Tries to create an instance, which may be refused.
 async fn try_create(client: &Client) -> Result<i64, Problem> {
     let request = CreateInstance::latest("one-task");
     match client.create_instance(&request).await {
@@ -137,13 +137,13 @@ fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_aga
         assert_eq!(status, 503, "{health}");
         assert!(health.contains(r#""threshold":50331648"#), "{health}");
 
-        // Reads and what finishes work go on, over both interfaces.
+        // Reads and completions continue on both interfaces.
         client.topology().await.unwrap();
         rest.topology().await.unwrap();
         assert_eq!(complete(&client, &ledger, 5).await, 5);
         assert_eq!(complete(&rest, &ledger, 5).await, 5);
 
-        // Work that is finished gives its room back: checkpoints are made, the log before them goes.
+        // Finished work frees space: checkpoints are taken, and the log before them is deleted.
         while complete(&client, &ledger, 200).await > 0 {}
         eventually("new work is taken again", async || {
             takes_new_work(&client, &ledger).await
@@ -159,10 +159,10 @@ fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_aga
     });
 }
 
-/// Takes all the room until the log says that it has none.
+/// Takes all space until the log reports that there is none.
 async fn fill_until_stalled(server: &Server, disk: &FileSystem) -> Filler {
     let told = "the log cannot grow; new work is refused until there is room";
-    // Before the disk is full: on a busy machine the log says so while it is still being filled.
+    // Counted before filling the disk: on a busy machine the message may come while filling.
     let said = server.log().matches(told).count();
     let mut filler = disk.fill();
     let seen = || server.log().matches(told).count() > said;
@@ -181,8 +181,8 @@ async fn fill_until_stalled(server: &Server, disk: &FileSystem) -> Filler {
     filler
 }
 
-/// Whether it comes true in time. What the server gives up meanwhile, the log before a checkpoint above all, is taken too,
-/// to the last byte: with a few hundred KiB left a server with little state makes checkpoints and goes on for ever.
+/// Whether the condition becomes true in time. Space that the server frees meanwhile, mainly log before a checkpoint, is taken to the last
+/// byte: with a few hundred KiB left a server with little state takes checkpoints and continues for ever.
 async fn eventually_told(holds: impl Fn() -> bool, mut meanwhile: impl FnMut()) -> bool {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
@@ -195,8 +195,8 @@ async fn eventually_told(holds: impl Fn() -> bool, mut meanwhile: impl FnMut()) 
     false
 }
 
-/// Somebody else takes the last byte while the server works, faster than any look at the free space: nobody looks, so the
-/// server learns of it only by writes that fail.
+/// Another program takes the last byte while the server works, faster than any check of the free space: checks are off, so the server
+/// notices only by failing writes.
 async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
     let settings = [
         "--set",
@@ -210,7 +210,7 @@ async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
         let before = ledger.created();
         let mut load = Some(Load::start(&server, &ledger, 6, &variables(64)));
         eventually("work goes on", async || ledger.created() > before + 20).await;
-        // Whatever moment of it the full disk meets.
+        // The full disk hits any stage of the checkpoint.
         server.begin_checkpoint();
         let filler = fill_until_stalled(&server, disk).await;
         eventually("the server is unhealthy", async || !is_healthy(&server)).await;
@@ -233,12 +233,12 @@ async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
                 drop(filler);
                 server = start(&data, &log, &settings).await;
             }
-            // A start must not need room that is not there.
+            // A start must not need space that is missing.
             WhileFull::Kill => {
                 server.kill();
                 server = start(&data, &log, &settings).await;
                 server.client().topology().await.expect("reads go on");
-                // What the start tidied up is taken too.
+                // Space freed by the start is taken, too.
                 let rest = disk.fill();
                 let (status, answer) = take_checkpoint(&server);
                 assert!(
@@ -262,7 +262,7 @@ async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
         let (status, answer) = take_checkpoint(&server);
         assert!(status < 300, "checkpoints work again: {status} {answer}");
         if let Some(load) = load.take() {
-            // The clients that waited have their answers.
+            // The waiting clients have received their answers.
             let (created, completed) = (ledger.created(), ledger.completed());
             eventually("work goes on", async || {
                 ledger.created() > created && ledger.completed() > completed
@@ -282,7 +282,7 @@ async fn others_fill_the_disk(directory: &Path, disk: &FileSystem) {
     );
 }
 
-/// What becomes of the server while its disk is full.
+/// Actions on the server while its disk is full.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WhileFull {
     Wait,

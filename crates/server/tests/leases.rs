@@ -1,4 +1,4 @@
-//! Nodes that take their numbers from a bucket: real processes at a real store, all on one disk.
+//! Nodes that lease their numbers from a bucket: real processes with a real store, all on one disk.
 
 mod support;
 
@@ -13,7 +13,7 @@ use support::{Server, Start, eventually};
 use tokio::task::JoinHandle;
 
 const SIZE: usize = 3;
-/// Addresses of processes: the cluster and those that come later.
+/// Number of addresses: for the initial cluster and for later processes.
 const PLACES: usize = 5;
 
 struct Cluster {
@@ -24,7 +24,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// `None`: there is no store here, which was said.
+    /// `None`: there is no store here, which has been reported.
     fn new(lease: &'static str) -> Option<Cluster> {
         let store = S3Server::start_new()?;
         store.make_bucket("numbers").unwrap();
@@ -110,7 +110,7 @@ fn lease_of(server: &Server) -> (u64, u64) {
     (number("nodeId"), number("version"))
 }
 
-/// Seconds, as metrics have it.
+/// In seconds, as in metrics.
 fn age_of(server: &Server) -> u64 {
     let (_, body) = server.management("GET", "/actuator/prometheus").unwrap();
     let mut lines = body.lines();

@@ -1,4 +1,4 @@
-//! Who is asked to log in, by the built binary: settings below `camunda.security`, and the commands that show a password.
+//! Authentication in the built binary: settings below `camunda.security`, and commands with passwords.
 
 #[path = "login/management.rs"]
 mod management;
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 fn skep(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skep"));
     command.current_dir(directory);
-    // What is set around the tests is not theirs.
+    // Processes must not inherit the settings of the test environment.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if name.starts_with("CAMUNDA_") || name.starts_with("SKEP_") {
@@ -90,7 +90,7 @@ impl Server {
         }
     }
 
-    /// SIGTERM, until it has ended.
+    /// Sends SIGTERM, and waits until the server has ended.
     fn stop(mut self) {
         let pid = self.process.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
@@ -130,16 +130,16 @@ fn ask(
     exchange(address, (method, path), login.map(basic).as_deref(), body)
 }
 
-/// The header `authorization` of a name and a password.
+/// The header `authorization` for a name and a password.
 fn basic((name, password): (&str, &str)) -> String {
     let header = Authorization::basic(name, password).unwrap().header();
     header.unwrap().to_str().unwrap().to_string()
 }
 
-/// Stands between the parts of a body of files.
+/// Separates the parts of a multipart body.
 const BOUNDARY: &str = "--xx";
 
-/// As [`ask`], with this header `authorization`; a body that begins with [`BOUNDARY`] is of files.
+/// Like [`ask`], with this header `authorization`; a body that begins with [`BOUNDARY`] is multipart.
 fn exchange(
     address: &str,
     (method, path): (&str, &str),
@@ -180,7 +180,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// These settings contradict each other: the server says so, and nothing begins.
+/// These settings contradict each other: the server reports it, and does not start.
 fn does_not_start(here: &Path, args: &[&str], environment: &[(&str, &str)], told: &[&str]) {
     let refused = run(here, &[&["serve"], args].concat(), environment);
     let said = stderr(&refused);
@@ -199,7 +199,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// The configuration that docs/security.md tells to copy, in a file.
+/// The configuration example of docs/security.md, in a file.
 fn documented(directory: &Path) -> String {
     let page = include_str!("../../../docs/security.md");
     let (_, rest) = page.split_once("```yaml\n").unwrap();
@@ -228,7 +228,7 @@ fn the_configuration_of_the_documentation_asks_for_a_password() {
         assert_eq!((status, &problem["title"]), (401, &"Unauthorized".into()));
     }
     assert_eq!(server.get("/v2/status", None).0, 204);
-    // Both users have the roles that they are given.
+    // Both users have the configured roles.
     let (status, roles) = server.post("/v2/roles/connectors/users/search", "{}", ADMIN);
     assert_eq!(status, 200, "{roles}");
     assert_eq!(roles["items"][0]["username"], "connectors");
@@ -241,7 +241,7 @@ fn the_configuration_of_the_documentation_asks_for_a_password() {
     assert_eq!((status, &problem["title"]), (403, &"FORBIDDEN".into()));
     assert_eq!(server.post("/v2/users", user, ADMIN).0, 201);
     assert_eq!(server.get("/v2/topology", Some(("anna", "p"))).0, 200);
-    // Passwords are nowhere but in hashes.
+    // Passwords are stored as hashes only.
     let (_, settings) = ask(&server.management, "GET", "/actuator/configprops", "", None);
     assert!(settings.to_string().contains("authentication.method"));
     let listed = run(here, &["config", "--config", &file], &SECRET);
@@ -341,7 +341,7 @@ fn a_server_for_other_machines_does_not_start_before_somebody_has_chosen() {
         (BASIC, "callers log in without TLS: REST"),
     ] {
         let server = Server::start(here, &["--address", "0.0.0.0"], &chosen);
-        // Said behind what is shown to the user.
+        // Logged after the output for the user.
         eventually(warning, || log_of(here).contains(warning));
         server.stop();
     }
@@ -373,7 +373,7 @@ fn commands_log_in() {
         let flags = ["--user", "admin", "--password-file", &password];
         let done = run(here, &[command, &flags].concat(), &[]);
         assert!(done.status.success(), "{}", stderr(&done));
-        // Without, with a wrong password, and with a token that comes from nowhere.
+        // Without credentials, with a wrong password, and with a token of an unknown issuer.
         let refused = run(here, command, &[]);
         let said = stderr(&refused);
         assert_eq!(refused.status.code(), Some(1), "{said}");

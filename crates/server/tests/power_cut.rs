@@ -1,5 +1,5 @@
-//! Power cuts under the real server: it is stopped and its file system shut down in the middle of everything (what was not
-//! flushed is gone), and what it had acknowledged must be on the disk.
+//! Power cuts under the real server: it is stopped and its file system shut down at any time (unflushed writes are lost), and all
+//! acknowledged work must be on the disk.
 //!
 //! `SKEP_POWER_CUTS=50 cargo test -p skep --test power_cut` cuts more often than the default.
 
@@ -33,7 +33,7 @@ fn every_acknowledged_command_survives_power_cuts() {
             "camunda.data.primary-storage.disk.monitoring-enabled=false",
         ];
         let ledger = Shared::default();
-        // Values that fill whole pages by themselves, so that a torn write may lose one out of their middle.
+        // Values that fill whole pages by themselves, so that a torn write may lose a page in their middle.
         let variables = format!(r#"{{"document":"{}"}}"#, "0123456789abcdef".repeat(1024));
         for round in 0..rounds() {
             let switch = disk.switch();
@@ -43,13 +43,13 @@ fn every_acknowledged_command_survives_power_cuts() {
                 ledger::deploy_one_task(&server.client()).await;
             }
             let load = Load::start(&server, &ledger, 6, &variables);
-            // Different moments within start-up, steady work, new log files and checkpoints.
+            // Different times within start-up, steady work, new log files and checkpoints.
             tokio::time::sleep(Duration::from_millis(60 + (round * 97) % 400)).await;
             if round % 2 == 1 {
                 server.begin_checkpoint();
                 tokio::time::sleep(Duration::from_millis(round % 7)).await;
             }
-            // The processor loses its power together with the disk: what is answered, was answered before.
+            // The processor loses power together with the disk: all answers were sent before.
             server.stop();
             switch.off();
             server.kill();

@@ -1,4 +1,4 @@
-//! TLS of the three ports under the real binary, asked by its own command line.
+//! TLS on the three ports of the real binary, tested with its own command line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use skep_tls::ClientTls;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Files of an authority and of a server that it signed for.
+/// Files of an authority and of a server certificate signed by it.
 struct Certificates(tempfile::TempDir);
 
 impl Certificates {
@@ -31,7 +31,7 @@ impl Certificates {
         self.0.path().join(name)
     }
 
-    /// Settings that show the certificate at a port.
+    /// Settings of a port with the certificate.
     fn settings(&self, prefix: &str) -> [String; 4] {
         let file = |key: &str, name: &str| format!("{prefix}.{key}={}", self.path(name).display());
         [
@@ -71,12 +71,12 @@ impl Server {
         while !banner.contains("What to do next") {
             assert!(lines.read_line(&mut banner).unwrap() > 0, "ended: {banner}");
         }
-        // What follows is not read: it is short.
+        // Later output is short, and not read.
         std::mem::forget(lines);
         Server { child, banner }
     }
 
-    /// The address as a certificate names it.
+    /// The address with the host name of the certificate.
     fn address(&self, interface: &str) -> String {
         let mut lines = self.banner.lines().map(str::trim);
         let line = lines.find(|line| line.starts_with(interface)).unwrap();
@@ -177,7 +177,7 @@ fn all_three_ports_speak_tls_and_who_does_not_believe_the_certificate_sends_noth
         error.contains("certificate") || error.contains("trusts"),
         "{error}"
     );
-    // Clear text is answered with an alert of TLS, and nothing of HTTP.
+    // Plain text is answered with a TLS alert, and no HTTP.
     let port: u16 = rest.rsplit(':').next().unwrap().parse().unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream
@@ -210,7 +210,7 @@ fn a_certificate_that_cannot_be_used_stops_the_start_before_there_is_data() {
     assert!(!data.exists());
 }
 
-/// A key store that `openssl` wrote, and the settings that name it.
+/// A key store written by `openssl`, and the settings that name it.
 fn key_store(store: &str, password: &str, name: &str) -> [String; 4] {
     let made = concat!(env!("CARGO_MANIFEST_DIR"), "/../tls/tests/key_stores");
     [

@@ -209,14 +209,14 @@ mod tests {
             assert_eq!(count.taken(), 1);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
             assert_eq!(rung.get(), 1);
-            // In a long row, some are rung for by whoever hands them over, and the rest at the end.
+            // In a long sequence some wake-ups are rung by the caller that adds them, and the rest at the end.
             let at_once = (0..40).filter(|_| !rings_later()).count();
             assert_eq!(at_once, 2);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
             assert_eq!(rung.get(), 2);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
             assert_eq!(rung.get(), 2, "there was nothing new");
-            // The last of these is woken for at once, and the others may have been for other partitions.
+            // The last of these wakes at once; the others could have been for other partitions.
             let at_once = (0..16).filter(|_| !rings_later()).count();
             assert_eq!(at_once, 1);
             assert!(serving.as_mut().poll(&mut cx).is_pending());
@@ -241,7 +241,7 @@ mod tests {
             assert_eq!((bell.taken(), task.taken()), (1, 0));
             assert!(serving.as_mut().poll(&mut cx).is_pending());
             assert_eq!((bell.taken(), task.taken()), (0, 6));
-            // A single one is woken without a detour.
+            // A single task is woken directly.
             wakes.add(sleeper(&task));
             wakes.give();
             assert_eq!((bell.taken(), task.taken()), (0, 1));
@@ -251,7 +251,7 @@ mod tests {
             assert_eq!((bell.taken(), task.taken()), (1, 0));
             (0..2).for_each(|_| wakes.add(sleeper(&task)));
         }
-        // The thread no longer serves its post: nobody is forgotten.
+        // The thread no longer serves its post: no task is forgotten.
         wakes.give();
         assert_eq!(task.taken(), 2);
         wakes.add(sleeper(&task));

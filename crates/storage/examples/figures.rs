@@ -1,4 +1,4 @@
-//! What the disk costs here: append latency for fresh and recycled segments, LZ4, opening times, memory.
+//! Costs of the disk: append latency for fresh and recycled segments, LZ4, opening times, memory.
 //!
 //! `cargo run --release -p skep-storage --example figures`
 
@@ -37,7 +37,7 @@ fn payload(size: usize, seed: u64) -> Bytes {
     text.into()
 }
 
-/// Appends for four seconds, one after the other; `ahead`: the next segment is made by another thread.
+/// Appends for four seconds, one after the other; `ahead`: another thread prepares the next segment.
 fn appends(name: &str, size: usize, config: &LogConfig, ahead: bool) {
     let directory = tempfile::tempdir_in(".").expect("directory");
     let (mut log, _) =

@@ -1,4 +1,4 @@
-//! Both key-value stores keep the same contract, and the one on disk survives being killed.
+//! Both key-value stores satisfy the same contract, and the one on disk survives being killed.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -169,7 +169,7 @@ fn the_last_change_of_a_key_in_a_batch_counts() {
     }
 }
 
-/// Bytes that the files below a directory take.
+/// Total size of the files below a directory.
 fn on_disk(directory: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let entries = std::fs::read_dir(directory).unwrap();
@@ -338,13 +338,13 @@ fn what_is_built_beside_a_store_leaves_it_alone_until_it_is_adopted() {
     };
     let count = || std::fs::read_dir(directory.path()).unwrap().count();
     let files = count();
-    // No disk has so much room.
+    // No disk has that much free space.
     assert!(build(&target, u64::MAX / 2).unwrap_err().is_disk_full());
     assert_eq!(count(), files, "nothing is left of it");
     drop(build(&target, 0).unwrap());
     assert_eq!(all(&target), before);
     let staged = build(&target, 0).unwrap();
-    // Commits go on meanwhile; what they bring goes with the old content.
+    // Commits continue meanwhile; their changes are discarded with the old content.
     target
         .commit(batch(&[(1, "new", Some("1"))], None))
         .unwrap();
@@ -404,7 +404,7 @@ proptest! {
         let mut memory = MemoryKv::new();
         for (number, commit) in commits.into_iter().enumerate() {
             let mut batch = KvBatch::new();
-            // One change per key: the order within a batch is the order of the calls, which a map makes plain.
+            // One change per key: the order within a batch is that of the calls, which a map makes unambiguous.
             let changes: BTreeMap<_, _> = commit.into_iter().map(|(table, key, value)| ((table, key), value)).collect();
             for ((table, key), value) in changes {
                 match value {
@@ -425,8 +425,8 @@ proptest! {
     }
 }
 
-/// Not a test of its own: what the crash test runs in a process that it kills. Commits rows that all carry the number of
-/// their commit, and says which commit is done.
+/// Not a test by itself, but the process that the crash test kills. Commits rows that all carry the number of their commit, and prints each
+/// completed commit.
 #[test]
 fn child_that_commits_until_it_is_killed() {
     let Some(directory) = std::env::var_os("SKEP_KV_CHILD") else {

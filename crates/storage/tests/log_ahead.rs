@@ -1,4 +1,4 @@
-//! Segments that are written ahead: the log finds its blocks there, and does without where the disk has no room.
+//! Segments prepared ahead: the log uses their preallocated blocks, and works without them when the disk is full.
 
 mod support;
 
@@ -9,7 +9,7 @@ use skep_storage::disk::MemoryDisk;
 use skep_storage::log::{Log, LogConfig};
 use support::*;
 
-/// Segments that grow in 16 steps.
+/// Configuration of segments that grow in 16 steps.
 fn growing() -> LogConfig {
     LogConfig {
         segment_bytes: 64 << 10,
@@ -48,7 +48,7 @@ fn what_is_written_ahead_is_overwritten_and_nothing_grows() {
     let first = disk.content(&segment(1)).unwrap().len();
     assert!(first < 64 << 10, "it did not grow further: {first}");
 
-    // From here on every segment is there before it is needed: those that are made, and those that are compacted.
+    // From here on every segment is prepared before it is needed, by creating one or by recycling a compacted one.
     for round in 0..6 {
         append_until(&mut log, |log| log.preparation().is_some());
         assert!(prepare(&mut log).unwrap());
@@ -83,7 +83,7 @@ fn a_tail_of_zeroes_is_the_end_of_the_log_and_a_hole_before_the_end_is_damage() 
     drop(log);
     assert_eq!(try_open(&disk, growing()).unwrap().1.last, last);
 
-    // The same zeroes in front of a frame that says it was durable.
+    // The same zeros before a frame that claims to be durable.
     let mut holed = disk.content(&segment(2)).unwrap();
     holed[400..800].fill(0);
     disk.set_content(&segment(2), holed);

@@ -1,4 +1,4 @@
-//! What the log does when the disk fails: torn writes, damage, no space, failed flushes.
+//! The log on a failing disk: torn writes, damage, no space, failed flushes.
 
 mod support;
 
@@ -66,7 +66,7 @@ fn a_write_torn_at_any_byte_leaves_what_was_acknowledged_and_whole_frames() {
         }
         assert!(recovered.state.is_some());
         lengths.insert(entries.len());
-        // The log goes on behind the cut, and what was torn never comes back.
+        // The log continues behind the cut, and the torn part never comes back.
         log.append(&[entry(recovered.last.index + 1, 9, 61)])
             .unwrap();
         drop(log);
@@ -141,7 +141,7 @@ fn damage_to_any_byte_before_the_last_append_stops_the_log_and_names_file_and_of
                 assert!(at as u64 - offset < 128, "byte {at}, named {offset}");
                 refused += 1;
             }
-            // Only the padding behind a payload may be damaged unnoticed: it means nothing.
+            // Damage goes unnoticed only in the padding behind a payload, which has no meaning.
             Ok(entries) => assert_eq!(entries, sound, "byte {at}"),
             Err(other) => panic!("byte {at}: {other}"),
         }
@@ -150,7 +150,7 @@ fn damage_to_any_byte_before_the_last_append_stops_the_log_and_names_file_and_of
         refused > end - 12 * 16,
         "only padding goes unnoticed: {refused} of {end}"
     );
-    // Damage to the last append cannot be told from a torn write: it is cut.
+    // Damage to the last append cannot be distinguished from a torn write: it is cut.
     let entries = flipped(&disk, 1, end + last / 2).unwrap();
     assert_eq!(entries.len(), 12);
 }
@@ -238,7 +238,7 @@ fn an_interrupted_creation_of_a_segment_is_not_damage_but_a_damaged_header_is() 
     let (mut log, _) = open(&disk);
     log.append(&[entry(1, 1, 10)]).unwrap();
     drop(log);
-    // What is left of a creation: a new file without header, or one that shows the header of another life.
+    // Remains of an unfinished creation: a new file without a header, or with the header of its former use.
     let left_over = segment(2).with_extension("spare");
     let old = disk.content(&segment(1)).unwrap();
     for content in [vec![], vec![0; 4096], old] {
@@ -328,8 +328,8 @@ fn a_failed_flush_is_never_acknowledged_nor_tried_again() {
 
 #[test]
 fn what_a_failed_flush_left_in_the_cache_is_made_durable_before_the_log_goes_on() {
-    // After a failed flush the kernel takes the pages for clean: the next process reads the frames, and flushing them
-    // again does nothing. What is appended behind them would be worth nothing after a power failure.
+    // After a failed flush the kernel considers the pages clean: the next process reads the frames, and flushing them again has no effect.
+    // Entries appended behind them would be lost in a power failure.
     for (size, clean) in [(10, false), (3000, false), (10, true)] {
         let disk = MemoryDisk::new();
         let (mut log, _) = open(&disk);
@@ -404,7 +404,7 @@ fn a_failed_write_stops_the_log() {
     assert_eq!(recovered.last.index, 1);
 }
 
-/// Makes the next segment if it is time, as the writer's thread does, or only part of it.
+/// Prepares the next segment if due, as the writer's thread does, or only a part of it.
 fn look_ahead(log: &mut skep_storage::log::Log, to_the_end: bool) {
     if let Some(preparation) = log.preparation() {
         let stop = std::sync::atomic::AtomicBool::new(!to_the_end);
@@ -413,7 +413,7 @@ fn look_ahead(log: &mut skep_storage::log::Log, to_the_end: bool) {
     }
 }
 
-/// What the log must hold: the acknowledged history, replayed by the rules of the interface.
+/// Required content of the log: the acknowledged history, according to the rules of the interface.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Model {
     base: (u64, u64),
@@ -463,7 +463,7 @@ impl Model {
     }
 }
 
-/// Random frames that obey the rules.
+/// Random frames that satisfy the rules.
 fn random_frames(random: &mut Random, model: &Model, term: u64) -> Vec<(Frame, usize)> {
     let mut last = model.last();
     let mut frames = Vec::new();
@@ -497,13 +497,13 @@ fn random_frames(random: &mut Random, model: &Model, term: u64) -> Vec<(Frame, u
 proptest! {
     #![proptest_config(ProptestConfig { cases: support::cases(150), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever happens to the machine, the log comes back with everything that was acknowledged, plus at most some
-    /// leading frames of the one append that was under way.
+    /// Whatever happens to the machine, the log reopens with everything acknowledged, plus at most some leading frames of the single append
+    /// that was in progress.
     #[test]
     fn acknowledged_frames_survive_any_history_of_crashes(seed in any::<u64>()) {
         let mut random = Random(seed);
         let disk = MemoryDisk::new();
-        // Segments that grow, or are whole from the beginning.
+        // Segments that grow, or have their full size from the beginning.
         let config = LogConfig { segment_bytes: 4096 << random.below(3), ..small() };
         let open = |disk: &MemoryDisk| try_open(disk, config.clone()).unwrap();
         let (mut log, _) = open(&disk);
@@ -527,7 +527,7 @@ proptest! {
                     log = again;
                 }
                 2 | 3 => {
-                    // Power fails, half of the time with an append between write and flush.
+                    // The power fails, half of the time with an append between write and flush.
                     let mut allowed = vec![model.clone()];
                     if random.below(2) == 0 {
                         let frames = random_frames(&mut random, &model, step);

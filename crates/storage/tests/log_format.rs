@@ -1,5 +1,5 @@
-//! The bytes of the log. What one version wrote, every later one reads: these files are never regenerated, a new format
-//! gets a new file beside them.
+//! The bytes of the log. Every later version reads the data of earlier ones: these files are never regenerated, and a new format adds a new
+//! file.
 
 mod support;
 
@@ -36,7 +36,7 @@ fn write() -> MemoryDisk {
     disk
 }
 
-/// The content up to the last byte that was written.
+/// The content up to the last written byte.
 fn trimmed(content: &[u8]) -> &[u8] {
     let end = content
         .iter()

@@ -1,4 +1,4 @@
-//! What the log does when nothing goes wrong: order, replacement, recovery, compaction, reading.
+//! The log without faults: order, replacement, recovery, compaction, reading.
 
 mod support;
 
@@ -147,7 +147,7 @@ fn a_reset_base_forgets_everything_and_goes_on_behind_it() {
 fn recycled_segments_never_show_their_former_content() {
     let disk = MemoryDisk::new();
     let (mut log, _) = open(&disk);
-    // Frames of equal size, so that old frames lie exactly where new ones are looked for.
+    // Frames of equal size, so that old frames lie exactly where new ones are expected.
     for index in 1..=400 {
         log.append(&[entry(index, 1, 200)]).unwrap();
         if index % 20 == 0 {

@@ -21,7 +21,7 @@ fn spawn(disk: &MemoryDisk) -> (LogWriter, Receiver<Report>) {
         retry: Duration::from_millis(1),
         ..WriterConfig::default()
     };
-    // A test that has seen enough may have hung up.
+    // A test that is done may have disconnected.
     let report = move |report| drop(sender.send(report));
     (LogWriter::spawn(log, config, report).unwrap(), reports)
 }
@@ -145,7 +145,7 @@ fn with_nothing_waiting_the_caller_may_write_itself() {
     assert!(matches!(here, Some(Report::Written { number: 1, .. })));
     assert_eq!(disk.operations().1, 2, "the header and the entry");
 
-    // A full disk is the thread's to wait for, and what comes then waits behind it.
+    // The thread itself waits for space, and later appends wait behind it.
     disk.set_capacity(Some(disk.used()));
     assert!(
         writer
@@ -191,7 +191,7 @@ fn the_writer_has_the_next_segment_made_before_it_is_needed() {
     let writer = LogWriter::spawn(log, WriterConfig::default(), report).unwrap();
     let deadline = std::time::Instant::now() + Duration::from_secs(180);
     let (mut number, mut last) = (0, 1);
-    // On a busy machine the log may be faster than the thread that makes the segment, and then does without.
+    // On a busy machine the log may be faster than the thread that prepares the segment, and then does without it.
     let made_ahead = loop {
         assert!(std::time::Instant::now() < deadline, "{:?}", disk.paths());
         number += 1;

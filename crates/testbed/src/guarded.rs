@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A shell that watches over the process: its input closes with the test, which cannot clean up any more then.
+/// A shell that watches over the process: its input closes with the test, which cannot clean up any more by then.
 const WATCH: &str = r#"directory=$1; shift
 "$@" </dev/null & own=$!
 trap '' INT TERM

@@ -12,7 +12,7 @@ use super::guarded::{Guarded, wait_for};
 use super::not_run;
 use super::ports::free_port;
 
-/// Time limit of a start: a busy machine takes long to load so many classes.
+/// Time limit of a start: a busy machine takes long to load that many classes.
 const START_LIMIT: Duration = Duration::from_secs(240);
 const ANSWER_LIMIT: Duration = Duration::from_secs(180);
 

@@ -1,4 +1,4 @@
-//! A log in memory that exporters read.
+//! An in-memory log for exporters to read.
 
 use std::sync::{Arc, Mutex};
 

@@ -6,7 +6,7 @@ pub fn path(name: &str) -> PathBuf {
     PathBuf::from("tests/golden").join(name)
 }
 
-/// Whether missing golden files are to be written.
+/// Whether to write missing golden files.
 pub fn is_to_be_written() -> bool {
     std::env::var("SKEP_GOLDEN").as_deref() == Ok("write")
 }

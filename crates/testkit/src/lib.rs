@@ -1,11 +1,11 @@
 //! Shared by the tests of several crates. Only tests depend on it.
 //!
-//! - [`rig`] runs engines of one or several partitions in one process, with a network and a clock that the test moves.
-//! - [`stores`] are filled with what a rig's engines wrote, one for each back end of secondary storage.
-//! - [`story`] is what happens to a random process, and [`one_task`] what happens to a plain one.
-//! - [`committed_log`] is a log in memory that exporters read.
-//! - [`sandbox`] gives a test file systems of its own, which fill up, fail and lose power.
-//! - [`certificates`] are what servers and clients of TLS need.
+//! - [`rig`] runs engines of one or several partitions in one process, with a network and a clock controlled by the test.
+//! - [`stores`] contain the output of a rig's engines, one for each back end of secondary storage.
+//! - [`story`] runs a random process, and [`one_task`] a simple one.
+//! - [`committed_log`] is an in-memory log for exporters to read.
+//! - [`sandbox`] gives a test its own file systems, which fill up, fail and lose power.
+//! - [`certificates`] creates files for servers and clients with TLS.
 //! - [`scenario`] reads the recorded scenarios of the reference engine.
 //! - [`golden_file`] reads and writes expected bytes.
 

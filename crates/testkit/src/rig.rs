@@ -1,6 +1,6 @@
-//! A rig for engine specifications: one or several partitions in one process, a network between them, a clock that stands still until
-//! moved, and job streams with credit. After every command each partition's twin applies the batch, and both must hold the same state; and
-//! no element may wait for nothing.
+//! A rig for engine specifications: one or several partitions in one process, a network between them, a clock that only the test advances,
+//! and job streams with credit. After every command each partition's twin applies the batch, and both must have the same state; also no
+//! element may be stuck.
 
 mod migrations;
 mod modification;
@@ -108,7 +108,7 @@ pub struct Rig {
     /// The batches by partition, if recorded.
     pub batches: Vec<(u32, Vec<u8>)>,
     keep_batches: bool,
-    /// Deferred work is left alone: the test continues it by [`Rig::run_work`].
+    /// Deferred work does not run by itself: the test runs it by [`Rig::run_work`].
     pub interrupted: bool,
     /// The tenant that owns what commands create.
     pub tenant: TenantId,

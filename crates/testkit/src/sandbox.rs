@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const INSIDE: &str = "SKEP_SANDBOX";
 /// Time limit after which the test counts as hanging: longer than everything that such a test waits for.
 const LIMIT: &str = "900s";
-/// Variable that asks for more rounds, which take longer.
+/// Variable that requests more rounds, which take longer.
 const MORE_ROUNDS: &str = "SKEP_POWER_CUTS";
 /// Exit code of the inner process if the machine does not permit its work.
 const NOT_RUN: i32 = 77;
 
-/// Runs the test `name` (its path within the test binary) in namespaces of its own. The body gets an empty directory.
+/// Runs the test `name` (its path within the test binary) in its own namespaces. The body gets an empty directory.
 pub fn run<F: Future<Output = ()>>(name: &str, body: impl FnOnce(PathBuf) -> F) {
     match std::env::var_os(INSIDE) {
         Some(directory) => tokio::runtime::Builder::new_multi_thread()

@@ -52,7 +52,7 @@ impl Scenario {
         part.unwrap_or_else(|| panic!("{} has no {name}", self.name))
     }
 
-    /// The parts whose names end so.
+    /// The parts with this suffix.
     pub fn parts_of_kind(&self, ending: &str) -> impl Iterator<Item = &str> {
         let of_kind = self
             .parts

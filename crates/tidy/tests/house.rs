@@ -1,5 +1,5 @@
-//! The rules of the house that no compiler knows: each file says what it is for, a function fits a screen, what documents
-//! name is there. `cargo test -p skep-tidy` takes a second.
+//! Project rules that no compiler checks: each file states its purpose, a function fits on a screen, names in documents exist.
+//! `cargo test -p skep-tidy` takes a second.
 
 mod support;
 
@@ -8,12 +8,12 @@ use std::path::Path;
 
 use support::{expect_none, files, root};
 
-/// Lines of a function, from its head to its closing brace.
+/// Maximum number of lines of a function, from its head to its closing brace.
 const MAX_FUNCTION: usize = 70;
-/// Lines of a file.
+/// Maximum number of lines of a file.
 const MAX_FILE: usize = 800;
-/// The functions that are longer, with the lines that they may have: lists and tables that would not read better in parts,
-/// and debts. No function joins them.
+/// Functions that are longer, with their permitted number of lines: lists and tables that would not read better in parts, and debts. No
+/// function may be added.
 const LONG_FUNCTIONS: &str = include_str!("long_functions.txt");
 
 #[test]
@@ -37,7 +37,7 @@ fn files_have_one_subject() {
     expect_none(&large, &format!("a file has at most {MAX_FILE} lines:"));
 }
 
-/// The web interface's own files, without what is made from the API's description.
+/// The web interface's own files, without those generated from the API's description.
 fn interface() -> BTreeMap<String, String> {
     let mut files = files(&[".ts", ".tsx", ".mjs"]);
     files.retain(|path, _| path.starts_with("ui/") && path != "ui/src/api/schema.ts");
@@ -62,11 +62,11 @@ fn files_of_the_web_interface_say_what_they_are_for_and_have_one_subject() {
     expect_none(&problems, "files of the web interface:");
 }
 
-/// What input, disk or network may hold must not panic (`CONTRIBUTING.md`); the attribute lets clippy see to it.
+/// Input, disk and network must not cause panics (`CONTRIBUTING.md`); the attribute lets clippy enforce it.
 #[test]
 fn crates_have_neither_unwrap_nor_indexing() {
     const LINTS: &str = "deny(clippy::unwrap_used, clippy::indexing_slicing)";
-    // Generated code, and what only tests depend on.
+    // Generated code, and crates that only tests depend on.
     const WITHOUT: [&str; 3] = [
         "crates/proto/src/lib.rs",
         "crates/sim/src/lib.rs",
@@ -84,7 +84,7 @@ fn crates_have_neither_unwrap_nor_indexing() {
     );
 }
 
-/// The text of a macro call from its name to the bracket that closes it; strings hold balanced brackets, mostly.
+/// The text of a macro call from its name to its closing bracket; brackets in strings are mostly balanced.
 fn call(text: &str) -> &str {
     let mut depth = 0;
     let end = text.char_indices().find(|(_, c)| {
@@ -98,7 +98,7 @@ fn call(text: &str) -> &str {
 fn errors_in_the_log_have_codes_with_pages() {
     let mut problems = Vec::new();
     for (path, text) in files(&[".rs"]) {
-        // The tools that have no log of a server.
+        // Tools without a server's log.
         let tool = ["crates/load/", "crates/client/", "crates/tidy/"];
         if tool.iter().any(|tool| path.starts_with(tool)) {
             continue;
@@ -244,7 +244,7 @@ fn named_paths(document: &str, text: &str) -> Vec<String> {
 fn what_documents_name_is_there() {
     let mut problems = Vec::new();
     for (document, text) in files(&[".md"]) {
-        // It becomes the beginning of docs/feel.md, which is looked at.
+        // It becomes the beginning of docs/feel.md, which is checked.
         if document.ends_with("support/intro.md") {
             continue;
         }
@@ -257,7 +257,7 @@ fn what_documents_name_is_there() {
     expect_none(&problems, "a path that a document names exists:");
 }
 
-/// A checkout knows nothing of the machine that it was written on, nor of what was talked about there.
+/// A checkout must not refer to the machine that it was written on, nor to discussions held there.
 #[test]
 fn nothing_cites_what_is_outside_of_the_repository() {
     const OUTSIDE: [&str; 4] = ["/work/", "/root/", "/home/", "issue "];
@@ -275,7 +275,7 @@ fn nothing_cites_what_is_outside_of_the_repository() {
                 line.match_indices(outside).any(|(at, _)| {
                     let after = &line[at + outside.len()..];
                     let number = after.trim_start_matches('#');
-                    // A directory of ours may have the name of one of the machine.
+                    // One of the project's directories may have the same name as one of the machine.
                     let relative = line[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
                     match *outside {
                         "issue " => number.starts_with(|c: char| c.is_ascii_digit()),
@@ -291,7 +291,7 @@ fn nothing_cites_what_is_outside_of_the_repository() {
     expect_none(&problems, "a file names nothing outside of the repository:");
 }
 
-/// The newest commits, as the lists of a repository show them. A copy without its history has none.
+/// The newest commits, as shown in a repository's lists. A copy without history has none.
 #[test]
 fn subjects_of_commits_have_a_scope_and_fit_a_line() {
     const NEWEST: &str = "-50";
@@ -320,7 +320,7 @@ fn subjects_of_commits_have_a_scope_and_fit_a_line() {
     );
 }
 
-/// Where the commands' variants are matched in this text: line and variant.
+/// Lines of this text that match variants of the commands, with the variant.
 fn matched_commands(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, name) in text.match_indices("Command::") {
@@ -352,8 +352,7 @@ fn matched_commands(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// What is known of a command stands in its row (`protocol/src/command/rows.rs`); elsewhere a list of commands would be one
-/// more place to forget.
+/// All facts about a command are in its row (`protocol/src/command/rows.rs`); another list of commands would be one more place to forget.
 #[test]
 fn commands_are_matched_in_their_table_and_where_they_are_dispatched() {
     const MAY: [&str; 2] = [
@@ -382,7 +381,7 @@ fn commands_are_matched_in_their_table_and_where_they_are_dispatched() {
     );
 }
 
-/// Whether this code asks a key itself for its partition, and not only whether that is its own one.
+/// Whether this code gets the partition of a key from the key itself, other than to compare it with its own.
 fn asks_a_key_for_its_partition(line: &str) -> bool {
     let Some((_, rest)) = line.split_once("key.partition()") else {
         return false;
@@ -392,8 +391,8 @@ fn asks_a_key_for_its_partition(line: &str) -> bool {
         .any(|own| rest.trim_start().starts_with(own))
 }
 
-/// That a key tells its partition is a matter of `Routing`: whoever else takes it from there does so once more when partitions
-/// have moved, or finds one that the cluster has not.
+/// Deriving a partition from a key is up to `Routing`: any other code that does so would have to change as well when partitions move, or
+/// finds partitions that the cluster does not have.
 #[test]
 fn where_a_key_lives_is_asked_of_the_routing() {
     let mut problems = Vec::new();
@@ -415,7 +414,7 @@ fn where_a_key_lives_is_asked_of_the_routing() {
     expect_none(&problems, "`Routing::home` says where a key lives:");
 }
 
-/// A line of code that says what must hold.
+/// Number of assertions in a line of code.
 fn checks_in(line: &str) -> usize {
     const CHECKS: [&str; 5] = [
         "assert!(",
@@ -427,7 +426,7 @@ fn checks_in(line: &str) -> usize {
     CHECKS.iter().map(|check| line.matches(check).count()).sum()
 }
 
-/// Lines of product code, and what they check, by crate. Tests and comments are neither.
+/// Number of lines and assertions of product code by crate, without tests and comments.
 fn checks_by_crate() -> BTreeMap<String, (usize, usize)> {
     let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for (path, text) in files(&[".rs"]) {
@@ -436,7 +435,7 @@ fn checks_by_crate() -> BTreeMap<String, (usize, usize)> {
         else {
             continue;
         };
-        // What only tests depend on, and this.
+        // Crates that only tests depend on, and this one.
         let of_tests = ["sim", "testbed", "testkit", "tidy"].contains(&name);
         if of_tests || path.ends_with("tests.rs") || path.contains("/tests/") {
             continue;
@@ -454,11 +453,11 @@ fn checks_by_crate() -> BTreeMap<String, (usize, usize)> {
     found
 }
 
-/// Where one wrong index loses data, the code says what must hold, and every test and simulation runs with that. The figures only grow: a
-/// crate with more checks than it has to have is to get a higher one.
+/// Where one wrong index loses data, the code asserts its invariants, and every test and simulation runs with them. The figures only grow:
+/// the minimum of a crate with more assertions is to be raised.
 #[test]
 fn the_code_checks_its_own_rules() {
-    /// Checks per 1,000 lines, at least.
+    /// Minimum number of assertions per 1,000 lines.
     const AT_LEAST: [(&str, f64); 4] = [
         ("replication", 3.0),
         ("storage", 3.0),

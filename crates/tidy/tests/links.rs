@@ -1,4 +1,4 @@
-//! Links of documents lead to pages that are there, and to headings that are in them; the site has every page.
+//! Links in documents point to existing pages and headings; the site contains every page.
 
 mod support;
 
@@ -7,14 +7,14 @@ use std::path::{Component, Path};
 
 use support::{expect_none, files, root};
 
-/// Every page, by its path from the root. In crates there are parts of pages that tests write.
+/// Every page, by its path from the root, except for parts of pages that tests write.
 fn pages() -> BTreeMap<String, String> {
     let mut pages = files(&[".md"]);
     pages.retain(|path, _| !path.starts_with("crates/"));
     pages
 }
 
-/// Lines outside of blocks of code, without what is code within them.
+/// Lines outside code blocks, without inline code.
 fn prose(text: &str) -> Vec<String> {
     let mut code = false;
     let mut lines = Vec::new();
@@ -30,7 +30,7 @@ fn prose(text: &str) -> Vec<String> {
     lines
 }
 
-/// What links point to, without those to other hosts.
+/// Targets of links, without those to other hosts.
 fn targets(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {
@@ -129,7 +129,7 @@ fn the_site_has_every_page_once() {
         .collect();
     let once: BTreeSet<&String> = listed.iter().collect();
     assert_eq!(listed.len(), once.len(), "a page is listed twice");
-    // Error codes and decisions are listed in pages of their own, of which `.ci/site` takes them.
+    // Error codes and decisions are listed on their own pages, from which `.ci/site` takes them.
     let lists = ["docs/errors/", "docs/adr/", "docs/SUMMARY.md"];
     let all = pages.keys().filter(|page| page.starts_with("docs/"));
     let all = all.filter(|page| !lists.iter().any(|list| page.starts_with(list)));

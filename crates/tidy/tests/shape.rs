@@ -1,5 +1,5 @@
-//! How the code is cut: structs of few fields, imports by name, matches that the compiler counts, and arrows between the rooms of the
-//! broker.
+//! The structure of the code: structs with few fields, imports by name, exhaustive matches, and allowed dependencies between the parts of
+//! the broker.
 
 mod support;
 
@@ -7,17 +7,17 @@ use std::collections::BTreeMap;
 
 use support::{expect_none, files};
 
-/// Fields of a struct.
+/// Maximum number of fields of a struct.
 const MAX_FIELDS: usize = 16;
-/// The structs that have more, with the fields that they may have: rows of tables and messages of protocols, and debts. None joins them.
+/// Structs that have more, with their permitted number of fields: rows of tables, messages of protocols, and debts. None may be added.
 const LARGE_STRUCTS: &str = include_str!("large_structs.txt");
-/// One field for each table: it grows with what there is to know.
+/// One field for each table: it grows with the number of tables.
 const OF_TABLES: (&str, &str) = ("crates/engine/src/state/mod.rs", "State");
-/// What once knew everything stays small.
+/// Structs that were once too large stay small.
 const SMALL: [(&str, &str, usize); 1] =
     [("crates/broker/src/partition/thread.rs", "Partition", 12)];
 
-/// Name and number of fields of each struct; the source is formatted, so that a field stands on a line of its own.
+/// Name and number of fields of each struct; the source is formatted, so that each field is on its own line.
 fn structs(text: &str) -> Vec<(String, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
@@ -113,7 +113,7 @@ fn partition_cluster_and_what_they_share_are_made_of_parts() {
     expect_none(&problems, "what grows gets a part that owns its fields:");
 }
 
-/// Files of a folder of sources.
+/// Maximum number of files in a source folder.
 const MAX_FILES: usize = 25;
 
 #[test]
@@ -136,7 +136,7 @@ fn folders_hold_what_a_glance_takes_in() {
     );
 }
 
-/// Compares figures with those of a list, whose lines have a figure and a name. They must be equal: a figure that fell is written down, so
+/// Compares figures with those of a list, whose lines have a figure and a name. They must be equal: a lower figure must be recorded, so
 /// that it never grows again.
 fn expect_figures(found: &BTreeMap<String, usize>, (list, text): (&str, &str), rule: &str) {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -160,7 +160,7 @@ fn expect_figures(found: &BTreeMap<String, usize>, (list, text): (&str, &str), r
 
 const ERRORS_THAT_ARE_TEXTS: &str = include_str!("errors_that_are_texts.txt");
 
-/// A caller can act on a type. On a text it can only search for words.
+/// A caller can act on a type. A text can only be searched for words.
 #[test]
 fn errors_are_types() {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
@@ -218,7 +218,7 @@ fn parameters_are_no_tuples_of_bare_integers() {
     );
 }
 
-/// The parameters of each function, between its parentheses.
+/// The parameters of each function, as the text within its parentheses.
 fn parameters(code: &str) -> Vec<&str> {
     let functions = code.match_indices("fn ").filter_map(|(at, _)| {
         let rest = &code[at..];
@@ -264,11 +264,11 @@ fn crates_share_test_code_by_a_crate() {
     );
 }
 
-/// Loaded by its path, from the only place that may change it.
+/// Loaded by its path, from the only module that may change it.
 const BY_PATH: [&str; 1] = ["crates/engine/src/state/mod.rs"];
 
-/// Whoever looks for `processing::job` opens `processing/job.rs`, and its parts are in `processing/job/`. What several test programs share
-/// is in `support/mod.rs`: `support.rs` would be a test program of its own.
+/// `processing::job` is in `processing/job.rs`, and its parts are in `processing/job/`. Code shared by several test programs is in
+/// `support/mod.rs`: `support.rs` would be a test program of its own.
 #[test]
 fn a_module_with_parts_is_a_file_beside_its_folder() {
     let folders = files(&["/mod.rs"]).into_keys().filter(|path| {
@@ -297,7 +297,7 @@ fn the_broker_imports_by_name() {
     expect_none(&globs, "`use super::*` hides what a file depends on:");
 }
 
-/// Types whose variants are not ours: an arm for the rest is all that there can be.
+/// Types whose variants are not ours: matches need an arm for the rest.
 const FOREIGN: [&str; 5] = [
     "ErrorKind",
     "TryRecvError",
@@ -327,7 +327,7 @@ fn wildcards(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The enums that the pattern of an arm names, if the line is the beginning of one.
+/// The enums named by the pattern of an arm, if the line is the beginning of one.
 fn variants(arm: &str) -> Vec<String> {
     let is_arm = arm.starts_with(|c: char| c.is_uppercase() || "(|&".contains(c));
     let pattern = arm.split("=>").next().unwrap_or_default();
@@ -346,7 +346,7 @@ fn variants(arm: &str) -> Vec<String> {
     found
 }
 
-/// Whoever adds a variant is led to every place that has to know of it.
+/// The compiler shows everyone who adds a variant all places that need to handle it.
 #[test]
 fn the_broker_matches_its_enums_to_the_last_variant() {
     let mut problems = Vec::new();
@@ -362,7 +362,7 @@ fn the_broker_matches_its_enums_to_the_last_variant() {
     );
 }
 
-/// What decides is told the time and starts nothing: a simulation can drive it.
+/// Deciding code receives the time and starts nothing: a simulation can drive it.
 #[test]
 fn the_parts_of_a_partition_have_neither_clocks_nor_threads() {
     const OF_THE_THREAD: [&str; 5] = [
@@ -390,7 +390,7 @@ fn the_parts_of_a_partition_have_neither_clocks_nor_threads() {
     );
 }
 
-/// Who must not know whom, within the broker.
+/// Forbidden dependencies within the broker.
 const ARROWS: [(&str, &[&str]); 3] = [
     (
         "crates/broker/src/partition/",
@@ -433,10 +433,10 @@ fn arrows_within_the_broker_point_one_way() {
     expect_none(&problems, "arrows point one way:");
 }
 
-/// What is made in the right order needs no cell that is filled later.
+/// Objects created in the right order need no cell that is filled later.
 #[test]
 fn the_broker_has_no_late_cells() {
-    // The thread itself, which is known once it runs.
+    // The thread itself, known only once it runs.
     const MAY: &str = "crates/broker/src/partition/inbox.rs";
     let late = broker()
         .into_iter()

@@ -1,6 +1,6 @@
-//! What a message between two nodes costs: `cargo run --release -p skep-transport --example frames`.
+//! The cost of a message between two nodes: `cargo run --release -p skep-transport --example frames`.
 //!
-//! Both ends and the kernel's part are in the figure: CPU time of this process per message.
+//! The figure includes both ends and the kernel: CPU time of this process per message.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -113,7 +113,7 @@ fn main() {
             for _ in 0..burst {
                 sent += u64::from(of_zero.send(1, Class::Requests, message.clone()).is_ok());
             }
-            // Each burst is its own: as commands come.
+            // Each burst is separate, like arriving commands.
             while one.received.load(Ordering::Relaxed) - seen < sent {
                 std::thread::sleep(Duration::from_micros(20));
             }

@@ -1,4 +1,4 @@
-//! Nodes on one machine that find each other, talk, refuse strangers, and meet again.
+//! Nodes on one machine that find each other, exchange messages, refuse strangers, and reconnect.
 
 mod support;
 
@@ -123,7 +123,7 @@ fn something_that_is_no_node_costs_nothing() {
     wait_for("the connections", || all_connected(&of_one, 0));
 }
 
-/// Another way to a node: what comes here goes there. Counts the connections that are open.
+/// A proxy for a node. Counts the open connections.
 fn way(door: TcpListener, to: SocketAddr) -> Arc<AtomicUsize> {
     let open = Arc::new(AtomicUsize::new(0));
     let counted = open.clone();
@@ -152,7 +152,7 @@ fn way(door: TcpListener, to: SocketAddr) -> Arc<AtomicUsize> {
 fn a_contact_point_is_better_than_what_others_say() {
     let door = TcpListener::bind(support::any()).unwrap();
     let (zero, of_zero) = start(Start::new(0, &[door.local_addr().unwrap()]));
-    // Node 1 says itself where it is, before the contact point leads anywhere.
+    // Node 1 announces its own address before the contact point leads anywhere.
     let (one, of_one) = start(Start::new(1, &[of_zero.address()]));
     wait_for("the connections", || {
         all_connected(&of_zero, 1) && all_connected(&of_one, 0)
@@ -165,13 +165,13 @@ fn a_contact_point_is_better_than_what_others_say() {
         let _ = of_zero.send(1, Class::Requests, Bytes::from_static(b"here"));
         messages(&one, 0, Class::Requests).contains(&Bytes::from_static(b"here"))
     });
-    // It has moved, and was never away.
+    // It has moved, but was never lost.
     let seen = zero.seen.lock();
     assert!(seen.contains(&Seen::Disconnected(1, Class::Requests)));
     assert!(!seen.iter().any(|seen| matches!(seen, Seen::Lost(..))));
 }
 
-/// What is told of the connections of an earlier process is told before those of the next.
+/// Events of an earlier process's connections precede those of the next process.
 #[test]
 fn a_node_has_one_connection_of_each_class() {
     let (zero, of_zero) = start(Start::new(0, &[]));
@@ -195,14 +195,14 @@ fn a_node_has_one_connection_of_each_class() {
     }
 }
 
-/// All connections of this process of a node.
+/// Whether all connections of this process of a node are open.
 fn opened(by: &Node, node: u32, incarnation: u64) -> bool {
     let is_it =
         |seen: &&Seen| matches!(seen, Seen::Opened(of, _, it) if (*of, *it) == (node, incarnation));
     by.seen.lock().iter().filter(is_it).count() >= Class::ALL.len()
 }
 
-/// A copied disk, a virtual machine that was cloned, a pod that lives on where nobody sees it.
+/// For example a copied disk, a cloned virtual machine, or a pod that keeps running unseen.
 #[test]
 fn of_two_processes_with_one_number_one_is_the_node() {
     let (zero, of_zero) = start(Start::new(0, &[]));
@@ -211,7 +211,7 @@ fn of_two_processes_with_one_number_one_is_the_node() {
     wait_for("its connections", || {
         opened(&zero, 1, first.incarnation) && all_connected(&of_first, 0)
     });
-    // Who comes while it is there is not let in; a third node is, meanwhile.
+    // While the first is running, a second process with its number is not admitted; a third node is.
     let (second, of_second) = start(Start::new(1, &contact));
     let (_two, of_two) = start(Start::new(2, &contact));
     wait_for("a third node", || all_connected(&of_two, 0));
@@ -221,7 +221,7 @@ fn of_two_processes_with_one_number_one_is_the_node() {
     wait_for("the connections of the second", || {
         opened(&zero, 1, second.incarnation)
     });
-    // The first one was cut off and is back: its place is taken, also when the second one is gone.
+    // The first process was cut off and returns: its place stays taken, even after the second has ended.
     of_second.stop();
     zero.seen.lock().clear();
     let (_again, of_again) = start(Start {

@@ -1,4 +1,4 @@
-//! Connections with TLS, and what the log says of those that do not come about.
+//! Connections with TLS, and log messages about failed ones.
 
 mod support;
 
@@ -12,7 +12,7 @@ use skep_tls::{Certificate, KeyStore, Password};
 use skep_transport::{Class, Config, OpenError, TlsFiles, Transport};
 use support::{Seen, Start, all_connected, start, wait_for};
 
-/// What all tests of this process have logged.
+/// The log output of all tests in this process.
 static LOG: LazyLock<Mutex<Vec<u8>>> = LazyLock::new(|| {
     let write = || Written;
     let log = tracing_subscriber::fmt()
@@ -65,7 +65,7 @@ impl Authority {
         self.files_for(name, &[])
     }
 
-    /// A certificate that names nodes.
+    /// A certificate that names these nodes.
     fn files_for(&self, name: &str, nodes: &[&str]) -> TlsFiles {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([name.to_string()]).unwrap();
@@ -140,7 +140,7 @@ fn all_nodes_may_share_one_certificate_that_nobody_has_signed() {
     });
 }
 
-/// What `openssl` wrote, as operators do: the node's key and certificate, one between, and the authority.
+/// A key store written by `openssl`, as operators do: the node's key and certificate, an intermediate certificate, and the authority.
 fn key_store(authority: Option<PathBuf>) -> TlsFiles {
     let stores = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tls/tests/key_stores");
     TlsFiles {
@@ -162,7 +162,7 @@ fn nodes_trust_the_authority_that_their_key_store_has() {
     wait_for("the connections", || {
         all_connected(&of_zero, 1) && all_connected(&of_one, 0)
     });
-    // A file of authorities counts instead of what the store has.
+    // A file of authorities takes precedence over those in the store.
     let other = Authority::new();
     let strict = key_store(Some(other.path("authority.pem")));
     let (_two, of_two) = start(with_tls(2, &contact, strict));
@@ -182,7 +182,7 @@ fn a_certificate_of_somebody_else_is_refused_and_the_log_says_so() {
         logged("the certificate of the other side is not accepted")
     });
     assert!(!all_connected(&of_one, 0));
-    // Who trusts the authority, and shows a certificate of somebody else.
+    // The node trusts the authority, but shows a certificate of another one.
     let mut one = stranger.files("spy");
     one.authority = Some(authority.path("authority.pem"));
     let (_spy, of_spy) = start(with_tls(2, &contact, one));
@@ -198,13 +198,13 @@ fn a_certificate_that_names_nodes_is_good_for_these_only() {
     let zero = authority.files_for("zero", &["urn:skep:node:0"]);
     let (_zero, of_zero) = start(with_tls(0, &[], zero));
     let contact = [of_zero.address()];
-    // One for several nodes, and one that names none.
+    // A certificate for several nodes, and one that names none.
     let one = authority.files_for("one", &["urn:skep:node:1", "urn:skep:node:7"]);
     let (_one, of_one) = start(with_tls(1, &contact, one.clone()));
     wait_for("the connections", || {
         all_connected(&of_zero, 1) && all_connected(&of_one, 0)
     });
-    // Who has the files of node 1 and calls itself node 2 is told so by its own start.
+    // With the files of node 1, a node that claims to be node 2 fails at its own start.
     let config = |tls| Config {
         node: 2,
         size: 3,
@@ -220,7 +220,7 @@ fn a_certificate_that_names_nodes_is_good_for_these_only() {
     };
     let told = "node 2 shows a certificate for urn:skep:node:1, urn:skep:node:7: it needs one that names urn:skep:node:2";
     assert!(error.contains("one.pem") && error.contains(told), "{error}");
-    // A start that does not look is refused by the others.
+    // Without this check at the start, the others refuse it.
     let (spy, of_spy) = start(Start {
         says: Some(2),
         ..with_tls(1, &contact, one)

@@ -240,7 +240,7 @@ mod tests {
             }),
             ..backup(id, BackupState::Completed, 0)
         };
-        // Four was continued until five: its moments can be restored for as long as they are in the window.
+        // Range four was continued until five: its moments can be restored while they are in the window.
         let backups = [complete(5, 7_000), complete(4, 4_000), complete(3, 1_000)];
         let ids = |continuous| {
             let old = schedule.old(&backups, 10_000, continuous).into_iter();

@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// A directory as earlier versions left it: a node, and what it knew after a purge.
+    /// A directory as earlier versions left it: a node and its knowledge after a purge.
     fn former_directory() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         open(directory.path(), 0).stop();

@@ -200,7 +200,7 @@ mod tests {
     fn leaders_move_one_by_one_once_the_same_nodes_are_reached_for_a_while() {
         let mut calm = Calm::default();
         assert_eq!(due(&mut calm, &[1, 2], 20), [11, 16]);
-        // One is away: without it, the others are even after the same delay.
+        // One node is missing: the others become balanced without it after the same delay.
         assert_eq!(due(&mut calm, &[1], 17), [11, 16]);
         assert!(due(&mut calm, &[1, 2], 9).is_empty());
         calm.end();

@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(shares.starves(0, now).shrink, [(1, 5), (2, 5)]);
         assert_eq!(shares.freed(1, 0), []);
         assert_eq!(shares.starves(1, now), Moves::default());
-        // Both get a part of what is freed.
+        // Both get a part of the freed share.
         assert_eq!(shares.freed(2, 5), [(0, 2), (1, 3)]);
         // Their answers have expired some time later.
         assert_eq!(shares.starves(2, now + RECENT).shrink, [(0, 6), (1, 6)]);
@@ -266,7 +266,7 @@ mod tests {
                     2..=4 => drop(shares.starves(node, now)),
                     _ => drop(shares.freed(node, random.below(6).min(u64::from(has)) as u32)),
                 }
-                // Nodes that join when nothing is left get one each.
+                // Nodes that join when nothing is left get a share of one each.
                 let granted: u32 = shares.granted.values().sum();
                 assert!(granted <= 32 + 4, "{shares:?}");
             }
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(shares.taken(1, NAME), Ok(4));
         shares.lost(1);
         assert_eq!(shares.met(1, 8), 2, "two of four are in the client's queue");
-        // A job that it pushed before it knew its new name.
+        // A job pushed before the sender knew the new name.
         shares.came(1, NAME);
         assert_eq!(shares.starves(1, now).shrink, [(0, 2), (2, 2)]);
         assert_eq!(shares.freed(0, 2), [(1, 1)], "one job too many is here");
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(shares.freed(2, 2), [(1, 2)]);
         shares.not_grown(1, 2);
         assert_eq!(shares.free(), 2);
-        // All of it was used for jobs, and nothing was taken: a node that comes back has nothing for now.
+        // Everything was used for jobs, and nothing returned: a node that comes back gets nothing for now.
         let mut shares = Shares::new(3, NAME, 0..3);
         shares.came(1, NAME);
         shares.lost(1);

@@ -159,7 +159,7 @@ mod tests {
         for id in 0..2000 {
             sender.send(Notice::StreamClosed(id));
             if id % 100 == 0 {
-                // Let it fall asleep now and then.
+                // Lets the receiver fall asleep occasionally.
                 std::thread::yield_now();
             }
         }

@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(pace.went(10_000, at(10)), Duration::from_millis(10));
         // A little late: nothing is lost.
         assert_eq!(pace.went(10_000, at(25)), Duration::from_millis(5));
-        // Long afterwards, 20 ms are made up for, and no more.
+        // After a long delay only 20 ms are made up for.
         assert_eq!(pace.went(10_000, at(1000)), Duration::ZERO);
         assert_eq!(pace.went(10_000, at(1000)), Duration::ZERO);
         assert_eq!(pace.went(10_000, at(1000)), Duration::from_millis(10));

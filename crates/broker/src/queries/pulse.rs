@@ -140,10 +140,10 @@ mod tests {
         let both = [answer(0, true), answer(1, true)];
         assert_eq!(known(&both, &[1]), Some(2));
         assert_eq!(known(&[answer(0, true), (1, None)], &[1]), None);
-        // It may run a version that does not know the question.
+        // The node may run a version that does not know this query.
         let other = Some("what?".to_string());
         assert_eq!(known(&[answer(0, true), (1, other)], &[]), None);
-        // Searches are not sent there.
+        // Nodes that are not searched.
         assert_eq!(known(&[answer(0, true), (1, None)], &[]), Some(1));
     }
 

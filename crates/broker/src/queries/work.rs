@@ -216,7 +216,7 @@ mod tests {
 
     use super::{MAX_READ, of_state};
 
-    /// Two job types, with this many jobs at workers, as in a partition that has just been opened: none is in memory.
+    /// Two job types, with this many activated jobs, as in a newly opened partition: no job is in memory.
     fn cold(with_workers: usize, waiting: usize) -> State {
         let mut rig = Rig::new();
         for job_type in ["taken", "waits"] {

@@ -1,4 +1,4 @@
-//! Replicas that start with their files, without them, and with older ones.
+//! Start of replicas with their files, without them, and with older ones.
 
 use std::sync::Arc;
 
@@ -161,7 +161,7 @@ fn a_replica_that_was_started_before_starts_on_a_full_disk_and_a_new_one_does_no
     std::os::unix::fs::symlink("/dev/full", &no_room).unwrap();
     node.start(member(0, 0)).unwrap();
     std::fs::remove_file(&no_room).unwrap();
-    // It is counted again, and still guarded.
+    // The start is counted again, and still guarded.
     node.start(member(0, 0)).unwrap();
     std::fs::remove_dir_all(node.directory()).unwrap();
     assert!(matches!(

@@ -1,10 +1,10 @@
-//! Nodes come and go, and copies of partitions with them, while work goes on: nothing that was acknowledged is lost.
+//! Nodes come and go, and copies of partitions with them, under load: no acknowledged work is lost.
 
 use super::*;
 use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
 use skep_cluster::{NodeState, Operation, Outcome, Planned, Refusal, Request};
 
-/// Some of the nodes begin the cluster.
+/// Only this many of the nodes bootstrap the cluster.
 fn with_initial_nodes(initial_nodes: u32, nodes: Nodes) -> Nodes {
     Nodes {
         initial_nodes,
@@ -29,7 +29,7 @@ pub async fn ask(rig: &Rig, request: Request, dry_run: bool) -> Result<Planned, 
     }
 }
 
-/// Asks for a change and waits for its end, as all of these nodes see it.
+/// Requests a change and waits for its end, as seen by all of these nodes.
 pub async fn change(rigs: &[&Rig], request: Request) -> Planned {
     let planned = ask(rigs[0], request, false).await.unwrap();
     for rig in rigs {
@@ -119,7 +119,7 @@ async fn a_node_that_was_alone_becomes_the_first_of_three_with_all_of_its_data()
         assert_eq!(rig.broker.topology().last_completed_change_id, "1");
     }
     created.insert(create_one(&rigs[1]).await);
-    // Without the one that had everything.
+    // Without the node that had everything.
     stop(first).await;
     wait_until("leaders", || rigs.iter().all(reaches_all_leaders)).await;
     for key in &created {
@@ -151,7 +151,7 @@ async fn a_node_is_added_and_another_one_removed_under_load() {
         })
     });
     let working: Vec<_> = working.collect();
-    // Each partition has three copies on four nodes: some node lacks it.
+    // Each partition has three copies on four nodes: every node lacks one.
     let lack_one = || rigs.iter().all(|rig| partitions_of(rig).len() < 4);
     wait_until("nodes to give up what they had", lack_one).await;
     let planned = change(&[&rigs[2], &rigs[0], &rigs[3]], scale(&[], &[1], None)).await;
@@ -176,14 +176,14 @@ async fn a_node_is_added_and_another_one_removed_under_load() {
     for key in created.iter().take(20) {
         will_find(&rigs[0], *key).await;
     }
-    // A node that is none of the cluster any more still reaches it.
+    // A node that is no longer a member still reaches the cluster.
     let key = create_one(&rigs[1]).await;
     will_find(&rigs[1], key).await;
     created.insert(key);
     all_are_there(&rigs[3], created).await;
 }
 
-/// Starts a node that waits, and adds it.
+/// Starts a node that waits to be added, and adds it.
 pub async fn nodes_waiting(nodes: &Nodes, rigs: &[Rig], node: usize, request: Request) -> Rig {
     let opening = nodes.opening(node);
     let all: Vec<&Rig> = rigs.iter().collect();
@@ -219,7 +219,7 @@ async fn a_node_that_has_lost_its_disk_is_taken_out_and_added_again() {
     created.insert(create_one(&rigs[0]).await);
     let back = nodes_waiting(&nodes, &rigs, 2, scale(&[2], &[], Some(3))).await;
     wait_until("copies", || partitions_of(&back) == [1, 2]).await;
-    // It counts: with one of the others there is a majority.
+    // The new copy counts: together with one of the others it forms a majority.
     stop(rigs.remove(0)).await;
     created.insert(create_one(&back).await);
     all_are_there(&back, created).await;
@@ -229,7 +229,7 @@ async fn a_node_that_has_lost_its_disk_is_taken_out_and_added_again() {
 async fn a_change_that_is_stuck_outlives_restarts_and_can_be_given_up_and_taken_up() {
     let nodes = with_initial_nodes(3, Nodes::new(4, 1));
     let mut rigs = nodes.all().await;
-    // Node 3 is not there.
+    // Node 3 does not exist.
     let planned = ask(&rigs[1], scale(&[3], &[], Some(3)), false)
         .await
         .unwrap();
@@ -254,7 +254,7 @@ async fn a_change_that_is_stuck_outlives_restarts_and_can_be_given_up_and_taken_
     let state = loop {
         match cluster.ask(Ask::Cancel { change }).await {
             Ok(ClusterAnswer::State(state)) => break state,
-            // It may be done, and can be asked for again.
+            // It may have been carried out, and can be requested again.
             Err(Refusal::Unanswered(_)) => {}
             other => panic!("{other:?}"),
         }
@@ -282,7 +282,7 @@ async fn the_metadata_group_hibernates_and_notices_that_its_leader_is_gone() {
     wait_until("another leader", || rigs.iter().all(another)).await;
     rigs.push(nodes.open(leader as usize).await);
     wait_until("the group to hibernate again", || all_hibernate(&rigs)).await;
-    // One of them is asked, whoever leads, while all rest.
+    // One of them gets the request, whether it leads or not, while all hibernate.
     let fewer_copies = scale(&[], &[], Some(2));
     change(&rigs.iter().collect::<Vec<_>>(), fewer_copies).await;
     wait_until("the group to hibernate after a change", || {

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use super::stores::{committed, stored};
 use super::*;
 
-/// Fills all but the first pages of a store's file with something else, and takes away what lies beside it.
+/// Overwrites all but the first pages of a store's file, and deletes the files beside it.
 fn damage(directory: &std::path::Path) {
     let name = |name: &str| directory.join(name);
     for beside in ["query.sqlite-wal", "query.sqlite-shm"] {
@@ -42,7 +42,7 @@ async fn a_store_that_is_damaged_is_fetched_from_another_node() {
         let back = nodes.open(2).await;
         wait_until("the node to know the leaders", || knows_all_leaders(&back)).await;
         create_and_find(&[&rigs[0], &rigs[1], &back], 12, &mut created).await;
-        // Whoever answers meanwhile: in the end the node has all of it itself.
+        // Others may answer meanwhile, but in the end the node has all rows itself.
         let secondary = &back.broker.partitions()[0].secondary;
         let began = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! Exporters of records: who leads the partition goes on where the last one was.
+//! Exporters of records: a new leader continues where the last one stopped.
 
 use skep_broker::partition::PartitionHandle;
 
@@ -6,14 +6,14 @@ use super::stores::{checkpoint, committed, stored};
 use super::*;
 use crate::support::exporter::Fake;
 
-/// The partition, where it is led.
+/// The partition on its leader.
 fn led(rigs: &[Rig]) -> Option<(usize, Arc<PartitionHandle>)> {
     let handles = rigs.iter().map(|rig| rig.broker.partitions()[0].clone());
     let mut handles = handles.enumerate();
     handles.find(|(_, handle)| handle.status.role() == PartitionRole::Leader)
 }
 
-/// Up to which entry the state says that records were exported.
+/// The last entry that was exported, according to the state.
 fn reported(rigs: &[Rig]) -> u64 {
     let value = led(rigs).map(|(_, handle)| handle.exporters.value());
     let value = value.unwrap_or_default();
@@ -37,13 +37,13 @@ async fn who_leads_after_a_snapshot_exports_what_its_exporter_lacks() {
     let left = committed(&rigs[2]);
     stop(rigs.pop().unwrap()).await;
     for rig in &rigs {
-        // The log is not kept for the node that is away.
+        // The log is not kept for the missing node.
         let status = &rig.broker.partitions()[0].status;
         status.disk_low.store(true, Ordering::Relaxed);
     }
     create_some(&rigs).await;
     wait_until("the exporter", || reported(&rigs) > left + 10).await;
-    // From here on it is behind.
+    // From here on the exporter falls behind.
     fake.0.lock().is_away = true;
     create_some(&rigs).await;
     for rig in &rigs {
@@ -54,13 +54,13 @@ async fn who_leads_after_a_snapshot_exports_what_its_exporter_lacks() {
     checkpoint(&rigs[1]).await;
     let behind = reported(&rigs);
 
-    // It gets a snapshot: what it lacks is not in the log of the others any more.
+    // The node gets a snapshot: the others' logs no longer contain the entries it lacks.
     rigs.push(nodes.open(2).await);
     let all = committed(&rigs[0]);
     wait_until("the snapshot", || committed(&rigs[2]) >= all).await;
     let snapshot = &rigs[2].broker.partitions()[0].status;
     assert!(snapshot.checkpoint_index.load(Ordering::Relaxed) > behind + 10);
-    // Restarted, it still has what its exporter needs.
+    // After a restart it still has the entries that its exporter needs.
     stop(rigs.pop().unwrap()).await;
     rigs.push(nodes.open(2).await);
     wait_until("the node to catch up", || committed(&rigs[2]) >= all).await;

@@ -1,11 +1,11 @@
-//! A replica that fails on a node that goes on: the node is heard, and its replica is not there any more.
+//! A replica that fails on a live node: the node still sends heartbeats, but its replica is gone.
 
 use super::*;
 
-/// Longer than replicas need until they hibernate.
+/// Longer than the delay until replicas hibernate.
 const REST: Duration = Duration::from_secs(4);
 
-/// The replica ends as one whose disk has failed.
+/// Ends the replica as after a disk failure.
 async fn fail(rig: &Rig, partition: u32) {
     let mut handles = rig.broker.partitions().into_iter();
     let handle = handles.find(|it| it.status.partition == partition).unwrap();
@@ -38,7 +38,7 @@ async fn a_leader_that_fails_while_its_group_hibernates_is_replaced_and_its_node
         .await;
     }
     println!("replaced after {:?}", began.elapsed());
-    // Also at the node whose replica has failed, and also what concerns all partitions.
+    // This holds on the node with the failed replica as well, and for requests that concern all partitions.
     wait_until("the node to be ready", || rigs[failed].broker.is_ready()).await;
     rigs[failed].deploy(&one_task()).await;
     for _ in 0..4 {
@@ -54,7 +54,7 @@ async fn a_node_whose_replicas_have_failed_is_ready_only_while_others_lead() {
     rigs[0].deploy(&one_task()).await;
     fail(&rigs[0], 1).await;
     wait_until("another leader", || rigs[0].broker.is_ready()).await;
-    // One of three copies is left.
+    // One of three copies is still running.
     stop(rigs.pop().unwrap()).await;
     wait_until("nobody to lead", || !rigs[0].broker.is_ready()).await;
 }
@@ -62,12 +62,12 @@ async fn a_node_whose_replicas_have_failed_is_ready_only_while_others_lead() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_partition_sends_to_another_one_waits_for_its_next_leader() {
     let mut nodes = Nodes::new(3, 2);
-    // Nothing is repeated: it arrives the first time, or never.
+    // Nothing is repeated: a command arrives the first time, or never.
     nodes.retry_interval = Duration::from_secs(3600);
     let rigs = nodes.all().await;
     let leads = leader(&rigs[0].broker.topology(), 2).unwrap();
     fail(&rigs[leads], 2).await;
-    // Deployed at partition 1, and answered when partition 2 has it too.
+    // Deployed on partition 1, and answered once partition 2 has it too.
     rigs[leads].deploy(&one_task()).await;
     assert_ne!(leader(&rigs[leads].broker.topology(), 2), Some(leads));
 }
@@ -75,7 +75,7 @@ async fn what_a_partition_sends_to_another_one_waits_for_its_next_leader() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_reaches_no_worker_goes_back_to_the_next_leader() {
     let mut nodes = Nodes::new(3, 1);
-    // So long it is held.
+    // Jobs to be returned are held for this long.
     nodes.retry_interval = Duration::from_secs(3600);
     let rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
@@ -94,7 +94,7 @@ async fn a_job_that_reaches_no_worker_goes_back_to_the_next_leader() {
     let taken = activate(Duration::from_secs(30)).await.unwrap();
     assert_eq!(taken.len(), 1);
     fail(&rigs[leads], 1).await;
-    // The node still takes the failed one for the leader, or knows of none.
+    // The node still considers the failed one the leader, or knows of none.
     let back = taken.iter().map(ActivatedJob::activation).collect();
     other.broker.give_back(back);
     let began = Instant::now();

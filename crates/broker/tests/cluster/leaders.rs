@@ -1,8 +1,8 @@
-//! Leaders spread over the nodes that are there, without anybody asking for it.
+//! Leaders are spread over the live nodes automatically.
 
 use super::*;
 
-/// How many partitions each node leads, the fewest first; `None` while a partition has no leader.
+/// Number of partitions that each node leads, in ascending order; `None` while a partition has no leader.
 fn led(rig: &Rig) -> Option<Vec<usize>> {
     let topology = rig.broker.topology();
     let mut led: BTreeMap<usize, usize> = topology

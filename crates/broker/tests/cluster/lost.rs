@@ -1,4 +1,4 @@
-//! Most nodes are lost for good, or most copies of a partition: the others go on with what they have.
+//! Permanent loss of most nodes, or of most copies of a partition: the others continue with the data they have.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::changes::{ask, change, is_over, nodes_waiting, partitions_of, scale};
 use super::*;
 use skep_cluster::{Planned, Refusal, Request};
 
-/// Asks until nobody takes the lost ones for reachable any more.
+/// Repeats the request until the lost nodes are no longer considered reachable.
 async fn remove_lost(rig: &Rig, lost: &[u32]) -> Planned {
     let began = Instant::now();
     loop {
@@ -42,7 +42,7 @@ async fn two_of_five_go_on_under_the_first_of_them_and_get_copies_of_each_other(
     for node in [4, 2, 1] {
         stop(rigs.remove(node)).await;
     }
-    // The second of those that are left is asked, and the first decides.
+    // The second of the remaining nodes gets the request, the first decides.
     let planned = remove_lost(&rigs[1], &[1, 2, 4]).await;
     let unsafe_recovery = planned.unsafe_recovery.as_ref().unwrap();
     assert_eq!(
@@ -70,7 +70,7 @@ async fn two_of_five_go_on_under_the_first_of_them_and_get_copies_of_each_other(
         assert!(after.is_none_or(|(old, new)| new > old + (1 << 31)));
     }
     created.extend(new);
-    // One that was lost comes back, with what it had.
+    // A lost node comes back with its old data.
     let old = nodes.opening(1);
     wait_until("the node to open, or not", || old.is_finished()).await;
     match old.join().unwrap() {
@@ -89,7 +89,7 @@ async fn two_of_five_go_on_under_the_first_of_them_and_get_copies_of_each_other(
                 .unwrap();
         }
     }
-    // Restarted, both are what they have become.
+    // Both keep their new role after a restart.
     for node in [0, 3] {
         stop(rigs.remove(0)).await;
         rigs.push(nodes.open(node).await);
@@ -113,7 +113,7 @@ async fn a_majority_that_lives_does_not_yield_to_a_minority_after_unsafe_recover
     .await;
     create_one(&rigs[0]).await;
     stop(rigs.remove(0)).await;
-    // Those that were taken for lost are a majority of what the cluster was.
+    // The nodes considered lost are a majority of the former cluster.
     let opening = [nodes.opening(0), nodes.opening(1)];
     for (node, opening) in opening.into_iter().enumerate() {
         rigs.push(nodes.rig(node, opening).await);
@@ -178,7 +178,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The node gets a directory with such a content.
+/// Gives the node a directory with this content.
 fn put(nodes: &mut Nodes, node: usize, content: &Path) {
     nodes.directories[node] = Arc::new(tempfile::tempdir().unwrap());
     copy(content, nodes.directories[node].path());
@@ -204,7 +204,7 @@ async fn a_crash_at_any_time_leaves_it_decided_as_a_whole_or_not_at_all() {
     let decision =
         ["first", "replica"].map(|name| (name, std::fs::read(group.join(name)).unwrap()));
 
-    // The decision has been written, in part or as a whole, and what there was is still there, or not.
+    // The decision was written partially or completely, and the former data still exists or not.
     for (written, still_there) in [(1, true), (2, true), (2, false)] {
         put(&mut nodes, 0, &before);
         let group = nodes.directories[0].path().join("cluster-state");

@@ -1,5 +1,5 @@
-//! Three nodes of one cluster in one process, over real connections: any node takes any request, and what was acknowledged
-//! outlives the node that led.
+//! Three nodes of one cluster in one process, over real connections: any node accepts any request, and acknowledged work survives the loss
+//! of the leader.
 
 mod changes;
 mod damaged;
@@ -51,22 +51,22 @@ struct Nodes {
     ports: Vec<SocketAddr>,
     directories: Vec<Arc<TempDir>>,
     partitions: u32,
-    /// Nodes that begin the cluster.
+    /// Number of nodes that bootstrap the cluster.
     initial_nodes: u32,
-    /// Where each keeps what can be searched.
+    /// Secondary storage of each node.
     store: fn(&Nodes) -> skep_secondary::Config,
     database: Option<&'static skep_testbed::Postgres>,
     search_server: Option<&'static skep_testbed::SearchServer>,
     prefix: String,
     exporters: Vec<ExporterConfig>,
-    /// After which a partition repeats what another one has not acknowledged.
+    /// Interval after which a partition repeats commands that another one has not acknowledged.
     retry_interval: Duration,
     backup: Option<BackupConfig>,
-    /// From one node to another: the only way, if there is any such link.
+    /// Proxies from one node to another. If there are any, they are the only connections.
     links: BTreeMap<(usize, usize), Proxy>,
 }
 
-/// In one database.
+/// In a shared database.
 fn in_database(nodes: &Nodes) -> skep_secondary::Config {
     let Some(server) = nodes.database else {
         return skep_secondary::Config::default();
@@ -85,7 +85,7 @@ fn in_database(nodes: &Nodes) -> skep_secondary::Config {
     }
 }
 
-/// In indices of one search server.
+/// In indices of a shared search server.
 fn in_indices(nodes: &Nodes) -> skep_secondary::Config {
     let Some(server) = nodes.search_server else {
         return skep_secondary::Config::default();
@@ -125,7 +125,7 @@ impl Nodes {
         }
     }
 
-    /// Nodes that reach each other by links that can be cut.
+    /// Nodes connected by links that can be cut.
     fn linked(size: usize, partitions: u32) -> Nodes {
         let mut nodes = Nodes::new(size, partitions);
         let pairs = (0..size).flat_map(|from| (0..size).map(move |to| (from, to)));
@@ -160,7 +160,7 @@ impl Nodes {
                 size,
                 replication_factor: size,
                 listen: self.ports[node],
-                // With links nobody is there: others come by their contact points alone.
+                // With links no node is reachable at this address: others connect by their contact points alone.
                 advertised: if self.links.is_empty() {
                     self.ports[node].to_string()
                 } else {
@@ -199,7 +199,7 @@ impl Nodes {
         }
     }
 
-    /// All of them, started at about the same time, with a leader for every partition.
+    /// Starts all of them at about the same time, and waits for a leader of every partition.
     async fn all(&self) -> Vec<Rig> {
         let opening: Vec<_> = (0..self.initial_nodes as usize)
             .map(|node| self.opening(node))
@@ -223,13 +223,13 @@ async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Every partition is led by a node that this one reaches.
+/// Whether every partition is led by a node that this one reaches.
 fn knows_all_leaders(rig: &Rig) -> bool {
     let topology = rig.broker.topology();
     (1..=topology.partitions_count).all(|partition| leader(&topology, partition).is_some())
 }
 
-/// Its own replicas know their leaders.
+/// Whether the node's own replicas know their leaders.
 fn reaches_all_leaders(rig: &Rig) -> bool {
     let mut partitions = rig.broker.partitions().into_iter();
     partitions.all(|partition| partition.status.leader().is_some())
@@ -251,7 +251,7 @@ async fn stop(rig: Rig) {
         .unwrap();
 }
 
-/// Sends until it was taken: refusals that say that nothing was done, and nothing else, are tried again.
+/// Sends the command until it is accepted: only refusals which say that nothing was done are retried.
 async fn insist(rig: &Rig, command: Command) -> Result<Response, Failure> {
     let began = Instant::now();
     loop {
@@ -264,7 +264,7 @@ async fn insist(rig: &Rig, command: Command) -> Result<Response, Failure> {
     }
 }
 
-/// Each of these instances has a job.
+/// Asserts that each of these instances exists, by its job.
 async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
     let began = Instant::now();
     while !created.is_empty() {
@@ -279,7 +279,7 @@ async fn all_are_there(rig: &Rig, mut created: HashSet<Key>) {
     }
 }
 
-/// One instance and no other.
+/// Creates exactly one instance.
 async fn new_one(rig: &Rig) -> Key {
     match insist(rig, create("one-task", "{}", None)).await {
         Ok(Response::ProcessInstanceCreated(new)) => new.process_instance_key,
@@ -287,7 +287,7 @@ async fn new_one(rig: &Rig) -> Key {
     }
 }
 
-/// An instance that is there. Another one may be as well: the machine has much to do, and a leader that is not heard is replaced.
+/// Creates an instance that exists for certain. There may be a second one: on a busy machine a leader that is not heard is replaced.
 async fn create_one(rig: &Rig) -> Key {
     let began = Instant::now();
     loop {
@@ -353,7 +353,7 @@ async fn who_has_an_answer_finds_on_the_same_node_what_it_told_of() {
     }
     let all = Query::Search(Search::all(&PROCESS_INSTANCE, Vec::new(), 100));
     for rig in &rigs {
-        // Another node may be told of it a little later.
+        // Another node may learn of it a little later.
         let began = Instant::now();
         loop {
             let found = rig
@@ -405,7 +405,7 @@ async fn messages_results_and_waiting_workers_cross_nodes() {
             "{result:?}"
         );
     }
-    // A worker waits at one node, jobs come about on others.
+    // A worker waits on one node, jobs are created on others.
     for n in 0..3 {
         let broker = rigs[n].broker.clone();
         let waiting = tokio::spawn(async move {
@@ -440,7 +440,7 @@ async fn a_job_stream_gets_the_jobs_of_all_nodes_within_its_credit() {
         rigs[got.len() % 3].complete(job.key).await.unwrap();
     }
     assert_eq!(got, created);
-    // What was pushed and not taken when the client goes is offered to others at once.
+    // Jobs pushed but not received when the client disconnects are offered to others at once.
     for n in 0..6 {
         new_one(&rigs[n % 3]).await;
     }
@@ -466,14 +466,14 @@ async fn the_credit_of_a_stream_moves_to_the_node_that_has_jobs() {
     let nodes = Nodes::new(3, 1);
     let rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
-    // Whichever node the client is at: one that leads, and two that do not.
+    // The client's node may be the leader or one of the two others.
     for rig in &rigs {
         let mut stream = rig.broker.open_job_stream(jobs(30), Claims::Internal);
         let mut created = HashSet::new();
         for _ in 0..40 {
             created.insert(new_one(rig).await);
         }
-        // Each of the others keeps one; nobody has made any.
+        // Each of the other nodes keeps a credit of one, though no jobs are created there.
         wait_until("credit to move", || activated(&rigs) == 28).await;
         for _ in 0..40 {
             let job = next(&mut stream).await.unwrap();
@@ -539,7 +539,7 @@ async fn a_node_that_stops_is_replaced_and_comes_back() {
     assert_eq!(done, created);
 }
 
-/// Nobody else would tell how the cluster begins.
+/// There is no other node from which to learn how the cluster was bootstrapped.
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_that_all_stopped_before_they_had_agreed_on_how_they_begin_agree_later() {
     let nodes = Nodes::new(3, 3);
@@ -547,7 +547,7 @@ async fn nodes_that_all_stopped_before_they_had_agreed_on_how_they_begin_agree_l
         stop(rig).await;
     }
     for directory in &nodes.directories {
-        // The rest is there: which member it is, and the cluster's id. It had not taken part in anything.
+        // The rest is kept: the member id and the cluster id. The node had not taken part in anything.
         let own = directory.path().join("cluster-state");
         std::fs::remove_file(directory.path().join("replicas/cluster-state")).unwrap();
         std::fs::remove_file(own.join("state")).unwrap();
@@ -574,7 +574,7 @@ async fn without_a_majority_commands_are_refused_at_once_with_the_cause() {
             Err(Failure::Unavailable(why)) if why.contains("only 1 of 3 nodes can be reached") => {
                 break;
             }
-            // It led, or somebody did, when the request came.
+            // The request arrived while this node, or another, still led.
             Err(Failure::Unavailable(_) | Failure::Aborted(_)) => {}
             other => panic!("{other:?}"),
         }
@@ -660,7 +660,7 @@ async fn a_data_directory_belongs_to_its_node() {
     );
 }
 
-/// Creates instances at each of the nodes in turn; each finds at once what it has just made.
+/// Creates instances on each of the nodes in turn; each node finds its own at once.
 async fn create_and_find(rigs: &[&Rig], count: usize, created: &mut HashSet<Key>) {
     for n in 0..count {
         let rig = rigs[n % rigs.len()];
@@ -677,7 +677,7 @@ async fn create_and_find(rigs: &[&Rig], count: usize, created: &mut HashSet<Key>
         let answer = loop {
             let asked = rig.broker.query(query.clone(), Consistency::ReadYourWrites);
             match asked.await {
-                // A search server may still be at work on an index that is new.
+                // A search server may not be ready yet with a new index.
                 Err(QueryError::Unavailable(_)) if began.elapsed() < DEADLINE => {
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -746,14 +746,14 @@ async fn nodes_share_a_search_server_which_the_leaders_fill_each_entry_once() {
     .await;
 }
 
-/// `counted` tells how many rows a table has, or what a column of it adds up to.
+/// `counted` returns the number of rows in a table, or the sum over one of its columns.
 async fn leaders_fill_it(nodes: &Nodes, counted: impl Fn(&str, Option<&str>) -> usize) {
     let mut rigs: Vec<Option<Rig>> = nodes.all().await.into_iter().map(Some).collect();
     rigs[0].as_ref().unwrap().deploy(&one_task()).await;
     let mut created = HashSet::new();
     for round in 0..3 {
         create_and_find(&rigs.iter().flatten().collect::<Vec<_>>(), 12, &mut created).await;
-        // Those that lead with it hand over, and its checkpoint lets go of the log.
+        // The leaders on this node hand over, and its checkpoint allows the log to be compacted.
         stop(rigs[round].take().unwrap()).await;
         create_and_find(&rigs.iter().flatten().collect::<Vec<_>>(), 12, &mut created).await;
         let back = nodes.open(round).await;
@@ -769,14 +769,14 @@ async fn leaders_fill_it(nodes: &Nodes, counted: impl Fn(&str, Option<&str>) -> 
         let filling = || rigs.iter().filter(fills).count();
         wait_until("one of them to fill the store", || filling() == 1).await;
     }
-    // What adds up shows repeats.
+    // Sums reveal repeated writes.
     for (table, sum) in [
         ("process_instance", None),
         ("job_statistics", Some("created")),
     ] {
         assert_eq!(counted(table, sum), created.len(), "{table}");
     }
-    // How far it is filled is in the state of every replica, which keeps the log from there on and no further.
+    // The progress of the store is part of every replica's state, which keeps the log from there on and no further.
     for rig in &rigs {
         for handle in rig.broker.partitions() {
             wait_until("replicas to know the position", || {

@@ -1,8 +1,8 @@
-//! What nodes measure of each other.
+//! Measurements that nodes take of each other.
 
 use super::*;
 
-/// The sum over the series of a name.
+/// The sum over the series with this name.
 fn measured(rig: &Rig, name: &str) -> f64 {
     rig.broker.refresh_metrics();
     let mut registry = Registry::default();

@@ -27,7 +27,7 @@ fn now() -> i64 {
     since.as_millis() as i64
 }
 
-/// Asks the store in a thread that may wait.
+/// Runs a blocking query of the store in its own thread.
 async fn ask<T: Send + 'static>(
     store: &TempDir,
     question: impl FnOnce(&Store) -> T + Send + 'static,
@@ -42,14 +42,14 @@ async fn newest(store: &TempDir) -> Option<Moment> {
     ask(store, |backups| ranges(backups).unwrap().last()?.end()).await
 }
 
-/// An instance that was acknowledged.
+/// An acknowledged instance.
 struct Entry {
     key: Key,
     sent: i64,
     acknowledged: i64,
 }
 
-/// Instances that are created one after the other, each by another node.
+/// Instances created one after the other, each on another node.
 #[derive(Default)]
 struct Ledger(Vec<Entry>);
 
@@ -69,7 +69,7 @@ impl Ledger {
         self.0.iter().map(|it| it.key)
     }
 
-    /// Until there is a marker of after now.
+    /// Creates instances until there is a marker later than now.
     async fn create_until_marked(&mut self, rigs: &[Rig], store: &TempDir) -> Moment {
         let (began, from) = (Instant::now(), now());
         loop {
@@ -83,7 +83,7 @@ impl Ledger {
         }
     }
 
-    /// Instances that were acknowledged before the moment are there, and those that were sent after it are not.
+    /// Asserts that instances acknowledged before the moment exist, and that instances requested after it do not.
     fn expect_at(&self, moment: Moment, there: &HashSet<Key>) {
         let before = self.0.iter().filter(|it| it.acknowledged < moment.at);
         let lost: Vec<Key> = before
@@ -100,7 +100,7 @@ impl Ledger {
     }
 }
 
-/// A node without others.
+/// A single node.
 fn alone(directory: &TempDir, partitions: u32, backup: Option<BackupConfig>) -> BrokerConfig {
     BrokerConfig {
         partitions,
@@ -122,7 +122,7 @@ async fn open(directory: TempDir, config: BrokerConfig) -> Rig {
     rig
 }
 
-/// Those of the ledger that are there on a node that is restored to a moment.
+/// The instances of the ledger that exist on a node restored to a moment.
 async fn restored(
     store: &TempDir,
     partitions: u32,
@@ -138,7 +138,7 @@ async fn restored(
     })
     .await;
     let rig = open(directory, config).await;
-    // Once a new instance of each partition is found, all before it would be found too.
+    // Once a new instance of each partition is found, all older ones are searchable as well.
     let mut new = HashMap::new();
     while new.len() < partitions as usize {
         let key = new_one(&rig).await;
@@ -200,7 +200,7 @@ async fn a_marker_is_restored_with_all_before_it_and_nothing_after_it_though_lea
     }
 }
 
-/// The first entry of the log is behind this one.
+/// Whether the log begins after this entry.
 async fn lacks(rig: &Rig, entry: u64) -> bool {
     let (asker, told) = crossbeam_channel::bounded(1);
     let behind = u64::MAX;
@@ -211,7 +211,7 @@ async fn lacks(rig: &Rig, entry: u64) -> bool {
     log.base().index >= entry
 }
 
-/// The store takes no more of the log of the first partition behind a backup, until it is back.
+/// The store refuses the log of the first partition behind a backup until it is back.
 struct Away {
     log: PathBuf,
     away: PathBuf,
@@ -226,7 +226,7 @@ impl Away {
         };
         std::fs::create_dir(&gone.away).unwrap();
         let began = Instant::now();
-        // A leader that ships at this moment makes it again.
+        // A leader that ships at this moment recreates the directory.
         while !gone.log.is_file() {
             for object in std::fs::read_dir(&gone.log).unwrap() {
                 let object = object.unwrap();
@@ -263,7 +263,7 @@ async fn the_next_leader_has_in_its_log_what_the_store_lacks() {
     for rig in &rigs {
         wait_until("secondary storage", || stored(rig) >= done).await;
     }
-    // Twice: at first, others of the group may not have said yet that they have all of it.
+    // Twice: at first, other members may not have reported yet that they have everything.
     for _ in 0..2 {
         ledger.create(&rigs).await;
         for rig in &rigs {

@@ -1,11 +1,11 @@
-//! The pulse of the cluster: a page that asks again only when it has moved misses nothing, at whichever node it is, and wherever rows are.
+//! The pulse of the cluster: a page that searches again only when the pulse has changed misses nothing, on any node and with any store.
 
 use super::*;
 
-/// A page at a node.
+/// A page served by a node.
 struct Page<'r> {
     rig: &'r Rig,
-    /// Of process instances, when they were asked for last.
+    /// Version of process instances at the last search.
     version: Option<u64>,
     found: u64,
 }
@@ -53,7 +53,7 @@ impl<'r> Page<'r> {
         }
     }
 
-    /// Nothing happens: the pulse stays as it is, for longer than nodes keep it.
+    /// Waits until the pulse stays unchanged for longer than nodes cache it.
     async fn until_it_rests(&self) {
         let began = Instant::now();
         loop {
@@ -84,7 +84,7 @@ async fn pages_miss_nothing(nodes: &Nodes) {
             page.until_it_rests().await;
         }
         drop(pages);
-        // Without one of the nodes it is the same.
+        // The same without one of the nodes.
         if let Some(away) = (rigs.len() == 3).then(|| rigs.remove(0)) {
             stop(away).await;
         }

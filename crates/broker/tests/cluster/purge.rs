@@ -1,4 +1,4 @@
-//! Everything is purged: partitions and what can be searched are empty afterwards, and nothing of before comes back.
+//! Purges: partitions and secondary storage are empty afterwards, and no earlier data comes back.
 
 use skep_cluster::{Refusal, Request};
 use skep_protocol::command::ExportingChange;
@@ -14,7 +14,7 @@ pub async fn purge(rig: &Rig) -> u64 {
     planned.change
 }
 
-/// How many rows a search finds that sees everything which is acknowledged.
+/// Number of rows found by a search that sees all acknowledged work.
 pub async fn rows(rig: &Rig, entity: &'static skep_query::Entity) -> usize {
     let query = Query::Search(Search::all(entity, Vec::new(), 1000));
     let began = Instant::now();
@@ -38,7 +38,7 @@ async fn expect_nothing(rig: &Rig) {
     assert!(matches!(created, Err(Failure::Rejected(_))), "{created:?}");
 }
 
-/// Work as it was before, with keys that nobody had.
+/// New work succeeds as before, with keys that were never used.
 async fn expect_new_work(rig: &Rig, before: &HashSet<Key>) -> HashSet<Key> {
     rig.deploy(&one_task()).await;
     let mut created = HashSet::new();
@@ -82,7 +82,7 @@ async fn alone_is_empty_afterwards(nodes: Nodes) {
     assert_eq!(rows(&rig, &PROCESS_INSTANCE).await, 6);
     let jobs_before = rig.activate(100, Duration::from_secs(5)).await;
     let mut stream = rig.broker.open_job_stream(jobs(8), Claims::Internal);
-    // It has been used up, and comes back with what is purged.
+    // The credit has been used up, and is restored by the purge.
     let planned = ask(&rig, Request::Purge, true).await.unwrap();
     assert_eq!(planned.operations.len(), 2 * nodes.partitions as usize + 2);
     assert_eq!(rig.broker.cluster_state().running, None, "only planned");
@@ -110,7 +110,7 @@ async fn alone_is_empty_afterwards(nodes: Nodes) {
     drop(stream);
     assert_eq!(rows(&rig, &PROCESS_INSTANCE).await, 6);
     stop(rig).await;
-    // It stays so, and can be done again.
+    // The data is still purged after a restart, and another purge is possible.
     let rig = open_alone(&nodes).await;
     assert_eq!(rows(&rig, &PROCESS_INSTANCE).await, 6);
     assert_eq!(rows(&rig, &PROCESS_DEFINITION).await, 1);
@@ -120,7 +120,7 @@ async fn alone_is_empty_afterwards(nodes: Nodes) {
     expect_nothing(&rig).await;
     before.extend(expect_new_work(&rig, &before).await);
     stop(rig).await;
-    // It becomes the first of several, and keys still go on.
+    // It becomes the first of several nodes, and keys still increase.
     let rig = nodes.open(0).await;
     wait_until("leaders", || knows_all_leaders(&rig)).await;
     assert_eq!(rows(&rig, &PROCESS_INSTANCE).await, 6);
@@ -174,7 +174,7 @@ async fn a_purge_that_was_begun_goes_on_at_the_next_start() {
     };
     insist(&rig, disable).await.unwrap();
     ask(&rig, Request::Purge, false).await.unwrap();
-    // Somewhere in between.
+    // Stopped halfway.
     stop(rig).await;
     let rig = open_alone(&nodes).await;
     wait_until("the end of the purge", || is_over(&rig, 1)).await;
@@ -231,7 +231,7 @@ async fn three_are_empty_afterwards(nodes: Nodes) {
             Err(refused) => assert!(matches!(refused, Refusal::Unreachable(_)), "{refused}"),
         }
     };
-    // It waits for the copies of the node that is away.
+    // It waits for the copies of the missing node.
     wait_until("the purge to begin", || {
         let state = rigs[0].broker.cluster_state();
         state

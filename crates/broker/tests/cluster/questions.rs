@@ -1,4 +1,4 @@
-//! What operators ask one node, all of them answer; and what they tell one, all of them do.
+//! Operators' queries to one node are answered by all nodes; and their commands to one node are carried out by all.
 
 use skep_exporting::Phase;
 use skep_protocol::command::ExportingChange;

@@ -1,11 +1,11 @@
-//! What is found at one node of what was acknowledged at another.
+//! Reads on one node of work acknowledged on another.
 
 use super::*;
 
 enum Lookup {
     Yes,
     No,
-    /// The answer says that it may lack something.
+    /// The answer is marked as possibly incomplete.
     Behind,
 }
 
@@ -36,7 +36,7 @@ async fn what_one_node_has_acknowledged_is_found_at_once_at_every_other_one() {
                 Lookup::No => {
                     panic!("{key} is not found, and nothing is said of what may be lacking")
                 }
-                // A leader was replaced: the machine has much to do.
+                // A leader was replaced: the machine is busy.
                 Lookup::Behind => {}
             }
         }
@@ -85,7 +85,7 @@ async fn a_node_that_is_cut_off_says_that_it_may_lack_something() {
     wait_until("leaders", || rigs.iter().all(knows_all_leaders)).await;
     rigs[0].deploy(&one_task()).await;
     let first = new_one(&rigs[0]).await;
-    // The one that leads, and one that does not.
+    // The leader, and another node.
     for round in 0..2 {
         wait_until("leaders", || rigs.iter().all(reaches_all_leaders)).await;
         let leads = rigs[0].broker.partitions()[0].status.leader().unwrap() as usize;
@@ -113,7 +113,7 @@ async fn a_node_that_is_cut_off_says_that_it_may_lack_something() {
             );
         }
         assert!(matches!(look_for(other, key).await, Lookup::Yes));
-        // What is there is answered all the same.
+        // Existing rows are found all the same.
         assert!(matches!(look_for(&rigs[alone], first).await, Lookup::Yes));
         hold(false);
         wait_until("the node to be back", || {
@@ -127,7 +127,7 @@ fn committed_by(rig: &Rig) -> u64 {
     stores::committed(rig)
 }
 
-/// Its connections are there, and nothing comes: nobody is waited for who cannot be heard.
+/// Its connections are open, but nothing arrives: the node does not wait for nodes that it cannot hear.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_hears_nobody_refuses_commands_at_once_with_the_cause() {
     let nodes = Nodes::linked(3, 1);
@@ -146,7 +146,7 @@ async fn a_node_that_hears_nobody_refuses_commands_at_once_with_the_cause() {
             Err(Failure::Unavailable(why)) if why.contains("only 1 of 3 nodes can be reached") => {
                 break;
             }
-            // The leader was still heard when the request came.
+            // The leader was still heard when the request arrived.
             Err(Failure::Unavailable(_) | Failure::Aborted(_)) => {}
             other => panic!("{other:?}"),
         }

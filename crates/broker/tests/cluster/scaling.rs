@@ -1,5 +1,5 @@
-//! Partitions are added while work goes on: nothing is lost, messages are found where they were, and new partitions get work as soon
-//! as they have what every partition has.
+//! Partitions are added under load: nothing is lost, messages are found where they were, and new partitions get work as soon as they have
+//! the global data.
 
 use skep_cluster::{Refusal, Request};
 use skep_protocol::command::ExportingChange;
@@ -35,7 +35,7 @@ fn waits_then_works() -> Bpmn {
         .end("e")
 }
 
-/// Creates instances until each of the partitions has got one.
+/// Creates instances until each of the partitions has one.
 async fn work_on_all(rig: &Rig, partitions: u32) -> HashSet<Key> {
     let mut created = HashSet::new();
     let began = Instant::now();
@@ -50,7 +50,7 @@ async fn work_on_all(rig: &Rig, partitions: u32) -> HashSet<Key> {
     created
 }
 
-/// An instance on every partition waits for a message of its own, and gets it.
+/// An instance on every partition waits for its own message, and receives it.
 async fn expect_messages_everywhere(rig: &Rig, partitions: u32) {
     let (mut seen, mut n) = (HashSet::new(), 0);
     while seen.len() < partitions as usize {
@@ -89,7 +89,7 @@ async fn a_node_that_is_alone_gets_more_partitions() {
     println!("three partitions after {:?}", began.elapsed());
     created.extend(work_on_all(&rig, 3).await);
     expect_messages_everywhere(&rig, 3).await;
-    // Who waited before is found.
+    // The instance that waited before the change gets its message.
     rig.send(publish("paid", "before", "{}")).await.unwrap();
     let gone = rig
         .send(Command::CancelProcessInstance {
@@ -109,7 +109,7 @@ async fn a_node_that_is_alone_gets_more_partitions() {
     expect_messages_everywhere(&rig, 3).await;
     change(&[&rig], to(4)).await;
     work_on_all(&rig, 4).await;
-    // All of them come again, and have what is deployed then.
+    // All partitions are recreated, and receive the new deployments.
     purge(&rig).await;
     rig.deploy(&one_task()).await;
     rig.deploy(&waits()).await;
@@ -120,7 +120,7 @@ async fn a_node_that_is_alone_gets_more_partitions() {
     stop(rig).await;
 }
 
-/// The search knows of the instance.
+/// Whether a search finds the instance.
 async fn is_found(rig: &Rig, key: Key) -> bool {
     let query = Query::Get {
         entity: &PROCESS_INSTANCE,
@@ -130,7 +130,7 @@ async fn is_found(rig: &Rig, key: Key) -> bool {
     matches!(found, Ok((Answer::Row(Some(_)), 0)))
 }
 
-/// The partitions that get the next instances.
+/// The partitions that get new instances.
 async fn partitions_of_new_work(rig: &Rig) -> HashSet<u32> {
     let mut seen = HashSet::new();
     for _ in 0..12 {
@@ -161,7 +161,7 @@ async fn a_partition_that_is_drained_ends_what_it_has_and_gets_nothing_new() {
         orders.push(order);
     }
     change(&rigs.iter().collect::<Vec<_>>(), to(1)).await;
-    // A node that was away learns of it.
+    // A missing node learns of it later.
     stop(rigs.pop().unwrap()).await;
     rigs.push(nodes.open(2).await);
     for rig in &rigs {
@@ -178,7 +178,7 @@ async fn a_partition_that_is_drained_ends_what_it_has_and_gets_nothing_new() {
         let found = is_found(&rigs[1], *key).await;
         assert!(found, "{key} cannot be found");
     }
-    // They are taken back one after the other, with what was deployed meanwhile.
+    // New partitions are deactivated and activated again, including the deployments in between.
     rigs[1]
         .deploy(&Bpmn::process("late").start("s").end("e"))
         .await;
@@ -238,7 +238,7 @@ async fn partitions_are_doubled_under_load_while_a_node_is_restarted() {
     let has_begun = || rigs[0].broker.cluster_state().partitions == 4;
     wait_until("the new partitions to exist", has_begun).await;
     stop(rigs.pop().unwrap()).await;
-    // What is deployed meanwhile waits for nobody who takes no part.
+    // The deployment does not wait for partitions that do not take part yet.
     let late = Bpmn::process("late").start("s").end("e");
     rigs[0].deploy(&late).await;
     rigs.push(nodes.open(2).await);
@@ -259,7 +259,7 @@ async fn partitions_are_doubled_under_load_while_a_node_is_restarted() {
     for _ in 0..8 {
         insist(&rigs[2], create("late", "{}", None)).await.unwrap();
     }
-    // They have all their copies: none of the nodes is needed.
+    // All copies exist: no single node is indispensable.
     stop(rigs.remove(0)).await;
     all_are_there(&rigs[1], created).await;
 }
@@ -270,7 +270,7 @@ async fn what_is_stuck_can_be_given_up_and_goes_on_when_it_is_asked_for_again() 
     nodes.retry_interval = Duration::from_millis(100);
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
-    // The second partition begins there.
+    // The first copy of the second partition would be created there.
     let away = rigs.remove(1);
     stop(away).await;
     let planned = ask(&rigs[0], to(2), false).await.unwrap();

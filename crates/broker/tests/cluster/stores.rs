@@ -1,8 +1,8 @@
-//! Replicas that lack what others have: entries of the log, rows to search.
+//! Replicas that lack data of the others: log entries or rows of secondary storage.
 
 use super::*;
 
-/// Makes a checkpoint, after which the log is given up up to it.
+/// Takes a checkpoint, up to which the log may then be compacted.
 pub async fn checkpoint(rig: &Rig) {
     for partition in rig.broker.partitions() {
         let (done, wait) = crossbeam_channel::bounded(1);
@@ -41,7 +41,7 @@ async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot(
             created.push(create_one(&rigs[0]).await);
         }
         for rig in &rigs {
-            // Secondary storage needs the log until it is safe from power cuts.
+            // Secondary storage needs the log until its own rows survive power cuts.
             wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;
         }
         create_one(&rigs[0]).await;
@@ -52,7 +52,7 @@ async fn a_node_that_was_away_finds_what_it_lacks_in_the_log_or_gets_a_snapshot(
             committed(&back) >= committed(&rigs[0])
         })
         .await;
-        // Whether it has the rows itself or lets others answer until it has.
+        // The node has the rows itself, or forwards searches until it does.
         for key in &created {
             assert!(finds(&back, *key).await);
         }
@@ -87,7 +87,7 @@ async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
         wait_until("secondary storage", || stored(rig) >= committed(&rigs[0])).await;
         checkpoint(rig).await;
     }
-    // The log does not have it any more, and the file is lost.
+    // The entries were compacted away, and the file is lost.
     stop(rigs.pop().unwrap()).await;
     let files = nodes.directories[2].path().join("partitions/1");
     for file in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
@@ -101,7 +101,7 @@ async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
     })
     .await;
     assert!(finds(&rigs[2], created[0]).await);
-    // As long as it is not there.
+    // While the store is being fetched.
     let fetched = secondary.replace(Secondary::Fetching);
     for key in &created {
         assert!(finds(&rigs[2], *key).await);
@@ -114,7 +114,7 @@ async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
     assert!(matches!(&found, Ok((Answer::Page(found), 0)) if found.rows.len() == 12));
     stop(rigs.remove(0)).await;
     stop(rigs.remove(0)).await;
-    // A node that was asked just before it stopped is found out first.
+    // A search may have been forwarded to a node just before it stopped: that is detected first.
     let began = Instant::now();
     loop {
         let refused = rigs[0]
@@ -143,7 +143,7 @@ async fn finds(rig: &Rig, key: Key) -> bool {
         let query = query.clone();
         let found = rig.broker.query(query, Consistency::ReadYourWrites).await;
         match found {
-            // It says that it lacks something: the machine has much to do.
+            // The answer is marked as incomplete: the machine is busy.
             Ok((Answer::Row(None), 1..)) if began.elapsed() < DEADLINE => {}
             Ok((Answer::Row(row), _)) => return row.is_some(),
             other => panic!("{other:?}"),
@@ -151,7 +151,7 @@ async fn finds(rig: &Rig, key: Key) -> bool {
     }
 }
 
-/// Without those that have sent the snapshot, everything is there.
+/// Everything exists even without the nodes that sent the snapshot.
 async fn it_can_lead(nodes: &Nodes, mut rigs: Vec<Rig>, created: HashSet<Key>) {
     stop(rigs.remove(0)).await;
     wait_until("a leader", || rigs.iter().all(reaches_all_leaders)).await;

@@ -1,12 +1,12 @@
-//! Job streams while connections between nodes break: each is one direction, and both sides see it break.
+//! Job streams while connections between nodes break: each connection is one direction, and both sides notice the break.
 
 use super::*;
 use skep_protocol::origin::Claims;
 
-/// Classes of messages, each with a connection of its own.
+/// Message classes, each with its own connection.
 const CLASSES: usize = 3;
 
-/// All connections from one node to the other end, and come back.
+/// Ends all connections from one node to the other, and waits for new ones.
 async fn cut(nodes: &Nodes, from: usize, to: usize) {
     let link = &nodes.links[&(from, to)];
     link.cut();
@@ -17,12 +17,12 @@ async fn cut(nodes: &Nodes, from: usize, to: usize) {
     .await;
 }
 
-/// Each pair of nodes, in both directions, has the connections that it is to have.
+/// Waits until each pair of nodes has its connections in both directions.
 pub async fn all_connected(nodes: &Nodes) {
     let began = Instant::now();
     while nodes.links.values().any(|it| it.connections() < CLASSES) {
         assert!(began.elapsed() < DEADLINE, "nodes go each other's ways");
-        // A node may have been found by the way of another one.
+        // A node may have been found over another node's link.
         nodes.links.values().for_each(Proxy::cut);
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
@@ -55,16 +55,16 @@ async fn a_stream_gets_jobs_after_connections_in_one_direction_broke_and_its_cre
         for _ in 0..4 {
             left.insert(create_one(&rigs[client]).await);
         }
-        // Nobody has taken one yet.
+        // None has been received yet.
         let activated = activated(&rigs);
         assert!(activated <= CREDIT, "{activated} jobs are on their way");
         if round == 0 {
-            // It may be the job of an instance whose creation was not answered, and was asked for again.
+            // It may be the job of an instance created by an unanswered request that was retried.
             let job = next(&mut stream).await.unwrap();
             left.remove(&job.process_instance_key);
         }
     }
-    // What was pushed while a connection broke comes when its time is over: nobody waits that long here.
+    // Jobs pushed while a connection broke come again, at their time-out at the latest.
     while !left.is_empty() {
         let job = next(&mut stream).await.unwrap();
         left.remove(&job.process_instance_key);

@@ -1,10 +1,10 @@
-//! Which jobs wait and who asks for them: any node knows of the workers and the partitions of all.
+//! Waiting jobs and the workers requesting them: any node knows the workers and the partitions of all.
 
 use super::*;
 use skep_service::Work;
 use skep_service::work::Way;
 
-/// What a node knows, once it is as expected.
+/// A node's knowledge, once it is as expected.
 async fn until(rig: &Rig, what: &str, is_so: impl Fn(&Work) -> bool) -> Arc<Work> {
     let began = Instant::now();
     loop {
@@ -29,7 +29,7 @@ fn in_flight(work: &Work) -> u64 {
     lines.map(|jobs| jobs.count).sum()
 }
 
-/// Worker, node and way of each.
+/// Worker, node and way of each request.
 fn askers(work: &Work) -> Vec<(String, String, Way)> {
     let askers = work.nodes.iter().flat_map(|node| &node.askers);
     let mut askers: Vec<_> = askers
@@ -73,13 +73,13 @@ async fn any_node_knows_the_jobs_of_all_partitions_and_the_workers_at_all_nodes(
         let work = until(rig, "workers", is_so).await;
         assert_eq!(waiting(&work), 4);
     }
-    // A closed stream asks no more; a poll of a moment ago is remembered.
+    // A closed stream requests no more jobs; a recent poll is remembered.
     drop(stream);
     until(&rigs[0], "end of the stream", |work| {
         askers(work) == both[1..]
     })
     .await;
-    // What a node that is away knows is missed.
+    // The missing node's knowledge is absent.
     stop(rigs.pop().unwrap()).await;
     until(&rigs[0], "gap", |work| work.is_incomplete).await;
 }

@@ -1,4 +1,4 @@
-//! What tests ask secondary storage, and how they read its answers.
+//! Searches of tests in secondary storage, and accessors of their results.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use skep_query::{
 
 use crate::support::{PATIENCE, Rig};
 
-/// What is found at once, and by a store that is not behind.
+/// Searches once, in a store that is up to date.
 pub async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> ResultPage {
     let search = search(entity, body).expect("a search");
     let began = Instant::now();
@@ -17,7 +17,7 @@ pub async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> ResultPage 
         let answer = rig.broker.query(query, Consistency::ReadYourWrites);
         match answer.await {
             Ok((Answer::Page(found), 0)) => return found,
-            // A search server takes its time until it can read what it has just created.
+            // A search server may not be able yet to read a newly created index.
             Err(QueryError::Unavailable(_)) if began.elapsed() < PATIENCE => {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -26,7 +26,7 @@ pub async fn find(rig: &Rig, entity: &'static Entity, body: &str) -> ResultPage 
     }
 }
 
-/// A field as it stands in the API's answers.
+/// A field in its API representation.
 pub fn text(entity: &Entity, row: &Row, field: &str) -> String {
     let at = entity.index_of(field).expect("a field");
     let mut out = String::new();

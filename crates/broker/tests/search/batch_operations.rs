@@ -1,4 +1,4 @@
-//! Batch operations over a real store: items are chosen by a filter on every partition, and what became of them is found.
+//! Batch operations over a real store: items are chosen by a filter on every partition, and their outcome can be searched.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ async fn begin_by(rig: &Rig, kind: BatchOperationType, plan: BatchPlan, filter: 
     }
 }
 
-/// The row of an operation, if it has ended.
+/// The row of an operation, if the operation has ended.
 async fn has_ended(rig: &Rig, key: Key) -> Option<Row> {
     let entity = &BATCH_OPERATION;
     let query = Query::Get { entity, key };
@@ -101,9 +101,9 @@ async fn what_a_filter_chooses_is_cancelled_on_all_partitions() {
     assert_eq!(find(&rig, &PROCESS_INSTANCE, &own).await.total, 30);
 }
 
-/// Two pages of instances and a bit.
+/// A little more than two pages of instances.
 async fn with_many_instances() -> Arc<Rig> {
-    // Several clients: one alone would wait for the disk each time.
+    // Several clients: a single one would wait for the disk each time.
     let rig = Arc::new(with_one_task(1).await);
     let clients: Vec<_> = (0..30)
         .map(|_| {
@@ -133,7 +133,7 @@ async fn a_cancellation_does_not_wait_behind_others() {
     let cancellation = begin(&rig, BatchOperationType::CancelProcessInstance, "{}").await;
     let end = BATCH_OPERATION.index_of("endDate").expect("a field");
     let cancelled = ended(&rig, cancellation).await[end].as_int();
-    // By the engine's time: looking takes its own, in which the others go on.
+    // In engine time: the searches take time, during which the others continue.
     let mut before = 0;
     for other in others {
         let row = has_ended(&rig, other).await;
@@ -206,7 +206,7 @@ async fn what_has_ended_leaves_the_history_with_all_that_belongs_to_it() {
     assert_eq!(find(&rig, &ELEMENT_INSTANCE, "{}").await.total, 2);
 }
 
-/// A decision that requires another one: an evaluation goes through both.
+/// A decision with a required decision: both are evaluated.
 const DISH: &str = r##"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="menu" name="menu" namespace="n">
   <decision id="season" name="season"><literalExpression><text>"winter"</text></literalExpression></decision>
   <decision id="dish" name="dish"><informationRequirement><requiredDecision href="#season"/></informationRequirement>
@@ -257,7 +257,7 @@ async fn deleted_decisions_take_their_history_with_them() {
     };
     assert_eq!(counts(&ended(&rig, key).await), ["3", "3", "0"]);
     assert_eq!(find(&rig, &DECISION_INSTANCE, "{}").await.total, 0);
-    // Every partition forgets it when it hears that the operation has ended.
+    // Every partition deletes it when it learns that the operation has ended.
     for _ in 0..2_000 {
         if find(&rig, &DECISION_REQUIREMENTS, "{}").await.total == 0 {
             return;
@@ -290,7 +290,7 @@ async fn a_deleted_definition_takes_its_history_with_it() {
         panic!("not deleted");
     };
     assert_eq!(counts(&ended(&rig, key).await), ["2", "2", "0"]);
-    // Those that still run can be found until their end.
+    // Running instances can be searched until their end.
     assert_eq!(find(&rig, &PROCESS_INSTANCE, "{}").await.total, 2);
     for key in &keys[2..] {
         rig.send(cancel(*key)).await.unwrap();

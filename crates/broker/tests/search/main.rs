@@ -1,4 +1,4 @@
-//! What happened is found: in every partition, at once, once, and also after a restart.
+//! Everything that happened can be searched: on every partition, immediately, exactly once, and also after a restart.
 #![allow(clippy::duplicate_mod)] // The suites are compiled for each back end.
 
 #[path = "../support/mod.rs"]
@@ -20,7 +20,7 @@ macro_rules! over {
             mod batch_operations;
             mod searches;
 
-            /// A broker with a store of this kind.
+            /// A broker with this kind of store.
             async fn open(partitions: u32) -> crate::support::Rig {
                 crate::support::Rig::new(|config| {
                     config.secondary_storage =
@@ -30,7 +30,7 @@ macro_rules! over {
                 .await
             }
 
-            /// It has a process whose instances wait for a job.
+            /// A broker with a process whose instances wait for a job.
             async fn with_one_task(partitions: u32) -> crate::support::Rig {
                 let rig = open(partitions).await;
                 rig.deploy(&crate::support::one_task()).await;
@@ -67,7 +67,7 @@ async fn a_file_that_is_lost_is_filled_from_the_log() {
         r#"{"sort": [{"field": "startDate", "order": "DESC"}]}"#,
     )
     .await;
-    // The log may have been compacted: what is new is there in any case, with the names of its definition.
+    // The log may have been compacted: new rows exist in any case, with the names of their definition.
     assert!(found.total >= 1);
     assert_eq!(
         text(&PROCESS_INSTANCE, &found.rows[0], "processDefinitionId"),

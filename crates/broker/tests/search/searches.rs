@@ -1,4 +1,4 @@
-//! What happened is found: in every partition, at once, once, and also after a restart.
+//! Everything that happened can be searched: on every partition, immediately, exactly once, and also after a restart.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn who_has_an_answer_finds_what_it_told_of() {
     }
     let found = find(&rig, &PROCESS_INSTANCE, r#"{"page": {"limit": 10}}"#).await;
     assert_eq!((found.rows.len(), found.total, found.more), (10, 30, false));
-    // Definitions are in every partition, and found once.
+    // Definitions are on every partition, and found once.
     let found = find(&rig, &PROCESS_DEFINITION, "").await;
     assert_eq!(
         texts(&PROCESS_DEFINITION, &found, "processDefinitionId"),
@@ -270,7 +270,7 @@ async fn a_page_of_large_values_is_bounded() {
     for _ in 0..25 {
         rig.create("one-task", &large).await.unwrap();
     }
-    // Storing so much may take longer than a search waits.
+    // Storing this much may take longer than a search waits.
     let listed = search(&VARIABLE, "").unwrap();
     let found = loop {
         let query = Query::Search(listed.clone());

@@ -1,4 +1,4 @@
-//! Nodes of a cluster that changes: what they hear of it, and what they do of it. As the broker has it, without threads.
+//! Changes of the cluster on simulated nodes: notifications and actions. Like the broker, but without threads.
 
 use skep_broker::cluster::metadata_member::Admission;
 use skep_broker::cluster::steps::{Next, next};
@@ -14,14 +14,14 @@ use super::world::{Happening, World};
 /// The partition.
 const PARTITION: u32 = 1;
 
-/// What nodes say to each other about changes. It may be lost.
+/// Messages between nodes about changes. They may be lost.
 #[derive(Debug)]
 pub enum ControlMessage {
-    /// You are one of the cluster.
+    /// The receiver is a member of the cluster.
     Admit(Box<Admission>),
-    /// You have a copy of the partition.
+    /// The receiver has a copy of the partition.
     Join { member: u64, members: Members },
-    /// For the metadata group.
+    /// A proposal for the metadata group.
     Propose(Entry),
 }
 
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// Something happens to the node's member of the metadata group.
+    /// Handles an event of the node's member of the metadata group.
     pub fn metadata_event(&mut self, host: u32, heard: MemberEvent) {
         let here = self.hosts.get_mut(&host).unwrap();
         let Some(own) = here.own.as_mut().filter(|_| here.up) else {
@@ -90,7 +90,7 @@ impl World {
         if known >= Some(member) || admission.state.member(host) != Some(member) {
             return;
         }
-        // An earlier member of this node was removed: nobody counts on it any more.
+        // An earlier member of this node was removed and no longer counts.
         let members = Members::decode(admission.members.into()).unwrap();
         let mut own = Metadata::new(member, members, None);
         let seed = hash(&[self.seed, member], &[]);
@@ -99,7 +99,7 @@ impl World {
         self.state_is(host, admission.state);
     }
 
-    /// A state that was agreed on.
+    /// Handles an agreed state.
     pub fn state_is(&mut self, host: u32, state: State) {
         self.operators.agreed(&state);
         let here = self.host(host);
@@ -114,7 +114,7 @@ impl World {
         self.give_up(host);
     }
 
-    /// The replica that the node has at its start, if the cluster knows it.
+    /// Opens the node's replica at its start, if the cluster knows it.
     pub fn open_replica(&mut self, host: u32) {
         let here = &self.hosts[&host];
         let wanted = here.known.replica_of(host, PARTITION);
@@ -147,7 +147,7 @@ impl World {
         self.remove_replica(id);
     }
 
-    /// The leader of the partition says that this node is a member of its group.
+    /// Handles the message of the partition's leader that this node is a member of its group.
     fn join(&mut self, host: u32, own: u64, members: Members) {
         let here = &self.hosts[&host];
         let wanted = here.known.replica_of(host, PARTITION) == Some(own);
@@ -156,7 +156,7 @@ impl World {
             return;
         }
         if here.replica != Some(own) {
-            // One of an earlier member is forgotten: that was given up.
+            // A replica of an earlier member was given up and is deleted.
             if let Some(earlier) = here.replica {
                 self.remove_replica(earlier);
             }
@@ -170,7 +170,7 @@ impl World {
         self.settle(own);
     }
 
-    /// As leader of the partition that the running change is about.
+    /// Continues the running change as the leader of its partition.
     pub fn go_on_with_change(&mut self, host: u32) {
         let here = &self.hosts[&host];
         let Some((change, operation)) = here.known.next_operation() else {
@@ -216,7 +216,7 @@ impl World {
                     members: members.clone(),
                 });
             }
-            // Refused while an earlier one is on its way: it is tried again.
+            // Refused while an earlier one is in progress: it is tried again.
             Next::Change(change) => drop(group.change_members(change, plan)),
             Next::HandOver => {
                 if let Some(to) = group.successor() {
@@ -227,7 +227,7 @@ impl World {
         self.settle(id);
     }
 
-    /// An entry for the metadata group, to whoever leads that.
+    /// Proposes an entry to the leader of the metadata group.
     fn propose_metadata(&mut self, from: u32, entry: Entry) {
         let own = self.host(from).own.as_ref();
         if let Some(to) = own.and_then(Metadata::leader).and_then(node_of) {
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    /// Power fails while the cluster's own state is written, or a disk is gone.
+    /// Cuts the power while the cluster state is written, or loses a disk.
     pub fn own_fault(&mut self, host: u32) {
         if self.kind.lost_disks && self.random.below(4) > 0 {
             return self.lose_disk(host);
@@ -246,7 +246,7 @@ impl World {
         }
     }
 
-    /// A disk is gone for good, if the others are majorities without it.
+    /// Loses a disk for good, if the others are majorities without it.
     fn lose_disk(&mut self, host: u32) {
         let here = &self.hosts[&host];
         let has_own = |own: &Metadata| self.operators.metadata_members().contains(&own.member);
@@ -266,7 +266,7 @@ impl World {
         self.operators.lost = Some(host);
     }
 
-    /// The members that the state wants, in its groups: of the partition and of the cluster.
+    /// The members required by the state, of the partition's group and of the metadata group.
     pub fn wanted(state: &State) -> (Vec<u64>, Vec<u64>) {
         let replicas = state.replicas(PARTITION).into_iter();
         let mut replicas: Vec<u64> = replicas.map(|(_, member)| member).collect();

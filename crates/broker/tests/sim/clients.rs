@@ -1,4 +1,4 @@
-//! What clients ask and what they were told. What they were told must be true on every node in the end.
+//! Clients' requests and the answers they received. All answers must hold on every node in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use skep_protocol::{ActivatedJob, Document, Key, Rejection, RejectionType, Respo
 use super::Random;
 
 pub const JOB_TYPE: &str = "work";
-/// A cluster variable.
+/// Name of a cluster variable.
 const COUNT: &str = "count";
 pub const HOUR: i64 = 3_600_000;
 const PROCESSES: [&str; 4] = ["task", "timer", "message", "parallel"];
 
-/// What a request was about.
+/// Content of a request.
 #[derive(Clone, Debug)]
 enum Sent {
     Deploy,
@@ -24,15 +24,15 @@ enum Sent {
     Create(&'static str, u64),
     Activate,
     Complete(Key),
-    /// Of an instance, which lives unless somebody has asked for its end before.
+    /// Cancels an instance, which exists unless its end was requested before.
     Cancel {
         key: Key,
         lives: bool,
     },
     Publish(u64),
-    /// A cluster variable gets this value. Later ones are greater.
+    /// Sets a cluster variable to this value. Later values are greater.
     Count(u64),
-    /// An expression reads that variable, and writes nothing. It must find at least this value.
+    /// Reads that variable by an expression, and writes nothing. It must find at least this value.
     Look {
         least: u64,
     },
@@ -45,11 +45,11 @@ pub struct Clients {
     asked: BTreeMap<RequestId, Sent>,
     deployed: bool,
     next_order: u64,
-    /// Orders of instances that were acknowledged to wait for a message.
+    /// Orders of instances whose wait for a message was acknowledged.
     waiting_orders: Vec<u64>,
     /// Acknowledged instances: process and order.
     created: BTreeMap<Key, (&'static str, u64)>,
-    /// Instances whose end was asked for.
+    /// Instances whose end was requested.
     touched: BTreeSet<Key>,
     cancelled: BTreeSet<Key>,
     completed: BTreeSet<Key>,
@@ -112,7 +112,7 @@ impl Clients {
         self.asks(chosen)
     }
 
-    /// The command of somebody who reads.
+    /// The command of a reading client.
     pub fn looks(&mut self, random: &mut Random) -> (RequestId, Command) {
         let chosen = if self.counted > 0 {
             self.look()
@@ -122,7 +122,7 @@ impl Clients {
         self.asks(chosen)
     }
 
-    /// The command of somebody who counts.
+    /// The command of a counting client.
     pub fn counts(&mut self) -> (RequestId, Command) {
         let chosen = self.count();
         self.asks(chosen)
@@ -198,7 +198,7 @@ impl Clients {
         }
     }
 
-    /// A client reads what another one has written.
+    /// A client reads a value that another one has written.
     fn look(&self) -> (Sent, Command) {
         let least = self.counted;
         let read = Command::EvaluateExpression {
@@ -215,7 +215,7 @@ impl Clients {
             value: self.next_count.to_string().into(),
             tenant: None,
         };
-        // It may be there though nobody was told.
+        // The variable may exist though no client was told.
         let command = if self.counted == 0 && self.next_count % 2 == 1 {
             Command::CreateClusterVariable(value)
         } else {
@@ -247,7 +247,7 @@ impl Clients {
         )
     }
 
-    /// A client hears the answer to its request.
+    /// Handles the answer to a client's request.
     pub fn answered(&mut self, id: RequestId, answer: Result<Response, Rejection>) {
         let asked = self.asked.remove(&id);
         let asked = asked.unwrap_or_else(|| panic!("request {id} was answered twice: {answer:?}"));
@@ -285,7 +285,7 @@ impl Clients {
                     found >= least,
                     "{least} was acknowledged, and {found} is read"
                 );
-                // Nobody finds less after that.
+                // Later reads must not find less.
                 self.counted = self.counted.max(found);
             }
             (Sent::Other, _) => {}
@@ -305,7 +305,7 @@ impl Clients {
         );
     }
 
-    /// Everything that was acknowledged is in this state. All timers must have fired.
+    /// Checks that this state contains all acknowledged work. All timers must have fired.
     pub fn check(&self, node: u64, engine: &mut Engine) {
         let state = &mut engine.state;
         for process in PROCESSES {

@@ -1,11 +1,11 @@
-//! What goes wrong in a world.
+//! Faults of a world.
 
 use super::world::{Happening, World};
 use skep_cluster::node_of;
 use skep_protocol::command::Request;
 
 impl World {
-    /// One fault, at random.
+    /// Injects a random fault.
     pub fn fault(&mut self) {
         let host = self.any();
         let to = self.any();
@@ -17,7 +17,7 @@ impl World {
                 self.network.cut.insert((u64::from(host), u64::from(to)));
             }
             7 | 8 => {
-                // Nobody reaches this node, nor it anybody.
+                // This node is isolated from all others.
                 let all = self.hosts.keys().copied().map(u64::from);
                 self.network.isolate(u64::from(host), all);
             }
@@ -25,7 +25,7 @@ impl World {
             11 => self.transfer(to),
             12 => self.panic(),
             13 | 14 => {
-                // Of the others nobody notices much.
+                // Pauses of other nodes have little effect.
                 let leader = self.leading_member().and_then(|(_, id)| node_of(id));
                 let host = leader.filter(|_| self.random.below(2) == 0).unwrap_or(host);
                 let length = 50_000 + self.random.below(900_000);
@@ -38,7 +38,7 @@ impl World {
                 self.tally.clock_jumps += 1;
             }
             16 => {
-                // So slow that it could as well be full.
+                // So slow that it might as well be full.
                 self.host(host).slow_disk = self.random.below(600_000);
                 self.tally.slow_disks += 1;
             }
@@ -58,7 +58,7 @@ impl World {
         }
     }
 
-    /// Whoever leads is to hand over to this machine's replica.
+    /// Transfers leadership to this machine's replica.
     pub fn transfer(&mut self, to: u32) {
         if let Some(to) = self.host(to).replica {
             for node in self.nodes.values_mut() {
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// Within a burst of commands, some of which are not proposed yet.
+    /// Panics within a burst of commands, some of which are not proposed yet.
     fn panic(&mut self) {
         let (request, command) = self.clients.command(&mut self.random);
         let command = Request::internal(command);
@@ -89,7 +89,7 @@ impl World {
         }
     }
 
-    /// Power fails.
+    /// Cuts the power.
     pub fn crash(&mut self, host: u32) {
         let here = self.hosts.get_mut(&host).unwrap();
         if !std::mem::take(&mut here.up) {

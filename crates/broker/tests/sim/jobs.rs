@@ -1,4 +1,4 @@
-//! A job is with one worker at a time: what the log says of who got which job, from any node that knows it to be committed.
+//! A job is with one worker at a time: assignments of jobs to workers, read from the log on any node that knows it to be committed.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use skep_protocol::{Key, ValueType};
 
 #[derive(Debug, Default)]
 pub struct Jobs {
-    /// The log was read up to here.
+    /// The log was read up to this entry.
     read: u64,
     with_workers: BTreeSet<Key>,
     pub handed_out: u64,
 }
 
 impl Jobs {
-    /// An entry is committed; nodes tell of each, and the first one is believed.
+    /// Handles a committed entry; all nodes report it, and the first report counts.
     pub fn committed(&mut self, index: u64, payload: &[u8]) {
         if index <= self.read {
             return;

@@ -1,4 +1,4 @@
-//! All machines of a cluster but one are lost for good, and that one is told so.
+//! All machines of a cluster but one are permanently lost, and an operator recovers it from that one.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::world::{Happening, Kind, World};
 const PARTITION: u32 = 1;
 
 impl World {
-    /// Everybody has everything; then this machine alone is left, after its power failed, and goes on.
+    /// Lets everybody catch up; then only this machine is left, after a power failure, and continues.
     fn is_left(&mut self, left: u32) {
         let others: Vec<u32> = self
             .hosts
@@ -56,7 +56,7 @@ impl World {
         self.restart_all();
     }
 
-    /// Clients, faults and operators again.
+    /// Resumes clients, faults and operators.
     fn goes_on(&mut self) {
         self.quiet = false;
         self.faults = true;
@@ -64,7 +64,7 @@ impl World {
     }
 }
 
-/// Whatever happens to it and to those that come again: everything is there, once.
+/// Whatever happens to this machine and to those that return: everything exists exactly once.
 #[test]
 fn the_machine_that_is_left_goes_on_and_others_come_again() {
     let kind = |seed: u64| Kind {

@@ -14,16 +14,16 @@ use super::node::found;
 use super::oracle::Oracle;
 use super::{Random, hash};
 
-/// What is on the disk is durable at once: the real member waits for each write.
+/// Data on the disk is durable at once: the real member waits for each write.
 pub struct Metadata {
     pub member: u64,
     members: Members,
-    /// How the cluster begins, if it has not.
+    /// The bootstrap state of the cluster, before it has begun.
     first: Option<State>,
     disk: MemoryDisk,
     stored: Option<Vec<u8>>,
     running: Option<Running>,
-    /// The power fails after so many more writes.
+    /// The power fails after this many more writes.
     pub fuse: Option<u64>,
 }
 
@@ -32,21 +32,21 @@ struct Running {
     log: Log,
 }
 
-/// What happens to a member.
+/// An event of a member.
 pub enum MemberEvent {
     Tick,
     Message(Message),
     Propose(Entry),
 }
 
-/// What left a member.
+/// Output of a member.
 #[derive(Default)]
 pub struct Said {
     pub messages: Vec<Message>,
     pub admissions: Vec<(u32, Admission)>,
-    /// The state as it is stored now.
+    /// The state as stored now.
     pub state: Option<State>,
-    /// The power failed.
+    /// Whether the power failed.
     pub failed: bool,
 }
 
@@ -128,7 +128,7 @@ impl Metadata {
         }
     }
 
-    /// `seed`: of this life.
+    /// `seed`: for this life.
     pub fn start(&mut self, seed: u64, oracle: &mut Oracle) {
         let config = LogConfig {
             segment_bytes: 16384,
@@ -158,17 +158,17 @@ impl Metadata {
         self.disk.crash(&mut |bound| random.below(bound));
     }
 
-    /// What it knows, if it was ever agreed on.
+    /// The last agreed state that it knows, if any.
     pub fn stored_state(&self) -> Option<State> {
         stored_state(self.stored.as_deref()?)
     }
 
-    /// The member that it takes for the leader.
+    /// The member that it considers the leader.
     pub fn leader(&self) -> Option<u64> {
         self.running.as_ref()?.core.group().leader()
     }
 
-    /// Those of its group, as far as it knows.
+    /// The members of its group, as far as it knows.
     pub fn members(&self) -> Option<&Members> {
         Some(self.running.as_ref()?.core.group().members())
     }
@@ -187,13 +187,13 @@ impl Metadata {
         )
     }
 
-    /// The state, if it leads.
+    /// The state, if this member leads.
     pub fn leading(&self) -> Option<&State> {
         let core = &self.running.as_ref()?.core;
         matches!(core.group().role(), Role::Leader { .. }).then(|| core.state())
     }
 
-    /// Something happens to it, and it does what follows from that.
+    /// Passes an event to the member, and carries out the consequences.
     pub fn hear(&mut self, heard: MemberEvent, oracle: &mut Oracle) -> Said {
         let Some(Running { core, log }) = &mut self.running else {
             return Said::default();

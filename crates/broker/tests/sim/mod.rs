@@ -19,28 +19,28 @@ pub mod world;
 
 pub use skep_sim::{Random, agenda, hash, network, oracle};
 
-/// Ways to drive a partition wrongly. Each must be caught by the checks, or the checks are worth nothing.
+/// Deliberate mistakes in driving a partition. The checks must catch each of them, otherwise they are worthless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutation {
     None,
-    /// Say that an append is durable when it is only handed to the disk.
+    /// Report an append as durable when it is only handed to the disk.
     PersistedBeforeFlush,
     /// Release effects when a batch is proposed instead of when it is committed.
     EffectBeforeCommit,
-    /// Let a deposed leader keep what it has proposed.
+    /// Let a deposed leader keep its proposals.
     StepDownWithoutUndo,
     /// Rebuild a deposed leader's state without replaying the log behind the checkpoint.
     RebuildWithoutLog,
     /// Store a checkpoint of speculative state before it is committed.
     SpeculativeCheckpoint,
-    /// Install a snapshot in the store and go on with an empty state.
+    /// Install a snapshot in the store, but continue with an empty state.
     SnapshotWithoutState,
-    /// A member that was removed still counts: its removal is noted before it is one.
+    /// Count a removed member: its removal is recorded before it takes effect.
     RemovedStillCounts,
-    /// A replica is removed from its disk when it is to leave, not when it has left.
+    /// Remove a replica from its disk when it is to leave, not when it has left.
     GivesUpEarly,
-    /// A node goes by a change that it hears of, before that is agreed on.
+    /// Act on a change before it is agreed on.
     ChangesEarly,
-    /// A leader that knows an old state of the cluster carries out what that says.
+    /// Let a leader with an outdated state of the cluster carry out that state.
     OldPlans,
 }

@@ -1,4 +1,4 @@
-//! One simulated node: the real partition core over a log on a disk with failures.
+//! One simulated node: the real partition core over a log on a faulty disk.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use super::store::Store;
 use super::{Mutation, Random, hash};
 
 pub const VOTERS: [u64; 3] = [1, 2, 3];
-/// Entries that stay in the log before a checkpoint.
+/// Number of entries kept in the log before a checkpoint.
 const KEEP: u64 = 10;
 
-/// One job stream with some room.
+/// One job stream with a credit.
 pub struct Streams(pub u64);
 
 impl JobStreams for Streams {
@@ -55,29 +55,29 @@ pub struct Running {
     pub core: PartitionCore,
     pub streams: Streams,
     log: Log,
-    /// Handed to the disk, not flushed: in order.
+    /// Appends handed to the disk and not flushed, in order.
     pub queue: VecDeque<Append>,
     pub disk_busy: bool,
-    /// Term and payload of entries that were handed out for appending.
+    /// Term and payload of entries handed out for appending.
     entries: BTreeMap<u64, (u64, Bytes)>,
-    /// What was proposed: the entries whose effects wait.
+    /// Proposed entries whose effects wait.
     proposed: VecDeque<EntryId>,
-    /// The leader's state after entries that are not committed.
+    /// Digests of the leader's state after uncommitted entries.
     speculative: BTreeMap<u64, u64>,
     reported: u64,
     checked: u64,
     checkpoint: Option<CheckpointMeta>,
-    /// Of the snapshot that is being received.
+    /// Chunks of the snapshot being received.
     chunks: Vec<Bytes>,
-    /// The engine failed within a command; its state is rebuilt when nothing is in flight.
+    /// Whether the engine failed within a command; its state is rebuilt when nothing is in flight.
     panicked: bool,
     polled: Polled,
 }
 
 pub struct Settings {
-    /// Also which partition it is.
+    /// Also determines the partition.
     pub engine: EngineConfig,
-    /// Ticks without work after which its group hibernates.
+    /// Ticks without work after which the group hibernates.
     hibernate_after: Option<usize>,
 }
 
@@ -86,7 +86,7 @@ pub struct Node {
     pub disk: MemoryDisk,
     store: Store,
     pub running: Option<Running>,
-    /// Counts starts, so that what was meant for an earlier life is dropped.
+    /// Number of starts, so that events of an earlier life are dropped.
     pub life: u64,
     pub rebuilds: u64,
     pub step_downs: u64,
@@ -96,23 +96,23 @@ pub struct Node {
     pub panics: u64,
     mutation: Mutation,
     seed: u64,
-    /// With which members it began.
+    /// Members at its first start.
     members: Members,
     pub settings: Settings,
-    /// The embedded store, which is filled at once, and the snapshot that is being installed.
+    /// The embedded store, which is filled at once, and the snapshot being installed.
     evidence: LogEvidence,
 }
 
-/// What left a node.
+/// Output of a node.
 #[derive(Default)]
 pub struct Left {
     pub messages: Vec<Message>,
     pub effects: Vec<Effects>,
-    /// What it has learned to be committed.
+    /// Entries newly known to be committed.
     pub committed: Vec<(u64, Bytes)>,
-    /// Batches that it has proposed, or was sent, and not more.
+    /// Batches that were proposed or received, whether committed or not.
     pub appended: Vec<Bytes>,
-    /// Members that took effect.
+    /// Membership changes that took effect.
     pub members: Vec<Members>,
 }
 
@@ -125,7 +125,7 @@ fn digest(engine: &Engine) -> u64 {
     sum
 }
 
-/// The chunks of a snapshot, as they are asked for.
+/// The chunks of a snapshot, in order of the requests.
 struct Chunks(VecDeque<Bytes>);
 
 impl SnapshotSource for Chunks {
@@ -135,11 +135,11 @@ impl SnapshotSource for Chunks {
     }
 }
 
-/// Settings under which much happens in little time.
+/// Settings that make many things happen in little time.
 pub fn engine_config() -> EngineConfig {
     EngineConfig {
         retry_interval: 150,
-        // So few that work is put off again and again.
+        // So few that work is deferred again and again.
         turn_steps: 5,
         ..EngineConfig::default()
     }
@@ -157,7 +157,7 @@ fn empty_engine(next_position: u64, config: &EngineConfig) -> Engine {
     Engine::new(config.clone(), state, next_position)
 }
 
-/// The state as of entry `to`: the checkpoint and the log behind it. Also the term of that entry.
+/// The state as of entry `to`: the checkpoint and the log after it. Also the term of that entry.
 fn rebuilt(
     (store, config): (&Store, &EngineConfig),
     reader: &LogReader,
@@ -220,7 +220,7 @@ impl Node {
         Log::open(Arc::new(self.disk.clone()), "/log", config).unwrap()
     }
 
-    /// What the group could go on from if the other replicas were lost.
+    /// The copy from which the group could continue if the other replicas were lost.
     pub fn survives(&self, partition: u32) -> SurvivingCopy {
         let group = self.running.as_ref().unwrap().core.group();
         let (members, index) = (group.members(), group.last_index());
@@ -235,7 +235,7 @@ impl Node {
         }
     }
 
-    /// The others are lost: it goes on as another member, alone. It does not run.
+    /// Recovers from the loss of the others: continues as another member, alone. The node is stopped.
     pub fn goes_on_as(&mut self, own: u64, plan: u64, oracle: &mut Oracle) -> Members {
         self.store.forget();
         let meta = self.store.meta();
@@ -297,7 +297,7 @@ impl Node {
         });
     }
 
-    /// Power fails, perhaps while the disk is flushing what waits.
+    /// Cuts the power, perhaps during a flush.
     pub fn crash(&mut self, random: &mut Random) {
         if let Some(mut running) = self.running.take() {
             self.disk.hang_syncs();
@@ -309,12 +309,12 @@ impl Node {
         self.disk.crash(&mut |bound| random.below(bound));
     }
 
-    /// It ends by itself, and its machine does not: files stay as they are.
+    /// Ends the node by itself, without its machine: files stay as they are.
     pub fn dies(&mut self) {
         self.running = None;
     }
 
-    /// The disk has flushed some of what waits.
+    /// Completes this many flushes.
     pub fn disk_done(&mut self, count: usize, oracle: &mut Oracle) {
         let Some(running) = &mut self.running else {
             return;
@@ -340,12 +340,12 @@ impl Node {
         }
     }
 
-    /// The core of a node that takes commands.
+    /// The core of a node that accepts commands.
     pub fn leading(&mut self) -> Option<&mut Running> {
         self.running.as_mut().filter(|r| r.core.has_room())
     }
 
-    /// Proposes what was evaluated.
+    /// Proposes the evaluated commands.
     pub fn propose(&mut self, oracle: &mut Oracle, releases: &mut u64) {
         let Some(running) = &mut self.running else {
             return;
@@ -367,7 +367,7 @@ impl Node {
         }
     }
 
-    /// The engine fails within a command: what was evaluated and not proposed is gone.
+    /// Makes the engine fail within a command: commands evaluated but not proposed are lost.
     pub fn panic(&mut self) {
         if let Some(running) = self.running.as_mut().filter(|r| r.core.has_room()) {
             self.panics += 1;
@@ -376,7 +376,7 @@ impl Node {
         }
     }
 
-    /// Takes the changed rows out of the state, to be stored when their entry is committed.
+    /// Takes the changed rows out of the state; they are stored when their entry is committed.
     pub fn capture_checkpoint(&mut self) {
         let Some(running) = &mut self.running else {
             return;
@@ -412,10 +412,10 @@ impl Node {
         };
         self.store.commit(meta);
         self.checkpoints += 1;
-        // Twice: rows that were used lately get a second chance.
+        // Twice: recently used rows get a second chance.
         running.core.engine_mut().state.evict(0);
         running.core.engine_mut().state.evict(0);
-        // The log goes, whoever may still need it.
+        // The log is compacted, whoever may still need it.
         let upto = meta.index.saturating_sub(KEEP);
         if let Some(id) = running.core.group_mut().compact(upto)
             && id.index <= running.log.last().index
@@ -431,7 +431,7 @@ impl Node {
         }
     }
 
-    /// Does what the core asks for, as the partition thread does.
+    /// Carries out the core's requests, as the partition thread does.
     pub fn poll(&mut self, oracle: &mut Oracle, releases: &mut u64) -> Left {
         let mut left = Left::default();
         while self.poll_once(oracle, releases, &mut left) {
@@ -451,7 +451,7 @@ impl Node {
             return false;
         };
         let mut polled = std::mem::take(&mut running.polled);
-        // What these do is seen where the state comes from the disk.
+        // These mutations show only where the state comes from the disk.
         if matches!(
             mutation,
             Mutation::RebuildWithoutLog | Mutation::SpeculativeCheckpoint
@@ -526,7 +526,7 @@ impl Running {
                 payload,
             } = frame
             {
-                // Replication's own have no content.
+                // Replication's own entries have no content.
                 let content = if *tag == 0 {
                     payload.clone()
                 } else {
@@ -588,7 +588,7 @@ impl Running {
         if meta.index == 0 || meta.index < group.base().index {
             return group.refuse_snapshot(to);
         }
-        // Some want a part of the log with it, as for an exporter that is behind.
+        // Some snapshots include a part of the log, as for an exporter that is behind.
         let base = group.base().index;
         let index = base + (meta.index - base) * (meta.index % 3) / 2;
         let term = group.term_at(index).unwrap();
@@ -596,7 +596,7 @@ impl Running {
         group.offer_snapshot(to, begin, Box::new(Chunks(store.chunks())));
     }
 
-    /// What was evaluated and is not committed is gone: what is behind the entry `kept`.
+    /// Forgets evaluated and uncommitted entries: those after `kept`.
     fn forget(&mut self, kept: u64) {
         self.proposed.clear();
         self.speculative.clear();
@@ -605,7 +605,7 @@ impl Running {
         self.panicked = false;
     }
 
-    /// `begin`: behind which the log begins.
+    /// `begin`: the entry before the first one in the log.
     fn install(
         &mut self,
         begin: EntryId,
@@ -628,7 +628,7 @@ impl Running {
         self.core.installed(engine, at);
     }
 
-    /// Does what a deposed leader must not.
+    /// Applies uncommitted entries, as a deposed leader must not.
     fn keep_what_is_proposed(&mut self) {
         for (_, payload) in self.entries.values() {
             let _ = self.core.engine_mut().apply(payload);
@@ -644,7 +644,7 @@ impl Running {
         self.core.rebuild(engine, term);
     }
 
-    /// Compares the state with that of others, where nothing is under way.
+    /// Compares the state with that of others, when nothing is in progress.
     fn check(&mut self, id: u64, oracle: &mut Oracle) {
         let core = &self.core;
         let settled = !core.is_stale() && core.engine().batch_len() == 0;
@@ -665,7 +665,7 @@ fn batches(append: &Append) -> impl Iterator<Item = Bytes> + '_ {
     })
 }
 
-/// What a reopened log holds, in the oracle's terms.
+/// Content of a reopened log, in the oracle's terms.
 pub fn found(log: &Log, oracle: &Oracle) -> Durable {
     let base = log.base();
     let mut durable = Durable {

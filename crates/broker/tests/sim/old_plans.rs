@@ -1,4 +1,4 @@
-//! A leader of the partition that has not heard how the cluster has changed since.
+//! A leader of the partition that has not heard of later changes of the cluster.
 
 use skep_cluster::{Request, node_of};
 
@@ -7,7 +7,7 @@ use super::world::{Kind, World};
 
 const PARTITION: u32 = 1;
 
-/// Whether node 2 has a copy after it has left and joined again, and then a leader takes over that knows of its leaving only.
+/// Whether node 2 keeps its copy after it has left and joined again, and then a leader takes over that knows only of its leaving.
 fn stays(mutation: Mutation) -> bool {
     let kind = Kind {
         changes: true,
@@ -45,6 +45,6 @@ fn stays(mutation: Mutation) -> bool {
 #[test]
 fn a_leader_that_knows_an_old_state_of_the_cluster_undoes_nothing() {
     assert!(stays(Mutation::None));
-    // The test would see it.
+    // The test would detect it.
     assert!(!stays(Mutation::OldPlans));
 }

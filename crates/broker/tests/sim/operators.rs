@@ -1,4 +1,4 @@
-//! Operators: what they ask of the cluster, and what they find in the end.
+//! Operators: their requests to the cluster, and the final checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use super::metadata::{MemberEvent, Metadata};
 use super::world::World;
 use super::{Mutation, hash};
 
-/// Microseconds within which the next step of a change comes about, once nothing fails any more; and all that was asked for.
+/// Time limits in microseconds, without faults: for the next step of a change, and for all requested changes.
 const STEP: u64 = 5_000_000;
 const ALL: u64 = 60_000_000;
 
 #[derive(Default)]
 pub struct Operators {
-    /// The machine whose disk is lost, until the cluster does without it.
+    /// The machine whose disk is lost, until the cluster has removed it.
     pub lost: Option<u32>,
-    /// What was agreed on, by revision: whoever knows one knows the same.
+    /// Digests of agreed states by revision: all nodes must agree on each.
     history: BTreeMap<u64, u64>,
     newest: State,
 }
 
 impl Operators {
-    /// A node goes by this state.
+    /// Checks a state that a node acts on.
     pub fn agreed(&mut self, state: &State) {
         let digest = hash(&[], &state.encode());
         let known = *self.history.entry(state.revision).or_insert(digest);
@@ -37,14 +37,14 @@ impl Operators {
         }
     }
 
-    /// Those of the metadata group, as far as anybody knows.
+    /// The members of the metadata group, as far as any node knows.
     pub fn metadata_members(&self) -> BTreeSet<u64> {
         World::wanted(&self.newest).1.into_iter().collect()
     }
 }
 
 impl World {
-    /// The node that leads the metadata group, as far as it knows, with its state.
+    /// The node that considers itself the leader of the metadata group, with its state.
     fn metadata_leader(&mut self) -> Option<(u32, State)> {
         let now = self.agenda.now;
         let leads = |(host, here): (&u32, &super::host::Host)| {
@@ -59,7 +59,7 @@ impl World {
         (!leaders.is_empty()).then(|| leaders.swap_remove(at))
     }
 
-    /// Somebody wants something of the cluster.
+    /// Requests a random change of the cluster.
     pub fn operate(&mut self) {
         if !self.faults {
             return;
@@ -80,7 +80,7 @@ impl World {
         }
     }
 
-    /// Stops nodes that are not of the cluster any more, and puts an empty disk into the machine that had lost its own.
+    /// Stops nodes that are no longer members, and replaces a lost disk by an empty one.
     fn look_after_machines(&mut self) {
         let state = self.operators.newest.clone();
         if !state.is_bootstrapped() || state.running.is_some() {
@@ -92,7 +92,7 @@ impl World {
             .filter(|lost| state.nodes.contains_key(lost));
         for host in 0..self.hosts.len() as u32 {
             let gone = !state.nodes.contains_key(&host) && self.hosts[&host].own.is_some();
-            // Now and then one is not stopped, and is added again as it is.
+            // Occasionally one is not stopped, and is added again as it is.
             if gone && (!self.faults || self.random.below(3) == 0) {
                 self.wipe(host);
             }
@@ -182,7 +182,7 @@ impl World {
             early.apply(entry.clone());
             self.state_is(anywhere, early);
             if self.random.below(2) == 0 {
-                // It gets no further.
+                // The proposal is lost.
                 return true;
             }
         }
@@ -190,7 +190,7 @@ impl World {
         true
     }
 
-    /// Asks for a change where nothing goes wrong, and waits for its end. Returns the state with which it began.
+    /// Requests a change in a world without faults, and waits for its end. Returns the state with which it began.
     pub fn change(&mut self, request: &Request) -> State {
         let asked = self.metadata_leader();
         let (host, state) = asked.expect("a leader of the metadata group");
@@ -206,7 +206,7 @@ impl World {
         began.expect("it has begun")
     }
 
-    /// Everything that was asked for comes about, a lost machine is replaced, and then three nodes have a copy each.
+    /// Waits until all requested changes are done and a lost machine is replaced; then three nodes have a copy each.
     pub fn finish_changes(&mut self) {
         let until = self.agenda.now + ALL;
         let mut last = (0, self.agenda.now);
@@ -224,7 +224,7 @@ impl World {
             };
             self.look_after_machines();
             if let Some(running) = &state.running {
-                // One that needs the lost machine cannot end.
+                // A change that needs the lost machine cannot end.
                 if self
                     .operators
                     .lost
@@ -250,7 +250,7 @@ impl World {
         }
     }
 
-    /// What everybody knows, for people who look for a mistake.
+    /// All nodes' knowledge, for debugging.
     fn whole(&self) -> String {
         use std::fmt::Write as _;
         let mut text = format!("{:?}\n", self.operators.newest);
@@ -272,7 +272,7 @@ impl World {
         text
     }
 
-    /// The groups have the members that the state wants, and all nodes know the same.
+    /// Checks that the groups have the members that the state wants, and that all nodes know the same.
     pub fn check_cluster(&mut self) {
         let state = self.operators.newest.clone();
         assert!(state.running.is_none(), "a change is under way: {state:?}");
@@ -308,7 +308,7 @@ impl World {
     }
 }
 
-/// The next operation cannot be done without this node.
+/// Whether the next operation requires this node.
 fn waits_for(state: &State, lost: u32) -> bool {
     use skep_cluster::Operation::{BrokerAdd, PartitionJoin};
     let next = state.next_operation();

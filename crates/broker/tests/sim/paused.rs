@@ -1,4 +1,4 @@
-//! A leader that stood still while another one took over.
+//! A leader that was paused while another one took over.
 
 use super::Mutation;
 use super::world::{Happening, Kind, World};
@@ -30,7 +30,7 @@ fn a_leader_that_was_paused_tells_nothing_old() {
     assert_ne!(leader(&world), paused, "another one has taken over");
     count(&mut world);
     let acknowledged = world.clients.acknowledged;
-    // It answers clients before it hears that it was deposed. What they are told is checked.
+    // It answers clients before it learns that it was deposed. These answers are checked.
     world.run_for(500_000);
     let asked = world.clients.looks(&mut world.random);
     world.send(leader(&world), asked);

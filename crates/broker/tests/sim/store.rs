@@ -28,7 +28,7 @@ impl Store {
         CheckpointMeta::read(meta.as_deref()).unwrap()
     }
 
-    /// The entry up to which it goes.
+    /// The entry up to which the checkpoint goes.
     pub fn checkpoint(&self) -> EntryId {
         let meta = self.meta();
         EntryId {
@@ -37,12 +37,12 @@ impl Store {
         }
     }
 
-    /// Forgets what was captured and not stored.
+    /// Forgets captured rows that are not stored.
     pub fn forget(&self) {
         self.0.lock().unwrap().pending.clear();
     }
 
-    /// The chunks of a snapshot of what is stored.
+    /// The chunks of a snapshot of the stored rows.
     pub fn chunks(&self) -> VecDeque<Bytes> {
         let view = self.0.lock().unwrap().kv.view().unwrap();
         let mut stream = StreamWriter::new(&*view, 300).unwrap();
@@ -58,7 +58,7 @@ impl Store {
         inner.kv.install(Box::new(reader), meta).unwrap();
     }
 
-    /// Stores what was captured.
+    /// Stores the captured rows.
     pub fn commit(&self, meta: CheckpointMeta) {
         let mut inner = self.0.lock().unwrap();
         let mut batch = KvBatch::new();
@@ -100,7 +100,7 @@ impl RowStore for Store {
         visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let inner = self.0.lock().unwrap();
-        // Captured rows win over stored ones.
+        // Captured rows override stored ones.
         let mut rows: BTreeMap<Vec<u8>, Vec<u8>> = inner
             .kv
             .scan(table, &[], None)

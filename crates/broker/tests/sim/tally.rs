@@ -1,9 +1,9 @@
-//! What runs did, so that a test can tell that they did something.
+//! Counters of runs, so that a test can verify that something happened.
 
 use super::node::Node;
 use super::world::World;
 
-/// Of one run, or of many.
+/// Counters of one run, or of many.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub steps: u64,
@@ -65,7 +65,7 @@ impl Tally {
 }
 
 impl World {
-    /// Adds up what its parts have counted.
+    /// Adds up the counters of all parts.
     pub fn count(&mut self) {
         let tally = &mut self.tally;
         tally.steps = self.agenda.steps;

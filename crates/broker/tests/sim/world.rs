@@ -1,4 +1,4 @@
-//! The world: an agenda of what happens when, the faults, and the way of messages.
+//! The world: an agenda of events, the faults, and the delivery of messages.
 
 use skep_protocol::command::{Command, Request};
 use std::collections::BTreeMap;
@@ -20,22 +20,22 @@ use super::oracle::Oracle;
 use super::tally::Tally;
 use super::{Mutation, Random};
 
-/// Microseconds between two ticks of a node, more or less.
+/// Approximate microseconds between two ticks of a node.
 pub const TICK: u64 = 10_000;
 /// The engine's time when the world begins, in milliseconds.
 const EPOCH: i64 = 1_700_000_000_000;
-/// Microseconds without a sign of life after which a node is not heard any more.
+/// Microseconds of silence after which a node counts as away.
 const SILENT_AFTER: u64 = 5 * TICK;
-/// Machines of a world in which the cluster changes.
+/// Number of machines in a world with cluster changes.
 const HOSTS: u32 = 5;
 
 #[derive(Debug)]
 pub enum Happening {
     /// A message between replicas.
     Arrive(Flight),
-    /// One between members of the metadata group.
+    /// A message between members of the metadata group.
     Metadata(Flight),
-    /// What nodes say to each other about changes of the cluster.
+    /// A message between nodes about changes of the cluster.
     ControlMessage(u32, Box<ControlMessage>),
     Remote(Sent),
     Tick {
@@ -47,25 +47,25 @@ pub enum Happening {
         life: u64,
     },
     Client,
-    /// A machine goes on that stood still.
+    /// A paused machine continues.
     Wakes(u32),
     Operator,
     Fault,
 }
 
-/// What is in a world besides faults and clients.
+/// Features of a world besides faults and clients.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kind {
-    /// Nodes come and go, and replicas.
+    /// Whether nodes and replicas come and go.
     pub changes: bool,
-    /// Disks are lost for good; there are three copies at least.
+    /// Whether disks are lost for good; then there are at least three copies.
     pub lost_disks: bool,
-    /// Replicas without work hibernate.
+    /// Whether replicas without work hibernate.
     pub hibernate: bool,
 }
 
 impl Kind {
-    /// Of each kind there are some.
+    /// Covers every kind over consecutive seeds.
     pub fn of(seed: u64) -> Self {
         Self {
             changes: seed.is_multiple_of(2),
@@ -81,22 +81,22 @@ pub struct World {
     pub kind: Kind,
     pub random: Random,
     pub oracle: Oracle,
-    /// Of the metadata group.
+    /// The oracle of the metadata group.
     pub own_oracle: Oracle,
     pub hosts: BTreeMap<u32, Host>,
     /// Replicas of the partition.
     pub nodes: BTreeMap<u64, Node>,
-    /// The newest members of the partition's group that took effect anywhere.
+    /// The newest membership of the partition's group that took effect anywhere.
     pub members: Members,
     pub clients: Clients,
     pub operators: Operators,
     pub jobs: Jobs,
     pub network: Network,
     pub agenda: Agenda<Happening>,
-    /// Microseconds that a flush takes at most.
+    /// Maximum microseconds per flush.
     flush: u64,
     pub faults: bool,
-    /// Nothing new happens any more.
+    /// Whether no new events are scheduled.
     pub quiet: bool,
     releases: u64,
     pub tally: Tally,
@@ -141,7 +141,7 @@ impl World {
         world
     }
 
-    /// A world in which nothing goes wrong and nobody asks for anything.
+    /// A world without faults and operators.
     pub fn without_faults(kind: Kind, seed: u64, mutation: Mutation) -> Self {
         let mut world = Self::of(kind, seed, mutation);
         world.faults = false;
@@ -153,7 +153,7 @@ impl World {
         world
     }
 
-    /// The replica that leads, with its term: the newest of several.
+    /// The leading replica with its term: the newest of several.
     pub fn leading_member(&self) -> Option<(u64, u64)> {
         let groups = self.nodes.values().filter_map(|node| {
             let running = node.running.as_ref()?;
@@ -163,7 +163,7 @@ impl World {
         leading.map(|(group, id)| (group.term(), id)).max()
     }
 
-    /// Three nodes begin, each with a copy; where the cluster changes there are machines without anything on their disks.
+    /// Bootstraps three nodes, each with a copy; with cluster changes there are further machines with empty disks.
     fn found(&mut self) {
         let layout = Layout {
             nodes: vec![0, 1, 2],
@@ -192,7 +192,7 @@ impl World {
         }
     }
 
-    /// A replica that begins, on an empty disk.
+    /// A new replica on an empty disk.
     pub fn replica(&self, member: u64, members: Members) -> Node {
         let hibernate_after = self.kind.hibernate.then_some(6);
         Node::new(member, members, hibernate_after, self.seed, self.mutation)
@@ -211,7 +211,7 @@ impl World {
         self.nodes.keys().copied().collect()
     }
 
-    /// One of the machines.
+    /// A random machine.
     pub fn any(&mut self) -> u32 {
         let at = self.random.below(self.hosts.len() as u64);
         u32::try_from(at).unwrap()
@@ -236,7 +236,7 @@ impl World {
         self.run_until(self.agenda.now + time);
     }
 
-    /// How long the machine does nothing from now on.
+    /// Time for which the machine is paused from now on.
     fn pause_of(&mut self, happening: &Happening) -> u64 {
         let host = match happening {
             Happening::Arrive(flight) | Happening::Metadata(flight) => node_of(flight.to).unwrap(),
@@ -254,7 +254,7 @@ impl World {
         self.host(host).paused_until.saturating_sub(now)
     }
 
-    /// The replica that takes commands, if any does anything at all.
+    /// The replica that accepts commands, if any is active.
     fn leader(&mut self, first: u64) -> Option<u64> {
         let now = self.agenda.now;
         let mut ids = self.ids();
@@ -280,7 +280,7 @@ impl World {
                     return;
                 };
                 node.receive(flight.from, flight.bytes);
-                // Work may come between a message and the next poll.
+                // Due work may come between a message and the next poll.
                 if self.random.below(8) == 0 {
                     self.due(flight.to);
                 }
@@ -308,7 +308,7 @@ impl World {
                 self.after(pause, Happening::Client);
             }
             Happening::Wakes(host) => {
-                // Clients may have waited for it, and come before what the other members have sent meanwhile.
+                // Requests of waiting clients may come before messages that other members have sent meanwhile.
                 if let Some(id) = self.host(host).replica {
                     self.look(id);
                 }
@@ -341,7 +341,7 @@ impl World {
         self.settle(id);
     }
 
-    /// The replica, if it takes commands.
+    /// The replica, if it accepts commands.
     pub fn leading(&mut self, id: u64) -> Option<&mut super::node::Running> {
         self.nodes.get_mut(&id)?.leading()
     }
@@ -375,7 +375,7 @@ impl World {
         self.after(pace, Happening::Tick { host, life });
     }
 
-    /// The node tells all others that it is there.
+    /// Sends the node's heartbeat to all others.
     fn beat(&mut self, from: u32) {
         let now = self.agenda.now;
         for (to, host) in &mut self.hosts {
@@ -387,7 +387,7 @@ impl World {
         }
     }
 
-    /// The node tells its replica who is not heard.
+    /// Tells the node's replica which members are silent.
     fn tell_silence(&mut self, host: u32, id: u64) {
         let now = self.agenda.now;
         let heard = &self.hosts[&host].heard;
@@ -404,7 +404,7 @@ impl World {
         }
     }
 
-    /// What is due, and pushes to a stream that has room again.
+    /// Does due work, and pushes to a stream that has credit again.
     fn due(&mut self, id: u64) {
         if self.quiet {
             return;
@@ -432,7 +432,7 @@ impl World {
         }
     }
 
-    /// Lets a replica do what follows from what happened to it.
+    /// Lets a replica carry out the consequences of the last event.
     pub fn settle(&mut self, id: u64) {
         let Some(node) = self.nodes.get_mut(&id) else {
             return;
@@ -492,7 +492,7 @@ impl World {
         }
         for (_, job) in effects.pushes {
             self.clients.pushed += 1;
-            // Some pushed jobs never reach their worker: their time-out brings them back.
+            // Some pushed jobs never reach their worker: their time-out makes them available again.
             if self.random.below(5) > 0 {
                 self.clients.jobs.push(job);
             }
@@ -506,7 +506,7 @@ impl World {
         }
     }
 
-    /// A burst of commands to somebody who believes to lead.
+    /// Sends a burst of commands to a replica that believes to lead.
     pub fn client(&mut self) {
         let first = self.random.below(3);
         if let Some(id) = self.leader(first) {
@@ -514,7 +514,7 @@ impl World {
         }
     }
 
-    /// Clients ask a replica for what they know to be there.
+    /// Sends reads of acknowledged values to a replica.
     fn look(&mut self, id: u64) {
         for _ in 0..4 {
             let asked = self.clients.looks(&mut self.random);
@@ -522,7 +522,7 @@ impl World {
         }
     }
 
-    /// A client's command to a replica, which takes it if it believes to lead.
+    /// Sends a client's command to a replica, which accepts it if it believes to lead.
     pub fn send(&mut self, id: u64, (request, command): (RequestId, Command)) {
         let now = self.millis(id);
         if let Some(running) = self.leading(id) {
@@ -557,7 +557,7 @@ impl World {
         self.settle(id);
     }
 
-    /// Starts a machine with what is on its disk.
+    /// Starts a machine with the content of its disk.
     pub fn start(&mut self, host: u32) {
         let here = self.hosts.get_mut(&host).unwrap();
         here.up = true;
@@ -575,7 +575,7 @@ impl World {
         self.after(TICK, Happening::Tick { host, life });
     }
 
-    /// Ends all faults. Then changes must end, the group must elect a leader, commit new commands, and become equal on all nodes.
+    /// Ends all faults. Then changes must end, and the group must elect a leader, commit new commands, and become equal on all nodes.
     pub fn heal_and_check(&mut self) {
         self.faults = false;
         self.network.heal();
@@ -590,7 +590,7 @@ impl World {
         if self.kind.changes {
             self.finish_changes();
         }
-        // What was to happen on a node that paused happens within a second.
+        // Events of a paused node happen within a second.
         self.run_for(1_600_000);
         let before = self.clients.acknowledged;
         self.run_for(200_000);
@@ -598,7 +598,7 @@ impl World {
             self.clients.acknowledged > before,
             "no progress after the network healed"
         );
-        // Without new commands everybody catches up, and what is due happens, also by a clock that was three seconds ahead.
+        // Without new commands all nodes catch up, and due work happens, even by a clock that was three seconds ahead.
         self.agenda
             .retain(|happening| !matches!(happening, Happening::Client));
         self.run_for(2_500_000);

@@ -1,4 +1,4 @@
-//! An exporter whose target is in memory, and may be away.
+//! An exporter with a target in memory, which may be unavailable.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use skep_exporting::{
 };
 use skep_protocol::batch::BatchReader;
 
-/// How often each record of the one partition has arrived, by position.
+/// Number of arrivals of each record of the only partition, by position.
 #[derive(Debug, Default)]
 pub struct Target {
     pub records: BTreeMap<u64, usize>,
     pub is_away: bool,
-    /// From where exporters began, and with what.
+    /// Positions and configurations with which exporters started.
     pub beginnings: Vec<(Position, Vec<u8>)>,
 }
 
@@ -23,7 +23,7 @@ pub struct Target {
 pub struct Fake(pub Arc<Mutex<Target>>);
 
 impl Fake {
-    /// An exporter of this name that writes to it.
+    /// An exporter with this name that writes to this target.
     pub fn named(&self, id: &str) -> ExporterConfig {
         ExporterConfig {
             id: id.to_string(),

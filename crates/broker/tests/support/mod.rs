@@ -18,7 +18,7 @@ use skep_protocol::command::{
 use skep_protocol::{Document, Failure, Key, Response};
 use skep_service::Broker as _;
 
-/// A machine with other work and a slow disk is no reason to fail.
+/// Generous, so that other work on the machine or a slow disk is no reason to fail.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
 pub struct Rig {

@@ -1,4 +1,4 @@
-//! Calls say the same over every wire, and failures mean the same.
+//! Calls and failures are equivalent over all transports.
 
 use std::{sync::Arc, time::Duration};
 

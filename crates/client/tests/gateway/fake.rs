@@ -1,4 +1,4 @@
-//! A gateway that does what a test tells it, over REST (HTTP/1.1 and HTTP/2) and gRPC.
+//! A gateway controlled by a test, over REST (HTTP/1.1 and HTTP/2) and gRPC.
 
 mod grpc;
 mod rest;
@@ -23,7 +23,7 @@ pub const WIRES: [(Transport, HttpVersion); 3] = [
     (Transport::Grpc, HttpVersion::Http2),
 ];
 
-/// How the fake answers a call instead of carrying it out.
+/// A fault that the fake answers with instead of carrying out a call.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
     Exhausted,
@@ -33,22 +33,22 @@ pub enum Fault {
     Silence,
 }
 
-/// What the fake shall do and what it has seen.
+/// Settings of the fake, and its observations.
 #[derive(Default)]
 pub struct Script {
     /// Jobs pushed on each stream before it ends (0: it never ends).
     pub jobs_per_stream: AtomicU64,
-    /// Jobs to push in all.
+    /// Number of jobs to push in total.
     pub jobs: AtomicU64,
     /// Jobs taken from the fake by its HTTP server.
     pub yielded: AtomicU64,
     pub streams: AtomicU64,
-    /// Told when a stream is gone from the server's side.
+    /// Notified when a stream is gone from the server's side.
     pub stream_closed: Arc<Notify>,
     pub completed: Mutex<Vec<i64>>,
     pub failed: Mutex<Vec<(i64, i64)>>,
     pub bodies: Mutex<Vec<String>>,
-    /// Faults for the coming calls, first one first.
+    /// Faults for the next calls, in order.
     pub faults: Mutex<VecDeque<Fault>>,
 }
 
@@ -101,11 +101,11 @@ pub async fn config(script: &Arc<Script>, wire: (Transport, HttpVersion)) -> Cli
     config
 }
 
-/// Tells when it is dropped.
+/// Notifies when it is dropped.
 struct Closed(Arc<Notify>);
 
 impl Closed {
-    /// A stream that holds this and never yields anything.
+    /// A stream that holds this value and never yields anything.
     fn and_silence<T>(self) -> impl Stream<Item = T> {
         futures_util::stream::poll_fn(move |_| {
             let _held = &self;

@@ -1,4 +1,4 @@
-//! The client and its worker against a gateway that does what the test tells it.
+//! The client and its worker against a gateway controlled by the test.
 
 mod calls;
 mod fake;

@@ -1,4 +1,4 @@
-//! What a worker promises: bounded memory, back-off, reconnection, a clean stop.
+//! Guarantees of a worker: bounded memory, back-off, reconnection, a clean stop.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ fn quick() -> RetryPolicy {
     }
 }
 
-/// Counts, and says when enough has happened.
+/// Counts jobs, and notifies when enough were finished.
 #[derive(Default)]
 struct Watch {
     received: AtomicU64,
@@ -78,7 +78,7 @@ async fn complete_all(client: Client, watch: &Arc<Watch>, delivery: Delivery) ->
 async fn a_worker_flooded_with_jobs_never_holds_more_than_its_bound() {
     const BOUND: usize = 16;
     for wire in WIRES {
-        // JSON is slow to make and read in a build without optimization
+        // JSON is slow to write and read in an unoptimized build.
         let jobs = match wire.0 {
             Transport::Grpc => 100_000,
             Transport::Rest => 20_000,
@@ -87,7 +87,7 @@ async fn a_worker_flooded_with_jobs_never_holds_more_than_its_bound() {
         let client = fake::client(&script, wire).await;
         let watch = Watch::until_finished(jobs);
         let ahead = Arc::new(AtomicU64::new(0));
-        // the first handlers wait until the bound is reached: nothing more may come meanwhile
+        // The first handlers wait until the bound is reached: no more jobs may arrive meanwhile.
         let gate = Arc::new(Semaphore::new(0));
         let summary = Worker::builder(client, "t")
             .max_jobs(BOUND)
@@ -109,7 +109,7 @@ async fn a_worker_flooded_with_jobs_never_holds_more_than_its_bound() {
         assert_eq!(summary.received, jobs, "{wire:?}");
         assert!(summary.most_held <= BOUND, "{wire:?}: {summary:?}");
         if wire.0 == Transport::Grpc {
-            // the window is 64 KiB and a job takes over 100 bytes; the server buffers a little
+            // The window is 64 KiB and a job takes over 100 bytes; the server buffers a little.
             let ahead = ahead.load(Ordering::SeqCst);
             assert!(ahead < 2_000, "the server ran {ahead} jobs ahead");
         }
@@ -122,8 +122,7 @@ async fn pushed_and_polled_jobs_are_completed_once_each() {
         for delivery in [Delivery::Push, Delivery::Poll, Delivery::PushAndPoll] {
             let script = Script::with_jobs(60);
             let client = fake::client(&script, wire).await;
-            // the fake answers a poll with more than was asked for: what is too much is left
-            // out, and in this test never offered again
+            // The fake answers a poll with more jobs than requested: the excess is discarded, and in this test never offered again.
             let watch = Watch::until_finished(if delivery == Delivery::Push { 60 } else { 20 });
             let summary = complete_all(client, &watch, delivery).await;
             assert_eq!(summary.unreported, 0, "{wire:?} {delivery:?}");
@@ -151,7 +150,7 @@ async fn a_stream_that_ends_is_opened_again() {
     }
 }
 
-/// Opens the stream before the faults begin, so that only completions meet them.
+/// Opens the stream before the faults begin, so that they affect only completions.
 struct FaultsAfterFirstJob(Arc<Watch>, Arc<Script>, Mutex<Vec<Fault>>);
 
 impl WorkerObserver for FaultsAfterFirstJob {
@@ -174,7 +173,7 @@ async fn completions_are_tried_again_under_back_pressure_and_after_lost_answers(
         config.request_timeout = Duration::from_millis(100);
         let client = Client::new(wire.0, config).unwrap();
         let watch = Watch::until_finished(1);
-        // NOT_FOUND after an answer was lost means that the first attempt did it
+        // NOT_FOUND after a lost answer means that the first attempt succeeded.
         let faults = vec![
             Fault::Exhausted,
             Fault::Unavailable,
@@ -262,7 +261,7 @@ async fn a_stopped_worker_closes_its_stream_at_once() {
         let watch = Watch::until_finished(1);
         let worker = complete_all(client.clone(), &watch, Delivery::Push);
         assert_eq!(worker.await.acknowledged, 1);
-        // the server has nothing to send, so that only the closing itself can tell it
+        // The server has nothing to send, so that only the closing itself can notify it.
         script.stream_closed.notified().await;
     }
 }

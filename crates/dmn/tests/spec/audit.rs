@@ -1,4 +1,4 @@
-//! What an evaluation tells about itself: the content of the record DECISION_EVALUATION.
+//! The details of an evaluation: the content of the record DECISION_EVALUATION.
 
 use skep_dmn::DecisionType;
 

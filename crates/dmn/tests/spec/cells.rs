@@ -1,4 +1,4 @@
-//! What stands in the cells of a decision table.
+//! Cells of decision tables.
 
 use crate::support::{evaluate, failure, output, parse_standard, table};
 
@@ -109,7 +109,7 @@ fn by_the_standard_inputs_and_outputs_are_checked_against_their_values() {
 
 #[test]
 fn a_truth_value_in_a_cell_is_compared_with_the_input() {
-    // Behind `in` of an expression a test that is true holds; a cell says what the input has to be.
+    // In an expression a test after `in` passes if it is true; a cell is compared with the input.
     assert!(!passes("true", r#"{"x": false}"#));
     assert!(passes("false", r#"{"x": false}"#));
     assert!(passes("? in (odd(?))", r#"{"x": 5}"#));

@@ -1,4 +1,4 @@
-//! One rule matches, several match, none matches: what each hit policy makes of it.
+//! Results of each hit policy for one, several, or no matching rules.
 
 use crate::support::{failure, output, refusal, table};
 

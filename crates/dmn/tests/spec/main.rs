@@ -1,4 +1,4 @@
-//! What decisions must do, as specifications.
+//! Specifications of decisions.
 
 mod audit;
 mod boxed;

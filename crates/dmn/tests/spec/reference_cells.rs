@@ -1,4 +1,4 @@
-//! Input cells as the reference engine decides them: `tests/oracle/decision-cells.jsonl`.
+//! Input cells with the results of the reference engine: `tests/oracle/decision-cells.jsonl`.
 
 use skep_dmn::{Drg, Options};
 use skep_feel::{EvalContext, Expression, JsonScope, Value};
@@ -7,8 +7,7 @@ use crate::support::{evaluate, table};
 
 const CELLS: &str = include_str!("../../../../tests/oracle/decision-cells.jsonl");
 
-/// Cells that the reference refuses and that are read here: newer versions of the standard have them
-/// (docs/differences.md).
+/// Cells that the reference refuses and Skep accepts: newer versions of the standard include them (docs/differences.md).
 const READ_HERE: [&str; 2] = ["!= 5", "= 5"];
 
 /// A member of a line.
@@ -24,7 +23,7 @@ fn items(value: &Value) -> &[Value] {
     }
 }
 
-/// The model with this cell, or none when it is refused.
+/// The model with this cell; `None` if it is refused.
 fn deployed(cell: &str) -> Option<Drg> {
     let xml = table(
         r#"hitPolicy="COLLECT""#,
@@ -34,7 +33,7 @@ fn deployed(cell: &str) -> Option<Drg> {
     Drg::parse("model.dmn", xml.as_bytes(), &Options::default()).ok()
 }
 
-/// What is different for a line, as `cell with variables: found`.
+/// Deviations for a line, as `cell with variables: found`.
 fn differences(line: &str) -> Vec<String> {
     let line = JsonScope::parse(line).expect("JSON");
     let cell = match member(&line, "cell") {

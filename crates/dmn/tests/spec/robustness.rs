@@ -1,4 +1,4 @@
-//! No file and no variables make the crate panic, whatever is done to them.
+//! The crate never panics, whatever the files and variables.
 
 use std::sync::OnceLock;
 
@@ -182,7 +182,7 @@ fn all_cells_of_a_decision_share_one_budget() {
     assert!(failure.message.contains("steps"), "{}", failure.message);
 }
 
-/// A boxed iteration that nests what it made before: bounded in depth, so that dropping it is, too.
+/// A boxed iteration that nests its previous results: bounded in depth, so that dropping it is, too.
 #[test]
 fn boxed_values_do_not_grow_deep() {
     let xml = decision(&format!(

@@ -1,4 +1,4 @@
-//! Small models, and evaluations of them.
+//! Small models, and their evaluation.
 
 use skep_dmn::{DecisionResult, Dialect, Drg, EvaluationFailure, Options};
 use skep_feel::{EvalContext, JsonScope};
@@ -66,7 +66,7 @@ pub fn parse_standard(xml: &str) -> Drg {
     }
 }
 
-/// Why the file is refused.
+/// The reason why the file is refused.
 pub fn refusal(xml: &str) -> String {
     match Drg::parse("model.dmn", xml.as_bytes(), &Options::default()) {
         Ok(_) => panic!("the model is accepted:\n{xml}"),

@@ -1,10 +1,10 @@
-//! Models that are refused, and what the refusal says.
+//! Refused models, and the texts of refusals.
 
 use skep_dmn::{Drg, Options};
 
 use crate::support::{decision, definitions, literal, parse, refusal, table};
 
-/// Asserts that the model is refused for this element with these words.
+/// Asserts that the model is refused with a finding on this element that contains this text.
 fn refused(xml: &str, element: &str, words: &str) {
     let text = refusal(xml);
     assert!(

@@ -1,4 +1,4 @@
-//! One test file: its model, its cases, and what they expect.
+//! One test file: its model, its cases, and their expected results.
 
 use std::fs;
 use std::path::Path;
@@ -92,7 +92,7 @@ fn run_case(drg: &Drg, case: Node<'_, '_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Numbers are compared up to the eighth digit, as the kit does for results of division and roots.
+/// Numbers are compared up to the eighth digit, as in the kit for results of division and roots.
 fn matches(value: &Value, expected: &Value) -> bool {
     match (value, expected) {
         (Value::Number(a), Value::Number(b)) => {
@@ -165,7 +165,7 @@ fn scalar(node: Node<'_, '_>) -> Result<Value, String> {
         "duration" => DayTimeDuration::parse(text)
             .map(Value::DayTimeDuration)
             .or_else(|| YearMonthDuration::parse(text).map(Value::YearMonthDuration)),
-        // A value without type: the kit's tools take the text.
+        // A value without a type: the kit's tools take its text.
         "" => Some(Value::from(text)),
         _ => None,
     };

@@ -40,7 +40,7 @@ pub fn camunda_passes(root: &Path) -> BTreeSet<String> {
         .collect()
 }
 
-/// The cases that deviate, with the reason. Lines are `# reason` followed by the cases it holds for.
+/// The deviating cases, each with its reason. Lines are `# reason` followed by the cases that it applies to.
 pub fn deviations() -> BTreeMap<String, String> {
     let text = include_str!("../tck-deviations.txt");
     let mut reason = String::new();

@@ -1,7 +1,7 @@
-//! The DMN Technology Compatibility Kit: every case of the data handed over in `../shared/dmn-tck`.
+//! The DMN Technology Compatibility Kit: every case of the data provided in `../shared/dmn-tck`.
 //!
-//! `tck-deviations.txt` lists the cases that yield something else, each with the reason. The test fails when another
-//! case deviates, and when a listed case passes. Without the data there is nothing to run, which the test says.
+//! `tck-deviations.txt` lists the cases with other results, each with the reason. The test fails if another case deviates, or if a listed
+//! case passes. Without the data nothing is run, which the test reports.
 
 mod case;
 mod list;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use case::run_file;
 
-/// Where the data lies: `SKEP_DMN_TCK`, or beside the repository (also beside a worktree's parent).
+/// Location of the data: `SKEP_DMN_TCK`, or beside the repository (also beside a worktree's parent).
 fn data() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("SKEP_DMN_TCK") {
         return Some(PathBuf::from(path));
@@ -36,7 +36,7 @@ struct Total {
 #[test]
 fn every_case_of_the_kit_passes_or_is_listed_with_its_reason() {
     let Some(root) = data() else {
-        // Past the capture of the test harness, which hides what passing tests print.
+        // Bypasses the test harness, which hides the output of passing tests.
         let _ = std::io::stderr().write_all(
             b"NOT RUN (tck): the DMN TCK data is missing. Put it into ../shared/dmn-tck beside the repository, or name its \
               directory in SKEP_DMN_TCK.\n",

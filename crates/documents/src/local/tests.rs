@@ -1,4 +1,4 @@
-//! A directory of documents, and what may happen to it.
+//! A directory of documents, and failures of it.
 
 use bytes::Bytes;
 
@@ -84,7 +84,7 @@ async fn what_has_expired_is_gone_and_its_room_comes_back() {
         .unwrap();
     let found = store.get("d", at(8001)).await.unwrap();
     assert_eq!(all(found.content).await.unwrap(), b"second");
-    // The mark of the first one is in an hour that is over from here on, the second has expired with it.
+    // The hour of the first one's expiry mark has passed by now; the second has expired as well.
     store.sweep(at(10_799)).await.unwrap();
     assert_eq!(files(directory.path()), 3);
     store.sweep(at(10_801)).await.unwrap();

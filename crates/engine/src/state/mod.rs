@@ -412,8 +412,7 @@ mod tests {
     use super::table::EmptyStore;
     use super::*;
 
-    /// There are millions of these. Anyone who adds a field learns here what it costs for each of them, and can move it
-    /// into optional data.
+    /// There are millions of instances. Anyone who adds a field learns its cost per instance here, and can move it into optional data.
     #[test]
     fn what_every_instance_has_is_small() {
         assert_eq!(size_of::<Cell<ElementInstance>>(), 120);

@@ -1,18 +1,18 @@
-//! The world around an instance, which does one thing after the other, in any order.
+//! The world around an instance: performs one action after another, in random order.
 
 use skep_protocol::{ActivatedJob, Key};
 use skep_sim::Random;
 
 use skep_testkit::rig::*;
 
-/// More than any of the processes needs.
+/// More actions than any of the processes needs.
 const MOST_ACTIONS: usize = 5_000;
 
-/// Does all that the instance waits for, one at a time in random order, until it has ended.
+/// Performs every action that the instance waits for, one at a time in random order, until the instance has ended.
 pub fn play(rig: &mut Rig, random: &mut Random, instance: Key) {
     let mut jobs: Vec<ActivatedJob> = Vec::new();
     for _ in 0..MOST_ACTIONS {
-        // Work that is put off may wait while other commands come.
+        // Deferred work may wait while other commands arrive.
         rig.interrupted = random.below(2) == 0;
         for job_type in ["job", "error"] {
             for job in rig.jobs(job_type) {
@@ -36,7 +36,7 @@ fn act(rig: &mut Rig, random: &mut Random, jobs: &mut Vec<ActivatedJob>) {
     let tasks = rig.waiting_user_tasks();
     let messages = rig.awaited_messages().len();
     let choices = jobs.len() + tasks.len() + messages;
-    // Jobs are likelier than the rest; time passes when nothing else can happen, and now and then.
+    // Jobs are more likely than other actions. Time passes when nothing else is possible, and occasionally otherwise.
     if choices == 0 || random.below(12) == 0 {
         return rig.advance(MINUTE);
     }

@@ -1,4 +1,4 @@
-//! A process as a tree of blocks, of which it is known how often each element completes.
+//! A process as a tree of blocks, which determines how often each element completes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use skep_sim::Random;
 /// Blocks nested deeper than this are leaves.
 const MAX_DEPTH: usize = 4;
 
-/// A block with one way in and one way out.
+/// A block with one entry and one exit.
 pub enum Block {
     Leaf { id: String, leaf: Leaf },
     Fork(Fork),
@@ -18,7 +18,7 @@ pub enum Block {
 
 pub type Sequence = Vec<Block>;
 
-/// What has no blocks inside.
+/// A block without nested blocks.
 #[derive(Clone, Copy)]
 pub enum Leaf {
     Task,
@@ -28,7 +28,7 @@ pub enum Leaf {
     /// A job for each of three items.
     ServiceForEach,
     Listened,
-    /// Its job fails with an error, which a boundary event catches.
+    /// The job fails with an error, which a boundary event catches.
     Caught,
     User,
     Receive,
@@ -36,11 +36,11 @@ pub enum Leaf {
     Call,
     /// Waits for a message and for a timer; the message comes.
     EventBased,
-    /// A task that is compensated, with one in a sub-process of its scope, by whom the second says.
+    /// Two compensated tasks, one of them in a sub-process of the same scope. The parameter says who throws compensation.
     Undone(Undo),
 }
 
-/// Where compensation is thrown.
+/// Thrower of compensation.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Undo {
     InScope,
@@ -86,7 +86,7 @@ pub struct Fork {
 }
 
 pub struct Branch {
-    /// Its condition holds; every token of a parallel gateway is taken.
+    /// Whether the condition holds; all flows of a parallel gateway are taken.
     taken: bool,
     is_default: bool,
     /// Empty: a flow straight to the join.
@@ -95,10 +95,10 @@ pub struct Branch {
 
 pub struct Scope {
     id: String,
-    /// How many inner instances a multi-instance has; `None` for an embedded sub-process that runs once.
+    /// Number of inner instances of a multi-instance; `None` for an embedded sub-process that runs once.
     for_each: Option<u32>,
     sequential: bool,
-    /// It waits for something that never comes, by an event sub-process.
+    /// Whether an event sub-process waits for an event that never comes.
     has_event_sub_process: bool,
     blocks: Sequence,
 }
@@ -159,7 +159,7 @@ impl Generator<'_> {
             6 | 7 => self.fork(Gateway::Inclusive, depth, may_loop),
             8 => self.fork(Gateway::Exclusive, depth, may_loop),
             9 | 10 => self.scope(depth, may_loop),
-            // What counts the rounds is a variable of the process: one for all instances of a multi-instance.
+            // The round counter is a process variable, shared by all instances of a multi-instance: no loops there.
             _ if may_loop => self.repetition(depth),
             _ => self.leaf(),
         }
@@ -198,7 +198,7 @@ impl Generator<'_> {
         })
     }
 
-    /// At least one flow is taken, of an exclusive gateway just one: the default where no condition holds.
+    /// Takes at least one flow; of an exclusive gateway exactly one: the default flow, where no condition holds.
     fn choose(&mut self, gateway: Gateway, branches: &mut [Branch]) {
         if gateway == Gateway::Parallel {
             return;
@@ -242,13 +242,13 @@ impl Generator<'_> {
     }
 }
 
-/// The process of these blocks, its flows in the order of this seed.
+/// The process of these blocks, with its flows in the order given by this seed.
 pub fn process(blocks: &[Block], seed: u64) -> Bpmn {
     let bpmn = write(Bpmn::process("once").start("start"), blocks);
     bpmn.end("end").shuffle_flows(seed)
 }
 
-/// A process that others call.
+/// The process that call activities call.
 pub fn called() -> Bpmn {
     Bpmn::process("called")
         .start("called_start")
@@ -288,7 +288,7 @@ fn write_leaf(bpmn: Bpmn, id: &str, leaf: Leaf) -> Bpmn {
         Leaf::User => bpmn.user_task(id),
         Leaf::Receive => bpmn.receive_task(id, "message", "=\"key\""),
         Leaf::Timer => bpmn.catch_duration(id, "PT1M"),
-        // What it was given would come back, and what counts rounds would go back with it.
+        // Propagation would return the variables passed in as well, and would reset loop counters.
         Leaf::Call => bpmn
             .call_activity(id, "called")
             .propagate_all_child_variables(false),
@@ -410,7 +410,7 @@ fn write_loop(bpmn: Bpmn, again: &Loop) -> Bpmn {
         .otherwise()
 }
 
-/// How often each element completes, if all is right. An element that is not here never does.
+/// Expected number of completions of each element. Elements that are missing here never complete.
 pub fn expected(blocks: &[Block]) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     count(&mut counts, blocks, 1);
@@ -460,7 +460,7 @@ fn count(counts: &mut BTreeMap<String, u32>, blocks: &[Block], times: u32) {
 fn count_leaf(counts: &mut BTreeMap<String, u32>, id: &str, leaf: Leaf, times: u32) {
     match leaf {
         Leaf::ServiceForEach => add(counts, id, 4 * times),
-        // The task is terminated by its boundary event.
+        // The boundary event terminates the task.
         Leaf::Caught => {
             add(counts, &format!("{id}_caught"), times);
             add(counts, &format!("{id}_merge"), times);
@@ -489,7 +489,7 @@ fn count_leaf(counts: &mut BTreeMap<String, u32>, id: &str, leaf: Leaf, times: u
                 "_b_boundary",
                 "_b_undo",
             ];
-            // Otherwise it is interrupted by what it throws.
+            // In the interrupting case the event sub-process interrupts the end event that triggered it.
             let end = ["_end"];
             let end = end
                 .iter()

@@ -1,4 +1,4 @@
-//! Commands of batch operations, as steps have them. Where a step gives the items, it stands for the search of the broker.
+//! Commands of batch operations, from steps. A step that gives the items stands in for the broker's search.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::commands::{Arguments, Stop};
 use crate::keys;
 use skep_testkit::scenario::Scenario;
 
-/// The filter of operations whose items come with a later step; the search for any other finds nothing.
+/// The filter of operations whose items come with a later step; searches with other filters find nothing.
 const GIVEN: &str = "itemsComeFromTheNextStep";
 
 pub fn command(a: &Arguments<'_>) -> Result<Command, Stop> {
@@ -44,7 +44,7 @@ pub fn command(a: &Arguments<'_>) -> Result<Command, Stop> {
     })
 }
 
-/// Whether nobody but the engine's broker finds the items of this operation: nothing, as the reference had nothing to search.
+/// Whether only the broker can find the items of this operation: it finds none, as the reference had nothing to search.
 pub fn finds_nothing(value: &Value) -> bool {
     !value["entityFilter"].is_null() && value["entityFilter"].get(GIVEN).is_none()
 }
@@ -86,8 +86,8 @@ fn items(items: &Value) -> Vec<BatchOperationItem> {
     items.as_array().into_iter().flatten().map(item).collect()
 }
 
-/// Puts the items of a chunk in the order in which the reference took them. That is the order of a set there, which says
-/// nothing; Skep takes them as they were given.
+/// Puts the items of a chunk in the order in which the reference took them. It is the arbitrary order of a set there; Skep takes items in
+/// the given order.
 pub fn in_recorded_order(chunk: &mut Value, scenario: &Scenario, records: &[Value]) {
     let records_of_reference = scenario.part("records.jsonl");
     let recorded = records_of_reference

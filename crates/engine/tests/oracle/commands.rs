@@ -1,4 +1,4 @@
-//! Steps as commands of the engine.
+//! Translation of steps into commands of the engine.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use skep_protocol::{Document, Key};
 use crate::{batch_operations, identity, user_tasks};
 use skep_testkit::scenario::Scenario;
 
-/// Why a scenario cannot be played to its end.
+/// Reason why a scenario cannot be played to its end.
 #[derive(Debug)]
 pub enum Stop {
-    /// Skep does not have this yet.
+    /// A feature that Skep does not have yet.
     NotYet(String),
-    /// Something that the scenario counts on is not there.
+    /// An entity that the scenario relies on does not exist.
     Deviates(String),
 }
 
@@ -35,7 +35,7 @@ impl Arguments<'_> {
         self.0[name].as_i64().unwrap_or(default)
     }
 
-    /// Seconds, in milliseconds.
+    /// A duration given in seconds, in milliseconds.
     pub fn seconds(&self, name: &str, default: f64) -> i64 {
         (self.0[name].as_f64().unwrap_or(default) * 1000.0) as i64
     }
@@ -63,7 +63,7 @@ fn names(names: Vec<String>) -> Vec<Arc<str>> {
     names.into_iter().map(Arc::from).collect()
 }
 
-/// The command of a step that is no more than that. `job` is the job that it is about, for steps about jobs.
+/// The command of a step that is a single command. `job` is the job that steps about jobs refer to.
 pub fn command(
     operation: &str,
     arguments: &Arguments<'_>,
@@ -187,7 +187,7 @@ pub fn command(
     })
 }
 
-/// A map of ids, or a list of pairs of them.
+/// A map of ids, or a list of pairs of ids.
 fn mapping(map: &Value) -> Vec<MappingInstruction> {
     let instruction = |source: &str, target: &Value| MappingInstruction {
         source_element_id: source.into(),
@@ -206,7 +206,7 @@ fn mapping(map: &Value) -> Vec<MappingInstruction> {
     }
 }
 
-/// The result of a completion, with corrections as on gRPC.
+/// The result of a completion, with corrections as in gRPC.
 fn job_result(result: &Value) -> Option<Box<JobResult>> {
     if result.is_null() {
         return None;
@@ -253,7 +253,7 @@ fn elements(list: &Value) -> Vec<ActivateElement> {
     list.as_array().into_iter().flatten().map(element).collect()
 }
 
-/// As gRPC has it: an ancestor of 0 is none.
+/// As in gRPC: ancestor 0 means none.
 fn modification(a: &Arguments<'_>) -> ModifyProcessInstance {
     let list = |name: &str| a.0[name].as_array().cloned().unwrap_or_default();
     let activate = list("activate").into_iter().map(|instruction| {

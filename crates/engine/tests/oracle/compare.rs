@@ -1,8 +1,8 @@
-//! Where two sequences of lines differ.
+//! Differences between two sequences of lines.
 
-/// Lines that only the reference (`-`) or only Skep (`+`) has, in order. Empty when both are equal.
+/// Lines that only the reference (`-`) or only Skep (`+`) has, in order. Empty if both are equal.
 pub fn differences(expected: &[String], got: &[String]) -> Vec<String> {
-    // Length of the longest common part of what follows each pair of places.
+    // Length of the longest common subsequence behind each pair of positions.
     let (rows, columns) = (expected.len() + 1, got.len() + 1);
     let mut common = vec![0usize; rows * columns];
     for i in (0..expected.len()).rev() {

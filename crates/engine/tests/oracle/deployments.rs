@@ -1,5 +1,5 @@
-//! Every deployment of the recorded scenarios, each on an engine of its own: what the reference engine accepts is accepted,
-//! and what it refuses is refused. What is accepted since 8.9, which was not recorded, is listed.
+//! Every deployment of the recorded scenarios, each on its own engine: Skep accepts what the reference engine accepts, and refuses what it
+//! refuses. Deployments accepted only since 8.9, which was not recorded, are listed.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn expectation(expect: &Value) -> &str {
     expect["rejection"].as_str().expect("a rejection")
 }
 
-/// `None` when it cannot be read as a deployment.
+/// `None` if it cannot be read as a deployment.
 fn outcome(scenario: &Scenario, deploy: &Value) -> Option<String> {
     let mut rig = Rig::new();
     let command = command("deploy", &Arguments(deploy), scenario, Key::NONE).ok()?;

@@ -1,4 +1,4 @@
-//! Commands about users, groups, roles and mapping rules, as steps have them.
+//! Commands about users, groups, roles and mapping rules, from steps.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use skep_protocol::value::*;
 
 use crate::commands::{Arguments, Stop};
 
-/// Value types that this file knows.
+/// Whether this file handles the value type.
 pub fn has(value_type: &str) -> bool {
     ["USER", "GROUP", "ROLE", "MAPPING_RULE"].contains(&value_type)
 }

@@ -1,9 +1,9 @@
-//! `$KIND(name,n)`: the key of the n-th thing of a kind and name, or of the last one.
+//! `$KIND(name,n)`: the key of the n-th entity of a kind and name, or of the last one.
 
 use serde_json::Value;
 use skep_protocol::Key;
 
-/// The value type and intent that create a thing of this kind, and the field that has its name.
+/// The value type and intent that create an entity of this kind, and the field with its name.
 fn origin(kind: &str) -> (&'static str, &'static str, &'static str) {
     match kind {
         "PI" => ("PROCESS_INSTANCE", "ELEMENT_ACTIVATING", "bpmnProcessId"),
@@ -23,7 +23,7 @@ fn origin(kind: &str) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// All keys of a kind in order of creation. An empty name stands for every name where the kind allows it.
+/// All keys of a kind in order of creation. An empty name matches every name where the kind allows it.
 pub fn all(records: &[Value], kind: &str, name: &str) -> Vec<Key> {
     let (value_type, intent, field) = origin(kind);
     let any_name = name.is_empty() && matches!(kind, "PI" | "INC" | "BO" | "JOB");
@@ -43,7 +43,7 @@ pub fn all(records: &[Value], kind: &str, name: &str) -> Vec<Key> {
     keys
 }
 
-/// A step's arguments with keys in place of references.
+/// The arguments of a step with references replaced by keys.
 pub fn resolve(value: &Value, records: &[Value]) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => match reference(text) {

@@ -1,10 +1,9 @@
-//! The recorded scenarios of `tests/oracle` (see its README.md): the same commands lead to the same records as on the
-//! reference engine.
+//! The recorded scenarios of `tests/oracle` (see its README.md): the same commands lead to the same records as in the reference engine.
 //!
-//! Every scenario whose elements exist is played. What Skep does not have yet is counted by reason. A scenario that deviates
-//! is a failure, unless `deviations.txt` lists it with the reason; one that is listed and equal is a failure too.
+//! Every scenario whose elements are supported is played. Features that Skep does not have yet are counted by reason. A scenario that
+//! deviates is a failure, unless `deviations.txt` lists it with the reason; a listed scenario that is equal is a failure too.
 //!
-//! `SKEP_ORACLE=job/` plays the scenarios whose names begin so and prints every difference.
+//! `SKEP_ORACLE=job/` plays the scenarios whose names have this prefix and prints every difference.
 #![allow(clippy::disallowed_methods)] // Scenarios are files.
 
 mod batch_operations;
@@ -29,7 +28,7 @@ use player::{AS_RECORDED, Played};
 use serde_json::Value;
 use skep_testkit::scenario::Scenario;
 
-/// Differences of one scenario that are printed when all are played.
+/// Maximum number of differences printed per scenario when all are played.
 const PRINTED: usize = 8;
 
 enum Verdict {
@@ -50,7 +49,7 @@ fn listed() -> BTreeMap<&'static str, &'static str> {
         .collect()
 }
 
-/// What is compared: instances, then messages, each in their order.
+/// The compared lines: instances, then messages, each in their order.
 fn lines(entries: Vec<Entry>) -> Vec<String> {
     let entries = comparable(entries);
     let (of_messages, others): (Vec<_>, Vec<_>) =
@@ -59,10 +58,10 @@ fn lines(entries: Vec<Entry>) -> Vec<String> {
     in_order.map(Entry::line).collect()
 }
 
-/// What every partition has to itself is compared on the first one.
+/// Records that every partition writes are compared on the first one only.
 fn lines_of(played: &Played) -> Vec<String> {
     let records = played.records.iter();
-    // Of a batch operation the first one sums up.
+    // The first partition sums up a batch operation.
     let is_its = |r: &Value| {
         let source = &r["value"]["sourcePartitionId"];
         r["partitionId"] == 1 && (source.is_null() || source == 1)
@@ -108,7 +107,7 @@ fn recorded_scenarios_lead_to_the_same_records() {
             (Verdict::Equal, Some(_)) => {
                 failures.push(format!("{name} is equal: take it off deviations.txt"));
             }
-            // What is not to come, or is elsewhere, is a deviation with its reason.
+            // Unplanned features, and features implemented elsewhere, are deviations with a reason.
             (Verdict::NotYet(_), Some(reason)) => deviating.push((name.as_str(), *reason)),
             (Verdict::NotYet(what), None) => *not_yet.entry(what).or_default() += 1,
             (Verdict::Deviates(differences), reason) => {

@@ -1,7 +1,7 @@
-//! Records in the shape of `records.jsonl`: what says nothing is left out, keys have names instead of numbers.
+//! Records in the shape of `records.jsonl`: meaningless parts are left out, keys have names instead of numbers.
 //!
-//! The recorded symbols (`JOB1`) count records that we do not compare, so both sides get new names: what a thing is and
-//! which one of its kind.
+//! The recorded symbols (`JOB1`) also count records that are not compared, so keys get new names on both sides: the kind of the entity and
+//! its number within the kind.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ const TIMES: [&str; 5] = ["deadline", "dueDate", "recurringTime", "time", "times
 const DROPPED: [&str; 16] = [
     "namespace",
     "evaluationFailureMessage",
-    // Of 8.9; 8.8 was recorded.
+    // New in 8.9; 8.8 was recorded.
     "decisionEvaluationInstanceKey",
     "checksum",
     "resource",
@@ -31,7 +31,7 @@ const DROPPED: [&str; 16] = [
     "tenantFilter",
     "creationTimestamp",
 ];
-/// Lists whose order says nothing.
+/// Lists in arbitrary order.
 const SETS: [&str; 3] = [
     "/result/correctedAttributes",
     "/changedAttributes",
@@ -43,7 +43,7 @@ const PATHS: [&str; 3] = [
     "callingElementPath",
 ];
 
-/// A record as both sides have it.
+/// A record in the form common to both sides.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub step: usize,
@@ -79,8 +79,8 @@ impl Entry {
         self.value_type == value_type && (intents.is_empty() || intents.contains(&&*self.intent))
     }
 
-    /// Messages and the message side of subscriptions live on a partition of their own: their order beside what happens in
-    /// instances says nothing.
+    /// Messages and the message side of subscriptions live on their own partition: their order relative to events of instances is
+    /// arbitrary.
     pub fn is_of_a_message(&self) -> bool {
         matches!(
             self.value_type.as_str(),
@@ -88,7 +88,7 @@ impl Entry {
         )
     }
 
-    /// Steps of an engine that nobody can tell from outside, and what the recorder leaves out.
+    /// False for internal steps of an engine that cannot be observed from outside, and for records that the recorder leaves out.
     fn is_compared(&self) -> bool {
         let left_out = self.record_type == "COMMAND"
             || self.is("PROCESS_EVENT", &[])
@@ -96,7 +96,7 @@ impl Entry {
             || self.is("PROCESS_INSTANCE_RESULT", &[])
             || self.is("JOB_BATCH", &[])
             || self.is("ASYNC_REQUEST", &[])
-            // Of 8.9; 8.8 was recorded.
+            // New in 8.9; 8.8 was recorded.
             || self.is("PROCESS_INSTANCE", &["CANCELING"])
             || self.is("PROCESS_INSTANCE_MIGRATION", &["MIGRATING", "ABANDONED"])
             || self.is("PROCESS_INSTANCE_MODIFICATION", &["BEGUN", "PREPARED"])
@@ -135,7 +135,7 @@ pub fn recorded(line: &str) -> Entry {
     }
 }
 
-/// The steps have mapping instructions as a map, whose order is nobody's.
+/// Steps hold mapping instructions as a map, whose order is arbitrary.
 fn in_no_order(mut value: Value) -> Value {
     if let Some(instructions) = value["mappingInstructions"].as_array_mut() {
         instructions.sort_by_key(Value::to_string);
@@ -167,7 +167,7 @@ fn mark_symbols(value: Value, field: &str) -> Value {
     }
 }
 
-/// One of our records.
+/// A record written by Skep.
 pub fn rendered(step: usize, record: &Value) -> Entry {
     let text = |name: &str| record[name].as_str().unwrap_or("").to_string();
     let value_type = text("valueType");
@@ -176,7 +176,7 @@ pub fn rendered(step: usize, record: &Value) -> Entry {
     if value_type == "PROCESS_INSTANCE_MODIFICATION"
         && let Some(fields) = value.as_object_mut()
     {
-        // Of 8.9; instructions have one of the same name.
+        // New in 8.9; instructions have a field of the same name.
         fields.remove("elementInstanceKey");
     }
     let value = shorten(&value, "", &value_type);
@@ -191,7 +191,7 @@ pub fn rendered(step: usize, record: &Value) -> Entry {
     }
 }
 
-/// Fields that 8.8, which was recorded, does not have.
+/// Whether the field is new since 8.8, which was recorded.
 fn is_newer(field: &str, value_type: &str) -> bool {
     match field {
         "rootProcessInstanceKey" | "businessId" | "source" => true,
@@ -222,7 +222,7 @@ fn is_newer(field: &str, value_type: &str) -> bool {
     }
 }
 
-/// Leaves out what the recorder leaves out. `None` when nothing remains.
+/// Leaves out the same parts as the recorder. `None` if nothing remains.
 fn shorten(value: &Value, field: &str, value_type: &str) -> Option<Value> {
     match value {
         Value::Object(fields) if field == "variables" => {
@@ -259,7 +259,7 @@ fn shorten(value: &Value, field: &str, value_type: &str) -> Option<Value> {
             Some(time) if time > FIRST_TIME && TIMES.contains(&field) => Some(moment(time)),
             _ => Some(value.clone()),
         },
-        // Keys in headers are texts.
+        // Keys in headers are strings.
         Value::String(text) if field.ends_with("Key") && is_key(text) => {
             Some(Value::String(format!("#{text}")))
         }
@@ -311,7 +311,7 @@ fn date(time: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// Linked resources are JSON within a text, with keys in it: as what they are, they get names like all.
+/// Linked resources are JSON in a string, which contains keys: parsed, so that these get names like all others.
 fn open_linked_resources(value: &mut Value) {
     let linked = value.pointer_mut("/customHeaders/linkedResources");
     let Some(linked) = linked else {
@@ -325,12 +325,12 @@ fn open_linked_resources(value: &mut Value) {
     *linked = resources;
 }
 
-/// What is compared, with names in place of keys.
+/// The compared entries, with names in place of keys.
 pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = entries.into_iter().filter(Entry::is_compared).collect();
     for entry in &mut entries {
         open_linked_resources(&mut entry.value);
-        // A set: the recorder gave it in an order of its own.
+        // A set: the recorder writes it in arbitrary order.
         for set in SETS {
             if let Some(Value::Array(names)) = entry.value.pointer_mut(set) {
                 names.sort_by_key(Value::to_string);
@@ -339,7 +339,7 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
         if entry.is("PROCESS_INSTANCE", &[])
             && let Some(fields) = entry.value.as_object_mut()
         {
-            // The reference has tags on few of these, and paths beyond the first hardly on any.
+            // The reference rarely adds tags here, and hardly ever a second path.
             fields.remove("tags");
             if entry.intent != "ELEMENT_ACTIVATING" {
                 PATHS.iter().for_each(|path| drop(fields.remove(*path)));
@@ -375,7 +375,7 @@ pub fn comparable(entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// A set, as well: the scopes that a modification activates in.
+/// Sorts another set: the scopes in which a modification activates elements.
 fn sort_scopes(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -389,7 +389,7 @@ fn sort_scopes(value: &mut Value) {
     }
 }
 
-/// The variables of a called process stand before it. What comes between them and its beginning says nothing.
+/// Moves the variables of a called process before it. Their order relative to records in between is arbitrary.
 fn variables_of_called(entries: &mut Vec<Entry>) {
     let begins = |entry: &Entry| {
         entry.intent == "ELEMENT_ACTIVATING" && entry.value["bpmnElementType"] == "PROCESS"
@@ -411,7 +411,7 @@ fn variables_of_called(entries: &mut Vec<Entry>) {
     }
 }
 
-/// A modification sets the variables of an element before it begins, or as soon as it has: nobody can tell.
+/// Moves the variables that a modification sets before the activation of their element: the order of the two cannot be observed.
 fn variables_of_modified(entries: &mut [Entry]) {
     let mut at = 0;
     while at < entries.len() {
@@ -432,8 +432,7 @@ fn variables_of_modified(entries: &mut [Entry]) {
     }
 }
 
-/// The variables of one document come in no particular order, and neither do the decisions of one file (in the reference that
-/// of a hash).
+/// Sorts the variables of one document, and the decisions of one file: both come in arbitrary order (in the reference that of a hash map).
 fn sort_runs(entries: &mut [Entry]) {
     for entry in entries.iter_mut() {
         let decisions = entry.value.get_mut("decisionsMetadata");
@@ -451,7 +450,7 @@ fn sort_runs(entries: &mut [Entry]) {
     }
 }
 
-/// Names of keys: what a thing is, and the how many-th of those.
+/// Names of keys: the kind of an entity and its number within the kind.
 #[derive(Default)]
 struct Names {
     by_key: HashMap<String, String>,
@@ -459,7 +458,7 @@ struct Names {
 }
 
 impl Names {
-    /// Names the thing that the record is about.
+    /// Names the entity that the record is about.
     fn own(&mut self, entry: &Entry) {
         let field = |name: &str| entry.value[name].as_str().unwrap_or("");
         let what = match entry.value_type.as_str() {
@@ -477,7 +476,7 @@ impl Names {
         self.add(&entry.key, what);
     }
 
-    /// Names what has no record of its own by the field where it stands first.
+    /// Names entities without their own records after the field where they appear first.
     fn field(&mut self, field: &str, value: &Value) {
         match value {
             Value::String(text) if text.starts_with('#') => self.add(text, field.to_string()),

@@ -1,4 +1,4 @@
-//! Plays the steps of a scenario on an engine of one partition, and keeps what it wrote and answered.
+//! Plays the steps of a scenario on an engine of one partition, and keeps its records and answers.
 
 use serde_json::{Value, json};
 use skep_engine::{RecordNames, RequestId};
@@ -13,27 +13,27 @@ use crate::{batch_operations, keys};
 use skep_testkit::rig::Rig;
 use skep_testkit::scenario::Scenario;
 
-/// What a scenario led to.
+/// Outcome of a scenario.
 #[derive(Default)]
 pub struct Played {
-    /// Each with the number of its step.
+    /// Records, each with the number of its step.
     pub records: Vec<(usize, Value)>,
-    /// Answers that are not the expected ones.
+    /// Answers that differ from the expected ones.
     pub answers: Vec<String>,
-    /// What workers got, each job with the number of its step.
+    /// Jobs handed out to workers, each with the number of its step.
     pub activated: Vec<(usize, ActivatedJob)>,
 }
 
-/// What a scenario is played on.
+/// Configuration that a scenario is played with.
 #[derive(Clone, Copy)]
 pub struct Setting {
-    /// Instances live on the first one, messages on all.
+    /// Number of partitions. Instances live on the first one, messages on all.
     pub partitions: u32,
-    /// So many steps a command takes before it is put off; `None` for as many as a server allows.
+    /// Number of steps that a command may take before it is deferred; `None` for the default, as on a server.
     pub turn_steps: Option<u32>,
 }
 
-/// What the scenarios were recorded on.
+/// The configuration that the scenarios were recorded with.
 pub const AS_RECORDED: Setting = Setting {
     partitions: 1,
     turn_steps: None,
@@ -66,10 +66,10 @@ struct Player<'a> {
     /// By partition.
     names: Vec<RecordNames>,
     scenario: &'a Scenario,
-    /// All records so far, as rendered.
+    /// All records so far, rendered.
     records: Vec<Value>,
     played: Played,
-    /// Creations that await their result: step, request and what is expected.
+    /// Creations that await their result: step, request and expected answer.
     waiting: Vec<(usize, RequestId, Value)>,
 }
 
@@ -86,7 +86,7 @@ impl Player<'_> {
             batch_operations::in_recorded_order(&mut resolved, self.scenario, &self.records);
         }
         let answer = self.carry_out(operation, &Arguments(&resolved), number, &step["expect"])?;
-        // What is due is due at once.
+        // Due timers fire immediately.
         self.rig.run_due();
         self.collect(number);
         if let Some(answer) = answer {
@@ -95,7 +95,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// The answer, as `expect` writes it. `None` when it comes later.
+    /// The answer in the notation of `expect`. `None` if it comes later.
     fn carry_out(
         &mut self,
         operation: &str,
@@ -126,7 +126,7 @@ impl Player<'_> {
         }
         let request = self.rig.send_async(command);
         let Some(answer) = self.rig.answer(request) else {
-            // It waits for listeners; the recorder did not.
+            // The answer waits for listeners; the recorder did not.
             return Ok(Some(json!("ok")));
         };
         if let Ok(Response::JobsActivated { jobs, .. }) = &answer {
@@ -140,11 +140,11 @@ impl Player<'_> {
         Ok(Some(shape_of(answer)))
     }
 
-    /// Steps of batch operations that are no commands of a client.
+    /// Steps of batch operations that are not commands of a client.
     fn batch_operation(&mut self, arguments: &Arguments<'_>) -> Option<Value> {
         let key = Arguments(&arguments.0["value"]).key("batchOperationKey");
         match arguments.text("valueType") {
-            // It is carried out with the step that says so, and not as soon as it can be.
+            // Deferred until the step that executes it.
             "BATCH_OPERATION_INITIALIZATION" => {
                 self.rig.interrupted = true;
                 self.nothing_more(key);
@@ -158,7 +158,7 @@ impl Player<'_> {
         Some(json!("ok"))
     }
 
-    /// All items of a batch operation are known, on all partitions.
+    /// Reports all items of a batch operation as found, on all partitions.
     fn nothing_more(&mut self, batch_operation_key: Key) {
         for partition in 1..=self.rig.partitions.len() as u32 {
             let operations = &mut self.rig.engine(partition).state.batch_operations;
@@ -199,7 +199,7 @@ impl Player<'_> {
         self.played.activated.extend(jobs);
     }
 
-    /// Renders what the step has written.
+    /// Renders the records written in the step.
     fn collect(&mut self, step: usize) {
         for (partition, batch) in std::mem::take(&mut self.rig.batches) {
             let names = &mut self.names[partition as usize - 1];
@@ -230,12 +230,12 @@ impl Player<'_> {
     fn compare_answer(&mut self, number: usize, operation: &str, expected: &Value, got: Value) {
         let mut expected = expected.clone();
         if let Some(fields) = expected.as_object_mut() {
-            // The status of gRPC is the gateway's part.
+            // The gateway determines the gRPC status.
             fields.remove("grpc");
         }
         let expected = with_sorted_jobs(self.with_keys(&expected));
         let got = with_sorted_jobs(got);
-        // Of an answer only that it is positive, where the scenario says no more.
+        // The scenario may expect no more than a positive answer.
         if expected == "ok" && got.get("rejection").is_none() && got.get("noJob").is_none() {
             return;
         }
@@ -245,7 +245,7 @@ impl Player<'_> {
         }
     }
 
-    /// Symbols in an expected answer as this play's keys.
+    /// Replaces symbols in an expected answer by the keys of this run.
     fn with_keys(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => match keys::symbol(text, &self.records) {
@@ -291,7 +291,7 @@ fn shape_of(answer: Result<Response, Rejection>) -> Value {
     }
 }
 
-/// Records have the jobs of an activation oldest first, as we do; answers of the reference have them in any order.
+/// Records, like Skep's answers, list the jobs of an activation oldest first; answers of the reference are in arbitrary order.
 fn with_sorted_jobs(mut answer: Value) -> Value {
     let jobs = answer.pointer_mut("/ok/jobs").and_then(Value::as_array_mut);
     if let Some(jobs) = jobs {

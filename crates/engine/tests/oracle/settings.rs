@@ -1,21 +1,21 @@
-//! What must not matter: whether work is put off, and on how many partitions messages live. Every scenario whose elements
-//! exist is played again in another setting and compared with the first play.
+//! Deferral of work and the number of partitions must not matter. Every scenario whose elements are supported is played again with another
+//! configuration and compared with the first run.
 
 use crate::player::{AS_RECORDED, Played, Setting, play};
 use crate::{compare, lines_of};
 use skep_testkit::scenario::Scenario;
 
-/// Here a second command of a partition to itself is ready while the work of the first waits for its next turn: it comes
-/// between, as it should. The records are the same, their order is not.
+/// In these a second command of a partition to itself is ready while the work of the first waits for its next turn: it runs in between, as
+/// it should. The records are the same, their order is not.
 const OTHERS_COME_BETWEEN: [&str; 4] = [
-    // The operation goes on while the work of an item is put off.
+    // The operation continues while the work of an item is deferred.
     "batch-operation/cancel-one-already-gone",
     "batch-operation/modify",
     "message/correlate-command-prefers-waiting-and-starts",
     "message/non-interrupting-boundary-two-buffered",
 ];
 
-/// An instance that a message starts lives where the message does.
+/// Whether a message starts an instance, which then lives on the partition of the message.
 fn starts_by_message(played: &Played) -> bool {
     let mut records = played.records.iter();
     records.any(|(_, record)| {
@@ -24,7 +24,7 @@ fn starts_by_message(played: &Played) -> bool {
     })
 }
 
-/// The names of things without their number: `PROCESS_INSTANCE:end/1`.
+/// The names of entities without their number: `PROCESS_INSTANCE:end/1`.
 fn without_numbers(line: &str) -> String {
     let mut parts = line.split('/');
     let first = parts.next().unwrap_or_default().to_string();
@@ -33,7 +33,7 @@ fn without_numbers(line: &str) -> String {
     })
 }
 
-/// Plays all scenarios in both settings. Returns the other plays.
+/// Plays all scenarios in both configurations. Returns the results with the other one.
 #[track_caller]
 fn same_in(other: Setting) -> Vec<Played> {
     let (mut plays, mut failures) = (Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ fn same_in(other: Setting) -> Vec<Played> {
         let lines = |played: &Played| {
             let mut lines = lines_of(played);
             if OTHERS_COME_BETWEEN.contains(&scenario.name.as_str()) {
-                // Things of one name are counted in their order.
+                // Numbers of entities depend on the order.
                 lines = lines.iter().map(|line| without_numbers(line)).collect();
                 lines.sort();
             }

@@ -1,4 +1,4 @@
-//! Commands of users to user tasks, as steps have them.
+//! Commands of users to user tasks, from steps.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! What workers get: the jobs of each activation, with their variables and headers.
+//! Jobs that workers receive: those of each activation, with their variables and headers.
 
 use serde_json::{Value, json};
 use skep_protocol::ActivatedJob;
 
-/// Differences between the recorded activations and the jobs that were handed out, as lines.
+/// Differences between the recorded activations and the jobs handed out, as lines.
 pub fn differences(records: &str, activated: &[(usize, ActivatedJob)]) -> Vec<String> {
     let expected: Vec<String> = records.lines().flat_map(recorded).collect();
     let got: Vec<String> = activated
@@ -13,7 +13,7 @@ pub fn differences(records: &str, activated: &[(usize, ActivatedJob)]) -> Vec<St
     crate::compare::differences(&expected, &got)
 }
 
-/// The jobs of a recorded line, if it is about any.
+/// The jobs of a recorded line, if it has any.
 fn recorded(line: &str) -> Vec<String> {
     let record: Value = serde_json::from_str(line).expect("a line is a record");
     if record["valueType"] != "JOB_BATCH" || record["intent"] != "ACTIVATED" {
@@ -54,7 +54,7 @@ fn handed_out(step: usize, job: &ActivatedJob) -> String {
     format!("{step} activated {job}")
 }
 
-/// Keys have other numbers in each play; the job's own records are compared with them.
+/// Keys differ in each run; they are compared in the job's own records.
 fn without_keys(mut headers: Value) -> Value {
     if let Some(fields) = headers.as_object_mut() {
         fields.remove("io.camunda.zeebe:userTaskKey");

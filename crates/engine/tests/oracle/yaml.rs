@@ -1,4 +1,4 @@
-//! Reads `steps.yaml` as JSON. Plain scalars are what the recorder's YAML (1.1) takes them for.
+//! Reads `steps.yaml` as JSON. Plain scalars are resolved as in YAML 1.1, which the recorder used.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
@@ -61,7 +61,7 @@ fn scalar(text: &str, plain: bool) -> Value {
     }
 }
 
-/// Numbers with an exponent have a point in YAML 1.1; anything else is a text.
+/// Numbers with an exponent need a decimal point in YAML 1.1; anything else is a string.
 fn number(text: &str) -> Option<Value> {
     let begins = text.trim_start_matches(['-', '+']).as_bytes().first();
     if !begins.is_some_and(u8::is_ascii_digit) {

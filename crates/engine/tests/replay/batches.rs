@@ -1,4 +1,4 @@
-//! Batch operations over random instances: what the broker and clients do with them.
+//! Batch operations over random instances: the parts of the broker and of clients.
 
 use skep_protocol::Key;
 use skep_protocol::command::*;
@@ -38,7 +38,7 @@ pub fn command(rig: &mut Rig, random: &mut Random, elements: &[String]) {
     }
 }
 
-/// Operations that a partition knows.
+/// Open operations on a partition.
 fn open(rig: &mut Rig, partition: u32) -> Vec<Key> {
     let operations = &mut rig.engine(partition).state.batch_operations;
     let mut keys = Vec::new();
@@ -83,7 +83,7 @@ fn create(rig: &mut Rig, random: &mut Random, elements: &[String]) {
     ))));
 }
 
-/// Items of the partition, some of which are gone or not of the operation's type.
+/// Chooses items of the partition, some of which do not exist any more or do not fit the operation's type.
 fn choose(rig: &mut Rig, random: &mut Random, partition: u32, key: Key) {
     let Some(row) = rig.engine(partition).state.batch_operations.get(key) else {
         return;
@@ -109,7 +109,7 @@ fn choose(rig: &mut Rig, random: &mut Random, partition: u32, key: Key) {
     rig.send_to(partition, Command::Batch(BatchCommand::Add(add)));
 }
 
-/// All of them come to their end.
+/// Brings all of them to their end.
 pub fn finish(rig: &mut Rig) {
     let all = |rig: &mut Rig| -> Vec<(u32, Key)> {
         let partitions = 1..=rig.partitions.len() as u32;
@@ -140,7 +140,7 @@ pub fn finish(rig: &mut Rig) {
         if left.is_empty() {
             return;
         }
-        // What was lost on its way is sent again.
+        // Lost commands are resent.
         rig.advance(10_000);
     }
     panic!("batch operations never end: {:?}", all(rig));

@@ -1,5 +1,4 @@
-//! Instances are migrated at random: to a model whose elements have other names, back, to a newer version, or to the
-//! definition that they are of.
+//! Random migrations of instances: to a model whose elements have other names, back, to a newer version, or to the same definition.
 
 use std::collections::HashSet;
 
@@ -37,7 +36,7 @@ pub fn renamed(xml: &str) -> String {
     out
 }
 
-/// Migrates an instance that runs, with most of the instructions that it may need. True if nothing speaks against it.
+/// Migrates a running instance, with most of the instructions that it may need. True if it was accepted.
 pub fn migrate(rig: &mut Rig, random: &mut Random) -> bool {
     let mut open: Vec<Key> = rig.open_instances();
     open.extend(rig.called_instances());
@@ -51,7 +50,7 @@ pub fn migrate(rig: &mut Rig, random: &mut Random) -> bool {
     !matches!(rig.answer(request), Some(Err(_)))
 }
 
-/// That of a batch: it fits instances of one definition, and no others.
+/// The plan of a batch migration: it fits instances of one definition only.
 pub fn plan(rig: &mut Rig, random: &mut Random) -> Option<BatchPlan> {
     let open: Vec<Key> = rig.open_instances();
     let instance = *open.get(random.next(open.len().max(1) as u64) as usize)?;

@@ -1,4 +1,4 @@
-//! Instances are modified at random: whatever is asked for, it is refused or carried out, and all goes on.
+//! Random modifications of instances: each is refused or carried out, and the instance continues.
 
 use skep_engine::state::{ElementInstance, Row, read_row};
 use skep_protocol::Key;
@@ -8,13 +8,13 @@ use skep_protocol::value::*;
 use super::Random;
 use skep_testkit::rig::*;
 
-/// Every element of the process, those that nobody may choose too.
+/// Ids of all elements of the process, including those that cannot be chosen.
 pub fn all_ids(bpmn: &skep_model::builder::Bpmn) -> Vec<String> {
     let process = bpmn.clone().compile();
     process.element_ids().map(String::from).collect()
 }
 
-/// Modifies one of the instances that run, or that have run.
+/// Modifies a running instance, or one that has ended.
 pub fn modify(rig: &mut Rig, random: &mut Random, ids: &[String]) -> bool {
     let mut instances = rig.open_instances();
     instances.extend(rig.called_instances());
@@ -96,7 +96,7 @@ fn variables(random: &mut Random, ids: &[String]) -> Vec<VariableInstruction> {
     }]
 }
 
-/// The instance and all in it, called ones apart.
+/// The instance and its element instances, without those of called processes.
 fn element_instances(rig: &mut Rig, instance: Key) -> Vec<Key> {
     let partition = instance.partition().unwrap();
     let rows = rig.engine(partition).state.dump().into_iter();

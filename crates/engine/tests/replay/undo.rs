@@ -1,5 +1,5 @@
-//! A leader that loses its leadership, again and again: what was not committed is taken back, and the state is what the committed
-//! log gives, with all that is found in it.
+//! A leader that loses its leadership, again and again: uncommitted changes are reverted, and the state, with all its indices, equals that
+//! of the committed log.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -13,16 +13,16 @@ use skep_protocol::{Key, TenantId};
 use crate::{Change, Random, change_one, command, exporting, finish, prepared};
 use skep_testkit::rig::*;
 
-/// What a command has written, and how many records the rig had seen then.
+/// Batches written by a command, and the number of records that the rig had seen by then.
 struct Step {
     batches: Vec<Vec<u8>>,
     seen: usize,
 }
 
-/// A leader over a store, and what of its log is committed.
+/// A leader with a store, and the committed part of its log.
 struct Leader {
     store: MemoryStore,
-    /// A checkpoint on its way to the store, with the position behind it; `None`: it will never be stored as it is.
+    /// A checkpoint on its way to the store, with the position after it; `None`: it was reverted and will not be stored in this form.
     pending: Option<(Pending, Option<u64>)>,
     stored_position: u64,
     committed: Vec<(u64, Vec<u8>)>,
@@ -73,7 +73,7 @@ impl Leader {
         let engine = rig.engine(1);
         match &mut self.pending {
             Some((_, Some(_))) => {}
-            // The rows of one that came to nothing go with the next.
+            // The rows of a reverted checkpoint are stored with the next one.
             Some((rows, None)) => {
                 engine.state.checkpoint(rows);
                 self.pending.as_mut().unwrap().1 = Some(engine.next_position());
@@ -94,7 +94,7 @@ impl Leader {
             self.store.write(rows);
             self.stored_position = behind;
             let state = &mut rig.engine(1).state;
-            // Twice: rows that were used lately get a second chance.
+            // Twice: recently used rows get a second chance.
             state.evict(0);
             state.evict(0);
         }
@@ -143,7 +143,7 @@ fn opened(store: MemoryStore, position: u64, log: &[&[u8]]) -> Engine {
     engine
 }
 
-/// What is found by something else than its key.
+/// Everything that can be found by other means than its key.
 fn found(engine: &Engine) -> String {
     let (state, tenant) = (&engine.state, TenantId::default());
     let mut all = String::new();
@@ -209,7 +209,7 @@ fn found(engine: &Engine) -> String {
     all
 }
 
-/// Returns how often leadership was lost with something uncommitted.
+/// Returns the number of times that leadership was lost with uncommitted changes.
 fn run(seed: u64) -> usize {
     let mut random = Random(seed);
     let mut lost = 0;

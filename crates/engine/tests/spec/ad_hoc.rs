@@ -1,4 +1,4 @@
-//! Ad-hoc sub-processes, run by expressions and commands, or by the worker of a job.
+//! Ad-hoc sub-processes, controlled by expressions and commands, or by the worker of a job.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{ActivateAdHoc, Command};
@@ -120,7 +120,7 @@ fn what_cannot_be_activated_is_refused_and_nothing_is() {
         let elements = ids.iter().map(|id| element(id, "{}")).collect();
         activate(rig, key, elements, false).unwrap_err()
     };
-    // No activity of this name; one that a sequence flow leads to; the process; no such instance.
+    // An unknown activity; one with an incoming sequence flow; the process itself; an unknown instance.
     let rejection = refused(&mut rig, hoc, &["a", "nope", "c"]);
     assert_eq!(rejection.kind, RejectionType::NotFound);
     assert!(rejection.reason.contains("[nope, c]"), "{rejection}");
@@ -152,7 +152,7 @@ fn it_stays_open_until_its_completion_condition_holds() {
     let hoc = rig.element_key("hoc");
     let two = vec![element("a", "{}"), element("b", "{}")];
     activate(&mut rig, hoc, two, false).unwrap();
-    // What still runs ends with it.
+    // The activity that is still running is terminated.
     rig.work("a", r#"{"done":true}"#);
     rig.assert_completed(instance);
     assert_eq!(rig.terminated(instance), ["b", "hoc#innerInstance"]);
@@ -183,7 +183,7 @@ fn a_job_decides_again_whenever_something_has_ended() {
     rig.work("a", "{}");
     decide(&mut rig, &["a"], false, false);
     rig.work("a", "{}");
-    // It may say that all is done while something runs: then nobody is asked any more.
+    // The worker may declare completion while an activity is still running: then no further job is created.
     decide(&mut rig, &[], true, false);
     assert!(rig.is_running(instance));
     rig.work("b", "{}");

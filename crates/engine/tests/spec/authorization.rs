@@ -1,4 +1,4 @@
-//! May the caller do this? Asked before the first record of a command.
+//! Authorization checks, which precede the first record of a command.
 
 use skep_engine::{EngineConfig, IdentityConfig};
 use skep_model::builder::Bpmn;
@@ -12,7 +12,7 @@ use skep_protocol::{Document, Key, Rejection, RejectionType, Response};
 use super::identity::{authorization, member, new, user};
 use skep_testkit::rig::*;
 
-/// A rig that asks who calls, with the users anna and bert, who may do nothing.
+/// A rig with authorization checks and the users anna and bert, who have no permissions.
 fn asking(partitions: u32) -> Rig {
     let mut rig = Rig::with_configs(partitions, |partition| EngineConfig {
         partition,
@@ -76,7 +76,7 @@ fn on_process(rig: &mut Rig, name: &str, id: &str, permissions: &[PermissionType
     grant(rig, name, ResourceType::ProcessDefinition, id, permissions)
 }
 
-/// Refused for lack of rights, with one record beside the command: the rejection.
+/// Refused for lack of permissions. The rejection is the only record besides the command.
 fn forbidden(rig: &mut Rig, claims: Claims, command: Command) -> String {
     rig.claims = claims;
     let from = rig.seen.len();
@@ -109,7 +109,7 @@ fn deploy(rig: &mut Rig, model: Bpmn) {
     rig.deploy(model);
 }
 
-/// The key of the last thing of this type that was created.
+/// The key of the last created entity of this type.
 fn last(rig: &Rig, value_type: &str) -> Key {
     let created = rig
         .events(value_type)
@@ -141,7 +141,7 @@ fn who_was_granted_nothing_may_do_nothing_and_internal_callers_everything() {
         "Insufficient permissions to perform operation 'CREATE_PROCESS_INSTANCE' on resource 'PROCESS_DEFINITION', required resource \
          identifiers are one of '[*, order]'"
     );
-    // A client of the same name is another caller.
+    // A client of the same name is a different caller.
     on_process(&mut rig, "anna", "order", &[P::CreateProcessInstance]);
     forbidden(&mut rig, client("anna"), create("order"));
     created(&mut rig, is("anna"), "order");
@@ -414,7 +414,7 @@ fn to_claim_for_oneself_takes_less_than_to_give_to_others() {
     forbidden(&mut rig, is("anna"), assign(key, "bert", true));
     forbidden(&mut rig, is("anna"), assign(key, "anna", false));
     allowed(&mut rig, is("anna"), assign(key, "anna", true));
-    // Who has it gives it back.
+    // The assignee may unassign the task.
     let give_back = assign(key, "", false);
     forbidden(&mut rig, is("bert"), give_back.clone());
     allowed(&mut rig, is("anna"), give_back);
@@ -487,7 +487,7 @@ fn identity_asks_for_its_own_permissions() {
     forbidden(&mut rig, is("anna"), create.clone());
     grant(&mut rig, "anna", ResourceType::Role, "*", &[P::Create]);
     allowed(&mut rig, is("anna"), create);
-    // A caller who may create roles may not take one for themselves.
+    // The permission to create roles does not allow callers to assign roles to themselves.
     let add = member("clerk", EntityType::User, "anna");
     let add = Command::Identity(IdentityCommand::AddToRole(add));
     forbidden(&mut rig, is("anna"), add.clone());
@@ -540,7 +540,8 @@ fn history_is_deleted_by_who_may_delete_what_it_tells_of() {
         resource_key: Key::new(1, 4711),
         kind: HistoryDeletionType::ProcessInstance,
     }));
-    // Of which process that was, the engine does not know: the gateway has asked, and whoever may delete nothing now does not.
+    // The engine does not know the process of a finished instance: the gateway has checked it. A caller without any delete permission is
+    // still refused here.
     forbidden(&mut rig, is("anna"), ended.clone());
     let right = on_process(&mut rig, "anna", "order", &[P::DeleteProcessInstance]);
     allowed(&mut rig, is("anna"), ended.clone());

@@ -1,4 +1,4 @@
-//! Banned instances: nothing happens in them any more, nothing else notices, and they can be cancelled.
+//! Banned instances: they make no progress, nothing else is affected, and they can be cancelled.
 
 use skep_engine::Ban;
 use skep_model::builder::Bpmn;
@@ -6,7 +6,7 @@ use skep_protocol::command::{AwaitResult, Command, FailJob};
 use skep_protocol::{Document, Key, RejectionType};
 use skep_testkit::rig::*;
 
-/// A job, a timer and a message wait side by side.
+/// A job, a timer and a message subscription in parallel.
 fn process() -> Bpmn {
     Bpmn::process("p")
         .start("s")
@@ -89,7 +89,7 @@ fn commands_on_a_banned_instance_are_refused_with_the_reason() {
     refused(&mut rig, set, instance);
     let rejection = rig.set_retries(job, 3).unwrap_err();
     assert_eq!(rejection.kind, RejectionType::InvalidState);
-    // Its job is with a worker for ever: the time-out offers it to nobody.
+    // Its job stays activated: the time-out does not make it available again.
     rig.advance(20 * MINUTE);
     assert!(rig.jobs("work").is_empty());
     assert_eq!(rig.engine(1).next_due(), None);
@@ -163,7 +163,7 @@ fn a_called_instance_is_banned_alone_and_ends_with_its_caller() {
         if ban_child {
             rig.work("parent-work", "{}");
         } else {
-            // It ends, and its caller does not go on.
+            // It completes, and its caller does not continue.
             rig.complete(&job, "{}");
             assert!(rig.jobs("parent-work").is_empty());
         }
@@ -213,11 +213,11 @@ fn an_instance_on_which_the_engine_fails_again_is_not_cancelled_either() {
     assert!(!rig.engine(1).ban(now, &failed_on(instance)), "no remedy");
     let second = rig.create("p", r#"{"order":"A"}"#);
     rig.ban(second).unwrap();
-    // A version that mends the bug: an operator has the cancellation tried again.
+    // After an upgrade that fixes the bug, an operator retries the cancellation.
     rig.ban(instance).unwrap();
     rig.cancel(instance).unwrap();
     assert!(!rig.is_running(instance));
-    // An instance that began with what failed is not there.
+    // An instance created by the failed command does not exist.
     assert!(!rig.engine(1).ban(now, &failed_on(Key::new(1, 999))));
 }
 
@@ -225,7 +225,7 @@ fn an_instance_on_which_the_engine_fails_again_is_not_cancelled_either() {
 fn an_instance_of_another_partition_is_banned_here_if_there_is_such_a_partition() {
     let mut rig = Rig::with_partitions(2);
     let now = rig.now;
-    // It may be there: its subscription is here.
+    // It may exist: its subscription is here.
     assert!(rig.engine(1).ban(now, &failed_on(Key::new(2, 999))));
     assert!(!rig.engine(1).ban(now, &failed_on(Key::new(3, 999))));
 }

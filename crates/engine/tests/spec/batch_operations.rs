@@ -1,4 +1,4 @@
-//! Batch operations: one command for many things, on all partitions, a few items at a time.
+//! Batch operations: one command for many entities, on all partitions, a few items at a time.
 
 use skep_engine::RemoteCommand;
 use skep_engine::batch_operation::MAX_FILTER_BYTES;
@@ -44,7 +44,7 @@ fn item(key: Key) -> BatchOperationItem {
     }
 }
 
-/// What the broker does when it has asked secondary storage.
+/// The broker's command after a search in secondary storage.
 fn add(
     rig: &mut Rig,
     partition: u32,
@@ -91,7 +91,7 @@ fn instances(rig: &mut Rig, count: usize) -> Vec<Key> {
     (0..count).map(|_| rig.create("p", "{}")).collect()
 }
 
-/// How the operation stands, as the partition that made it knows.
+/// Progress of the operation, as known to the partition that created it.
 fn sum(rig: &mut Rig, key: Key) -> Option<BatchProgress> {
     let operations = &mut rig.engine(1).state.batch_operations;
     operations.get(key).map(|row| row.sum())
@@ -477,7 +477,7 @@ fn large_instances_do_not_pile_up() {
     let mut rig = Rig::with(process());
     let keys = instances(&mut rig, 50);
     let key = create(&mut rig, asked(CANCEL));
-    // Each cancellation takes more than a turn.
+    // Each cancellation takes more than one turn.
     rig.turn_steps(1);
     rig.interrupted = true;
     choose(&mut rig, key, &keys);

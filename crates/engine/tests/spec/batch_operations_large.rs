@@ -1,4 +1,4 @@
-//! Batch operations of many items, and many of them: on an engine without the rig, which compares states after each command.
+//! Batch operations with many items, and many batch operations: on an engine without the rig, which compares states after each command.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Lone {
         }
     }
 
-    /// The records that were written, as their number, and what must leave.
+    /// Commits the written records. Returns their number, and the effects to carry out.
     fn commit(&mut self) -> (usize, Effects) {
         let records = self.engine.batch_len();
         let (batch, effects) = self.engine.take_batch();
@@ -75,7 +75,7 @@ impl Lone {
             })
     }
 
-    /// The follower takes over, from what it has stored: as after a crash of the leader.
+    /// The follower takes over from its stored state, as after a crash of the leader.
     fn restart(&mut self) {
         let mut pending = Pending::default();
         self.follower.state.checkpoint(&mut pending);
@@ -122,7 +122,7 @@ fn choose(lone: &mut Lone, key: Key, items: &[Key]) {
 #[test]
 fn ten_thousand_items_leave_room_for_others() {
     let mut lone = deployed();
-    // One of four is there; those that are not fail, and are as much work.
+    // One in four exists; the others fail, and take as much work.
     let some = |n: u64| match n % 4 {
         0 => None,
         _ => Some(Key::new(1, 1_000_000 + n)),
@@ -136,7 +136,7 @@ fn ten_thousand_items_leave_room_for_others() {
     while lone.engine.has_work() {
         let records = lone.work();
         assert!(records < 5_000, "one turn wrote {records} records");
-        // Somebody else's command comes between, and is carried out at once.
+        // A command of another client arrives in between and is carried out at once.
         others.push(lone.instance());
         turns += 1;
     }

@@ -1,4 +1,4 @@
-//! Which version of a form or linked resource is meant: the latest, the one deployed together, the one with a tag.
+//! Bindings of forms and linked resources: the latest version, the one deployed together, or the one with a version tag.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
@@ -25,7 +25,7 @@ fn works(binding: &str) -> String {
     bpmn.header("own", "1").extension(&linked).end("e").xml()
 }
 
-/// Forms and scripts in this version, with or without the tag. Returns their keys.
+/// Deploys a form and a script with this content version and version tag. Returns their keys.
 fn files(rig: &mut Rig, version: i32, tag: &str, with: Vec<(&str, String)>) -> (Key, Key) {
     let content = |id: &str| format!(r#"{{"id":"{id}","n":{version},"versionTag":"{tag}"}}"#);
     let mut files = with;

@@ -1,4 +1,4 @@
-//! Message boundary events: what a message does to the activity that they stand at.
+//! Message boundary events and their effect on the attached activity.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;

@@ -1,4 +1,4 @@
-//! Timer boundary events: what time does to the activity that they stand at.
+//! Timer boundary events and their effect on the attached activity.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -73,7 +73,7 @@ fn a_non_interrupting_one_leaves_its_activity_running() {
     rig.assert_completed(instance);
 }
 
-/// As the reference does: the last one in the document goes first.
+/// As in the reference engine: the last one in the document goes first.
 #[test]
 fn of_two_that_fall_due_together_the_later_in_the_document_fires() {
     let bpmn = Bpmn::process("p")

@@ -1,5 +1,5 @@
-//! The table of what engines with this API execute (`tests/facts/bpmn.md`), walked row by row: no row without a case, no case
-//! without a row, and each does what the table says.
+//! The table of BPMN that engines with this API execute (`tests/facts/bpmn.md`), checked row by row: every row has a case, every case has a
+//! row, and each behaves as the table says.
 
 mod elements;
 mod events;
@@ -13,10 +13,10 @@ use skep_testkit::rig::*;
 
 const FACTS: &str = include_str!("../../../../tests/facts/bpmn.md");
 
-/// What every instance of a case is played with.
+/// Variables that instances of all cases are played with.
 const VARIABLES: &str = r#"{"b":3}"#;
 
-/// The rows of the first table below this heading. A cell that is empty in the first column repeats the one above.
+/// The rows of the first table below this heading. An empty cell in the first column repeats the one above.
 fn table(heading: &str) -> Vec<Vec<String>> {
     let (_, after) = FACTS.split_once(&format!("\n{heading}\n")).expect(heading);
     let lines = after.lines().skip_while(|line| !line.starts_with('|'));
@@ -30,7 +30,7 @@ fn table(heading: &str) -> Vec<Vec<String>> {
         }
         rows.push(row);
     }
-    // The head and the line below it.
+    // The header and the separator line.
     rows.drain(..2);
     assert!(rows.len() > 2, "the table below '{heading}' has rows");
     rows
@@ -41,7 +41,7 @@ fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// Both sides have the same names.
+/// Rows and cases have the same names.
 #[track_caller]
 fn assert_walked(rows: impl IntoIterator<Item = String>, cases: impl IntoIterator<Item = String>) {
     let rows: BTreeSet<String> = rows.into_iter().collect();
@@ -54,7 +54,7 @@ fn assert_walked(rows: impl IntoIterator<Item = String>, cases: impl IntoIterato
     );
 }
 
-/// A rig where what cases need is deployed.
+/// A rig with the definitions that cases need.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     rig.deploy(
@@ -77,14 +77,14 @@ fn file(content: &str) -> String {
     )
 }
 
-/// A process `p` with this between its start `s` and its end `e`; what is there has the id `x`.
+/// A process `p` with this content between its start `s` and its end `e`; the element under test has the id `x`.
 fn between(x: &str) -> String {
     format!(
         r#"<bpmn:process id="p" isExecutable="true"><bpmn:startEvent id="s"/><bpmn:sequenceFlow id="s-x" sourceRef="s" targetRef="x"/>{x}<bpmn:sequenceFlow id="x-e" sourceRef="x" targetRef="e"/><bpmn:endEvent id="e"/></bpmn:process>"#
     )
 }
 
-/// The model is refused with a finding on this element; an empty id stands for any.
+/// Asserts that the model is refused with a finding on this element; an empty id matches any.
 #[track_caller]
 fn assert_refused(model: &str, element: &str, row: &str) {
     let answer = rig().deploy_files(vec![("case.bpmn", model.to_string())]);
@@ -95,7 +95,7 @@ fn assert_refused(model: &str, element: &str, row: &str) {
     assert!(named, "{row}: the finding names '{element}': {reason}");
 }
 
-/// The model deploys.
+/// Deploys the model, which must be accepted.
 #[track_caller]
 fn deployed(model: &str, row: &str) -> Rig {
     let mut rig = rig();
@@ -104,7 +104,7 @@ fn deployed(model: &str, row: &str) -> Rig {
     rig
 }
 
-/// The model deploys, and an instance of `p` comes to its end.
+/// Deploys the model and plays an instance of `p` to its end.
 #[track_caller]
 fn played(model: &str, row: &str) -> Rig {
     let mut rig = deployed(model, row);

@@ -1,5 +1,5 @@
-//! What the engine itself must uphold: where it does not hold, the engine does not go on as if nothing were wrong. The broker
-//! takes the panic for a bug in the work of one instance and bans it (`crates/broker/src/partition/thread/panics.rs`).
+//! Invariants of the engine: if one is violated, the engine panics instead of continuing. The broker takes the panic for a bug in the work
+//! of one instance and bans it (`crates/broker/src/partition/thread/panics.rs`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +10,8 @@ use skep_protocol::Key;
 use skep_protocol::command::Command;
 use skep_testkit::rig::*;
 
-/// One job; its completion is the work in which `break_rule` looks on.
+/// Calls `break_rule` during the completion of a job. Returns the panic's message, the instance that the engine worked for, and the
+/// instance of the job.
 fn panic_of(break_rule: fn(&mut State, Key)) -> (String, Option<Key>, Key) {
     let mut rig = Rig::with_configs(1, |partition| EngineConfig {
         on_work: Some(break_rule),
@@ -23,7 +24,7 @@ fn panic_of(break_rule: fn(&mut State, Key)) -> (String, Option<Key>, Key) {
             .end("e"),
     );
     let instance = rig.create("p", "{}");
-    // Nobody activates the job: that would be work as well.
+    // Read without activation, which would call the hook as well.
     let jobs = &rig.engine(1).state.jobs;
     let job = jobs
         .activatable("work", &skep_protocol::TenantId::default())

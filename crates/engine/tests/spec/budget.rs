@@ -1,4 +1,4 @@
-//! One command does not keep the partition: what is over its budget goes on in later batches, and what can never fit is an
+//! One command does not block the partition: work beyond its budget continues in later batches, and work that can never fit causes an
 //! incident.
 
 use skep_engine::{EngineConfig, TurnTime};
@@ -6,7 +6,7 @@ use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_testkit::rig::*;
 
-/// A process with a parallel gateway that leads to so many service tasks.
+/// A process with a parallel gateway that leads to this many service tasks.
 fn wide(id: &str, tasks: usize, task: impl Fn(Bpmn, usize) -> Bpmn) -> Bpmn {
     let mut bpmn = Bpmn::process(id).start("s").parallel("fork");
     for i in 0..tasks {
@@ -45,7 +45,7 @@ fn a_wide_fork_lets_others_have_their_turn() {
     );
 }
 
-/// Whatever the steps of a turn do, it ends in time: here each look at the clock takes 100 ns, and eight steps a look.
+/// A turn ends in time whatever its steps do. Each reading of the clock takes 100 ns here, and there is one per eight steps.
 #[test]
 fn a_turn_ends_in_time() {
     thread_local! {

@@ -1,4 +1,4 @@
-//! Call activities: an instance of another process, and what goes in and comes back.
+//! Call activities: an instance of another process, and the variables passed in and out.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -163,7 +163,7 @@ fn bound_to_the_deployment_it_calls_what_was_deployed_together() {
     rig.create("parent", "{}");
     assert_eq!(rig.jobs("work").len(), 1, "not the newer version");
 
-    // The called process is unchanged, the caller is new: they still find each other.
+    // The called process is unchanged, the caller is new: they are still linked.
     let mut rig = Rig::new();
     rig.deploy_files(vec![
         ("c.bpmn", child().xml()),

@@ -1,4 +1,4 @@
-//! A checkpoint holds the rows as they were when it was captured, whenever they are written.
+//! A checkpoint holds the rows as they were when it was captured, no matter when they are written.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Cluster variables: what expressions see as `camunda.vars`.
+//! Cluster variables, which expressions see as `camunda.vars`.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, EvaluateConditionals};
@@ -132,7 +132,7 @@ fn what_is_wrong_is_refused() {
     assert_eq!(kind(&mut rig, missing), "NOT_FOUND");
 }
 
-/// Expressions have all of them in memory.
+/// Expressions hold all of them in memory.
 #[test]
 fn together_they_have_a_limit() {
     let mut rig = Rig::new();
@@ -142,13 +142,13 @@ fn together_they_have_a_limit() {
     let (kind, why) = rejected(rig.send(more));
     assert_eq!(kind, "INVALID_ARGUMENT");
     assert!(why.contains("2097152 bytes"), "{why}");
-    // Another tenant has its own room, and what is replaced gives its back.
+    // Each tenant has its own limit, and replaced values free theirs.
     create(&mut rig, "b", &large, Some("acme"));
     let same = Command::UpdateClusterVariable(value("a", &large, None));
     rig.send(same).unwrap();
 }
 
-/// Very many tenants have their limit together, too.
+/// There is also a limit over all tenants.
 #[test]
 fn those_of_all_tenants_have_a_limit() {
     let mut rig = Rig::new();

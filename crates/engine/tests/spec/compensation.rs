@@ -1,4 +1,4 @@
-//! Compensation: what has completed is undone by its handlers.
+//! Compensation: completed activities are undone by their handlers.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -181,7 +181,7 @@ fn two_events_at_once_share_what_there_is() {
     rig.assert_nothing_left();
 }
 
-/// However much there is to compensate: each piece is a step, and a restart in between goes on.
+/// Each compensated activity is one step, and a restart in between continues.
 #[test]
 fn put_off_between_all_steps_it_is_the_same() {
     let mut rig = Rig::new();
@@ -304,7 +304,7 @@ fn a_repeated_activity_is_compensated_once_and_a_repeated_handler_repeats() {
     rig.assert_nothing_left();
 }
 
-/// Each inner instance leaves its own behind; the outermost scope leads to all of them.
+/// Each inner instance keeps its own subscriptions, reachable from the outermost scope.
 #[test]
 fn what_runs_in_each_inner_instance_is_compensated_in_each() {
     let bpmn = nested(|sub| sub.end("e2")).for_each("=[1,2]", "i");
@@ -322,11 +322,11 @@ fn what_runs_in_each_inner_instance_is_compensated_in_each() {
     rig.assert_nothing_left();
 }
 
-/// What throws compensation in an event sub-process, and how that is started.
+/// A case of compensation thrown in an event sub-process, with its trigger.
 struct Undoing {
     how: &'static str,
     start: fn(Bpmn) -> Bpmn,
-    /// The end of what is around it.
+    /// The end event of the enclosing scope.
     end: fn(Bpmn) -> Bpmn,
     trigger: fn(&mut Rig),
 }
@@ -398,8 +398,8 @@ fn an_event_sub_process_compensates_what_is_around_it() {
     }
 }
 
-/// In the process and in a sub-process; what is inside of a sub-process that has completed is undone as well, and what has
-/// completed in the event sub-process itself.
+/// In the process and in a sub-process. Completed sub-processes are compensated with their content, and so are completed activities of the
+/// event sub-process itself.
 #[test]
 fn an_event_sub_process_compensates_all_that_is_around_it_in_the_order_of_completion() {
     let inside = |sub: Bpmn| {

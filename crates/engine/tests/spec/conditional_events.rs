@@ -1,4 +1,4 @@
-//! Conditional events: what waits for a condition hears of the variables that it sees.
+//! Conditional events: subscriptions to conditions are notified of changes of the variables they see.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -62,7 +62,7 @@ fn its_records_say_what_it_waits_for() {
     assert_eq!(created.instance(), instance);
 }
 
-/// With a worker's variables: all of them are there when conditions are looked at.
+/// With a worker's variables: all of them are set before conditions are evaluated.
 #[test]
 fn conditions_see_a_whole_document() {
     let bpmn = Bpmn::process("p")
@@ -75,7 +75,7 @@ fn conditions_see_a_whole_document() {
         .end("e2");
     let mut rig = Rig::with(bpmn);
     let instance = rig.create("p", r#"{"x":5,"y":0}"#);
-    // One after the other they would pass 6.
+    // Set one after the other, they would exceed 6 in between.
     rig.work("work", r#"{"x":6,"y":-6}"#);
     assert!(rig.is_running(instance));
     rig.set_variables(instance, r#"{"x":12}"#, false);
@@ -98,7 +98,7 @@ fn boundary_events_interrupt_or_do_not() {
     let instance = rig.create("p", r#"{"x":1}"#);
     rig.set_variables(instance, r#"{"x":6}"#, false);
     rig.set_variables(instance, r#"{"x":7}"#, false);
-    // It held before; that it changed is what counts, and that it is the same is no change.
+    // It was true before; a change to another value triggers again, the same value does not.
     rig.set_variables(instance, r#"{"x":7}"#, false);
     let noted = rig.jobs("noted");
     assert_eq!(noted.len(), 2);
@@ -112,7 +112,7 @@ fn boundary_events_interrupt_or_do_not() {
     rig.assert_nothing_left();
 }
 
-/// What an activity has as its own is seen by the events at it, and hides what is around.
+/// An activity's local variables are visible to its boundary events, and hide outer ones.
 #[test]
 fn a_boundary_event_sees_what_its_activity_sees() {
     let bpmn = Bpmn::process("p")
@@ -131,7 +131,7 @@ fn a_boundary_event_sees_what_its_activity_sees() {
     rig.assert_completed(instance);
 }
 
-/// The outer scope's variables are seen inside, not the other way round.
+/// Variables of the outer scope are visible inside, not vice versa.
 #[test]
 fn changes_reach_the_scopes_inside() {
     let bpmn = Bpmn::process("p")
@@ -230,7 +230,7 @@ fn an_event_sub_process_starts_by_a_condition() {
     }
 }
 
-/// The event comes before what its own change has led to.
+/// The event is triggered before the effects of the change that caused it.
 #[test]
 fn what_is_interrupted_does_not_begin_first() {
     let bpmn = Bpmn::process("p")
@@ -270,7 +270,7 @@ fn behind_an_event_based_gateway_the_first_counts() {
     rig.assert_nothing_left();
 }
 
-/// Its path changes what its condition sees: as elsewhere, a loop that never waits is stopped by an incident.
+/// Its path changes the variable of its condition: a loop that never waits is stopped by an incident, as elsewhere.
 #[test]
 fn an_event_that_triggers_itself_without_end_is_stopped() {
     let bpmn = Bpmn::process("p")
@@ -291,7 +291,7 @@ fn an_event_that_triggers_itself_without_end_is_stopped() {
     rig.assert_nothing_left();
 }
 
-/// A condition that cannot be evaluated does not hold; nothing else is harmed.
+/// A condition that cannot be evaluated is false and has no other effect.
 #[test]
 fn an_expression_that_fails_is_not_true() {
     let bpmn = Bpmn::process("p")
@@ -305,7 +305,7 @@ fn an_expression_that_fails_is_not_true() {
     rig.assert_completed(instance);
 }
 
-/// Very many listen to one variable: they are looked at in turns.
+/// Very many conditions on one variable are evaluated over several turns.
 #[test]
 fn hundreds_of_conditions_are_evaluated_in_turns() {
     let bpmn = Bpmn::process("p")

@@ -1,4 +1,4 @@
-//! Conditional start events: a client has their conditions evaluated.
+//! Conditional start events, whose conditions are evaluated on a client's command.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, EvaluateConditionals};
@@ -76,7 +76,7 @@ fn one_definition_may_be_asked_for() {
     let evaluated = evaluate(&mut rig, Some(old), r#"{"x":2}"#).unwrap();
     assert_eq!(evaluated.started.len(), 1);
     assert_eq!(evaluated.started[0].0, old);
-    // Only the latest version waits.
+    // Only the latest version is subscribed.
     rig.deploy(starting("p", "=x > 3"));
     let evaluated = evaluate(&mut rig, Some(old), r#"{"x":5}"#).unwrap();
     assert_eq!(evaluated.started, []);
@@ -127,7 +127,7 @@ fn a_deleted_definition_waits_no_more() {
         delete_history: false,
     })
     .unwrap();
-    // The version before waits again.
+    // The previous version is subscribed again.
     assert_eq!(
         evaluate(&mut rig, None, r#"{"x":2}"#)
             .unwrap()
@@ -144,7 +144,7 @@ fn a_deleted_definition_waits_no_more() {
     assert_eq!(evaluate(&mut rig, None, r#"{"x":2}"#).unwrap().started, []);
 }
 
-/// The answer comes when all were evaluated, however many turns that takes.
+/// The answer comes after all conditions were evaluated, however many turns it takes.
 #[test]
 fn very_many_take_their_time() {
     let mut rig = Rig::new();

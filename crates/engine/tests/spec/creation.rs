@@ -1,4 +1,4 @@
-//! Creating process instances: which version, where they start, and what the client is told.
+//! Creation of process instances: version, start elements, and the client's answer.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;

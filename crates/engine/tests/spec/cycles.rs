@@ -1,4 +1,4 @@
-//! Cycles: how often they fire, when next, and what becomes of the times that were missed.
+//! Cycles: number of repetitions, due dates, and handling of missed ones.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -12,7 +12,7 @@ fn ticking(cycle: &str) -> Bpmn {
         .end("e2")
 }
 
-/// Minutes since the start at which the timers have been due.
+/// Due dates of the timers, in minutes since the start.
 fn due_minutes(rig: &Rig) -> Vec<i64> {
     let created = rig.events("TIMER").filter(|t| t.intent == "CREATED");
     let due = created.map(|t| t.field("dueDate").as_i64().unwrap());
@@ -65,7 +65,7 @@ fn a_cycle_without_number_repeats_until_the_activity_ends() {
     rig.assert_completed(instance);
 }
 
-/// Whatever becomes of the variables that its text came from.
+/// Changes of the variables that the cycle was evaluated from have no effect.
 #[test]
 fn a_running_cycle_goes_on_as_it_began() {
     let mut rig = Rig::with(ticking("=period"));
@@ -89,7 +89,7 @@ fn a_cycle_that_repeats_nothing_fires_once() {
     assert!(rig.events("TIMER").all(|t| t.field("repetitions") == 0));
 }
 
-/// One time for all that were missed, then from now on.
+/// Once for all missed dates, then at intervals from now on.
 #[test]
 fn after_a_long_pause_it_fires_for_what_was_missed_and_for_now() {
     for (cycle, expected) in [
@@ -120,7 +120,7 @@ fn a_cycle_that_is_not_late_keeps_its_phase() {
     assert_eq!(due_minutes(&rig), [60, 120, 180, 240, 300]);
 }
 
-/// The start is the first time, not the origin of a grid.
+/// The start date is the first due date, not the origin of a grid.
 #[test]
 fn a_start_that_has_passed_is_due_now() {
     let mut rig = Rig::with(ticking("R3/2020-01-01T00:00:30Z/PT10M"));
@@ -148,7 +148,7 @@ fn a_start_to_come_is_waited_for() {
     rig.assert_completed(instance);
 }
 
-/// Only the missed time is now; the next one is that of the text again.
+/// Only the missed date is replaced by now; the next one follows the cron expression again.
 #[test]
 fn a_cron_text_keeps_its_times() {
     let mut rig = Rig::with(ticking("0 0 * * * *"));
@@ -177,7 +177,7 @@ fn feel_makes_cycles() {
     }
 }
 
-/// As in the reference engine; without end such a cycle is refused.
+/// As in the reference engine; unbounded cycles of this kind are refused.
 #[test]
 fn a_counted_cycle_without_an_interval_fires_at_once_as_often_as_it_says() {
     for cycle in ["R3/PT0S", "R3/-PT1H"] {

@@ -1,4 +1,4 @@
-//! Decisions that clients evaluate.
+//! Evaluation of decisions by clients.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn by_id(id: &str) -> DecisionRef {
     DecisionRef::Id(id.into())
 }
 
-/// `dish` is a table over `base`, which doubles `guests`.
+/// `dish` is a table based on `base`, which doubles `guests`.
 fn menu(hit_policy: &str) -> String {
     let rule = |at: usize, input: &str, output: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! The deletion of process definitions: nothing new starts, what runs goes on, and with the last instance the definition goes.
+//! Deletion of process definitions: no new instances, running ones continue, and the definition is removed with the last instance.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ fn called_instances_keep_their_definition() {
     assert_eq!(rig.incident().kind, "CALLED_ELEMENT_ERROR");
 }
 
-/// The number of instances and what is being deleted survive a restart, and the row goes from the store as well.
+/// The number of instances and the pending deletion survive a restart, and the row is deleted from the store as well.
 #[test]
 fn a_restart_in_between_changes_nothing() {
     let mut rig = Rig::new();
@@ -175,7 +175,7 @@ fn memory_is_given_back() {
     assert!(left < empty + 10_000, "{left}");
 }
 
-/// What the exporters are told to delete: type and key.
+/// Entities that exporters are to delete: type and key.
 fn forgotten(rig: &Rig) -> Vec<(String, i64)> {
     let deleted = rig.events("HISTORY_DELETION");
     let one = |r: &Seen| {
@@ -185,7 +185,7 @@ fn forgotten(rig: &Rig) -> Vec<(String, i64)> {
     deleted.map(one).collect()
 }
 
-/// The items of an operation are all known.
+/// Reports all items of an operation as found.
 fn nothing_more(rig: &mut Rig, batch_operation_key: Key) {
     rig.send(Command::Batch(BatchCommand::Add(AddBatchItems {
         batch_operation_key,
@@ -235,7 +235,7 @@ fn instances_that_still_run_leave_the_history_with_their_end() {
         };
         rig.send_to(partition, Command::Batch(BatchCommand::Add(add)));
     }
-    // The other partition has none: there the definition is forgotten at once.
+    // The other partition has no instance: there the definition is deleted at once.
     let definition = ("PROCESS_DEFINITION".to_string(), key.0);
     assert_eq!(forgotten(&rig), std::slice::from_ref(&definition));
     let instance = |key: Key| ("PROCESS_INSTANCE".to_string(), key.0);

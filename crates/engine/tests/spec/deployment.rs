@@ -72,7 +72,7 @@ fn one_changed_resource_makes_all_of_its_deployment_new() {
     assert_eq!(versions(&alone), [2]);
 }
 
-/// Each process is recorded with its whole resource: a file of 1 MB with 100 processes would write 100 MB.
+/// Each process record contains the whole resource: a file of 1 MB with 100 processes would write 100 MB.
 #[test]
 fn a_resource_with_too_many_processes_for_its_size_is_refused() {
     let file = |count: usize, padding: usize| {
@@ -195,7 +195,7 @@ fn a_decision_that_is_bound_to_the_deployment_is_part_of_it() {
     );
 }
 
-/// Models are compiled before their deployment reaches the partition; what comes of it does not depend on that.
+/// Models are compiled before their deployment reaches the partition; the outcome does not depend on that.
 #[test]
 fn what_is_prepared_is_what_the_partition_would_find_itself() {
     let broken = process("b", "=(").xml();

@@ -1,4 +1,4 @@
-//! The check of a deployment: it says what the deployment would say, and changes nothing.
+//! The check of a deployment: it gives the same answer as the deployment, and changes nothing.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Response;
@@ -72,7 +72,7 @@ fn a_check_finds_what_the_deployment_refuses() {
         name: "none.bpmn".into(),
         content: no_type.as_bytes().to_vec().into(),
     };
-    // Only an evaluation finds this.
+    // Only an evaluation finds this one.
     let no_time = Bpmn::process("p").start_duration("s", "=missing").end("e");
     let mut rig = Rig::new();
     for file in [no_type, resource("time.bpmn", &no_time)] {

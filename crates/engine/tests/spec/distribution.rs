@@ -89,7 +89,7 @@ fn a_lost_acknowledgement_is_asked_for_again() {
 #[test]
 fn a_deletion_does_not_overtake_its_deployment() {
     let mut rig = Rig::with_partitions(2);
-    // The deployment does not get through until later.
+    // The deployment arrives late.
     let mut lost = false;
     rig.fate = Box::new(move |command| match command {
         RemoteCommand::Distribute { .. } if !std::mem::replace(&mut lost, true) => Fate::Lost,
@@ -140,7 +140,7 @@ fn commands_name_what_is_distributed() {
     );
 }
 
-/// A command that waited somewhere in the network while later ones came.
+/// A duplicate that was delayed in the network while later commands arrived.
 #[test]
 fn a_late_duplicate_is_acknowledged_and_not_carried_out_again() {
     let mut rig = Rig::with_partitions(2);

@@ -1,4 +1,4 @@
-//! Errors that jobs and end events throw, and the events that catch them.
+//! Errors thrown by jobs and end events, and the events that catch them.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -28,7 +28,7 @@ fn a_thrown_error_is_caught_by_its_code() {
     rig.assert_completed(instance);
 }
 
-/// Only the mappings of the boundary event carry anything out of it.
+/// Only the output mappings of the boundary event propagate variables of an error.
 #[test]
 fn the_variables_of_an_error_leave_the_boundary_event_by_its_mappings_alone() {
     let bpmn = |mapped: bool| {
@@ -264,7 +264,7 @@ fn the_variables_of_an_error_outlive_the_incident_of_a_mapping() {
     assert_eq!(rig.job("after").variables, r#"{"missing":2,"seen":3}"#);
 }
 
-/// The search begins at the task, not at the scope around it.
+/// The search for a catch event begins at the task, not at its scope.
 #[test]
 fn an_error_of_a_job_passes_by_what_does_not_catch_it() {
     let bpmn = Bpmn::process("p")

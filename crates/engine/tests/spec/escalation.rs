@@ -1,4 +1,4 @@
-//! Escalations that events throw, and the events that catch them.
+//! Escalations thrown by events, and the events that catch them.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;

@@ -1,4 +1,4 @@
-//! The event-based gateway: the first event that happens decides which way is taken.
+//! The event-based gateway: the first event to occur decides which flow is taken.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Document;

@@ -1,4 +1,4 @@
-//! Event sub-processes: what begins inside a scope when something happens.
+//! Event sub-processes: triggered by an event in their scope.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -104,7 +104,7 @@ fn it_belongs_to_the_scope_that_it_is_in() {
     rig.assert_completed(instance);
 }
 
-/// Tokens at joins, tokens on their way and nested scopes all end.
+/// Tokens at joins, tokens in transit and nested scopes are all terminated.
 #[test]
 fn everything_in_the_scope_ends_first() {
     let bpmn = Bpmn::process("p")
@@ -142,7 +142,7 @@ fn everything_in_the_scope_ends_first() {
     rig.assert_completed(instance);
 }
 
-/// However work is put off, a step at a time, the sub-process begins once, after all that it interrupts.
+/// However the work is deferred, even step by step, the sub-process starts once, after everything it interrupts has ended.
 #[test]
 fn interruption_takes_turns() {
     let mut bpmn = Bpmn::process("p")
@@ -165,7 +165,7 @@ fn interruption_takes_turns() {
     rig.turn_steps(1);
     rig.interrupted = true;
     rig.publish("stop", "k", 0, "{}");
-    // Meanwhile workers complete what is about to end.
+    // Meanwhile workers complete jobs that are about to be terminated.
     for job in jobs.iter().rev().take(15) {
         rig.run_work();
         let _ = rig.send(skep_protocol::command::Command::CompleteJob {

@@ -1,4 +1,4 @@
-//! Exclusive gateways: which flow is taken.
+//! Exclusive gateways: the choice of the flow.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;

@@ -69,7 +69,7 @@ fn mappings_are_applied_once_whatever_fails_after_the_first_listener() {
     let mut rig = Rig::with(bpmn);
     let instance = rig.create("p", r#"{"n":1}"#);
     rig.work("start", r#"{"n":10}"#);
-    // The type of the job is not known: the incident comes after the listener.
+    // The job type cannot be evaluated: the incident comes after the listener.
     let incident = rig.incident();
     rig.set_variables(instance, r#"{"kind":"work"}"#, true);
     rig.resolve(incident.key).unwrap();
@@ -137,7 +137,7 @@ fn the_listeners_of_a_process_surround_all_of_it() {
         .process_listener("end", "ends")
         .start("s")
         .end("e");
-    // One extension for each: the reference takes the first, so that both stand in one.
+    // The builder writes one extension element per listener, of which the reference reads only the first: merged into one.
     let mut rig = Rig::new();
     let text = bpmn
         .xml()

@@ -1,4 +1,4 @@
-//! How far exporters have got, and what operators have told them: state of the partition.
+//! Exporters' positions and operators' changes of exporters are state of the partition.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn a_disabled_exporter_keeps_its_position_and_goes_on_at_the_end_or_where_anothe
     change(&mut rig, enable("a", Some("b"), 20)).unwrap();
     assert_eq!(position(&mut rig, "a"), 7);
     assert_eq!(exporter(&mut rig, "a").unwrap().metadata, [7]);
-    // It is enabled: nothing changes.
+    // It is already enabled: nothing changes.
     change(&mut rig, enable("a", None, 30)).unwrap();
     assert_eq!(position(&mut rig, "a"), 7);
 }

@@ -1,4 +1,4 @@
-//! Expressions that a client has evaluated.
+//! Evaluation of expressions by clients.
 
 use skep_protocol::{Command, Document, Response};
 use skep_testkit::rig::*;

@@ -1,4 +1,4 @@
-//! The rules of deployments: the example on each page of `docs/errors` is refused with the code of its page.
+//! The rules of deployments: the example on each page of `docs/errors` is refused with that page's code.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use skep_testkit::rig::*;
 
 const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
 
-/// These are too large for a page, or never come at a deployment.
+/// Too large for a page, or never found in a deployment.
 const WITHOUT_EXAMPLE: [Rule; 3] = [
     Rule::ModelTooLarge,
     Rule::TextTooLong,
@@ -23,7 +23,7 @@ fn example(page: &str) -> Option<(&str, &str)> {
     Some((language, text))
 }
 
-/// The file that an example is a part of, with its name.
+/// The file that contains an example, with its name.
 fn file(language: &str, text: &str) -> (&'static str, String) {
     let definitions = |content: &str| {
         format!(
@@ -83,7 +83,7 @@ fn the_example_on_the_page_of_a_rule_breaks_that_rule_alone() {
             continue;
         };
         let (name, text) = file(language, text);
-        // That what it repeats is wrong as well is what this one says.
+        // This rule reports that the copied element has errors itself, so those are found as well.
         let also = (*rule == Rule::ReferenceInvalid).then_some(Rule::ValueMissing.code());
         let expected: BTreeSet<_> = [code].into_iter().chain(also).collect();
         let found = codes(name, text);

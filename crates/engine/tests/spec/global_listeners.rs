@@ -1,4 +1,4 @@
-//! Task listeners that listen to the user tasks of all processes.
+//! Task listeners for the user tasks of all processes.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
@@ -40,7 +40,7 @@ fn process() -> Bpmn {
         .end("e")
 }
 
-/// The job types of the listeners, in the order in which they run until there is none left.
+/// The job types of the listeners, in execution order, until none is left.
 fn order(rig: &mut Rig, types: &[&str]) -> Vec<String> {
     let mut ran = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! Who there is: users, groups, roles, tenants, mapping rules, and what each was granted.
+//! Users, groups, roles, tenants, mapping rules, and their grants.
 
 use skep_identity::{Grants, defaults};
 use skep_protocol::command::*;

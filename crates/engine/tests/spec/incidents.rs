@@ -1,4 +1,4 @@
-//! What all incidents have in common; their kinds are specified where they arise.
+//! Common behaviour of all incidents; each kind is specified with its cause.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::Command;
@@ -151,7 +151,7 @@ fn open_incidents_are_listed_and_the_list_leaves_no_trace() {
     assert_eq!(rig.intents("INCIDENT"), ["CREATED"; 3]);
 }
 
-/// The message says what the expression met, so that its reader knows which variable to mend.
+/// The message contains the warnings of the evaluation, so that its reader knows which variable to fix.
 #[test]
 fn the_message_has_the_warnings_of_the_expression() {
     let around = |p: fn(Bpmn) -> Bpmn| p(Bpmn::process("p").start("s")).end("e");

@@ -1,4 +1,4 @@
-//! Inclusive gateway: which flows it takes, and what it waits for.
+//! Inclusive gateways: flows taken by forks, and tokens awaited by joins.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -64,7 +64,7 @@ fn without_a_flow_to_take_it_is_an_incident() {
     assert_eq!(rig.completed(instance).len(), 5);
 }
 
-/// A branch that does not come any more is not waited for. (The reference engine waits for ever.)
+/// A join does not wait for a branch whose token cannot arrive any more. (The reference engine waits for ever.)
 #[test]
 fn a_branch_that_ends_elsewhere_is_not_waited_for() {
     let late = branches().boundary_duration("late", "b", "PT1M").end("e2");
@@ -78,7 +78,7 @@ fn a_branch_that_ends_elsewhere_is_not_waited_for() {
     rig.assert_nothing_left();
 }
 
-/// What is active beside it and cannot reach it does not matter.
+/// Active elements that cannot reach the join do not matter.
 #[test]
 fn others_in_the_scope_do_not_hold_it_up() {
     let process = Bpmn::process("p").start("s").parallel("split");
@@ -168,7 +168,7 @@ fn a_loop_back_is_waited_for() {
     rig.assert_completed(instance);
 }
 
-/// Several tokens on one flow: each activation takes one of each flow. (The reference engine leaves the second behind.)
+/// Several tokens on one flow: each activation takes one from each flow. (The reference engine leaves the second behind.)
 #[test]
 fn a_second_token_on_a_flow_goes_on_by_itself() {
     let process = Bpmn::process("p")
@@ -229,7 +229,7 @@ fn nested_gateways_join_inside_out() {
     assert_eq!(completed.iter().filter(|id| id.starts_with('j')).count(), 2);
 }
 
-/// Two gateways that wait for each other: the scope has come to rest, so that one of them goes on.
+/// Two joins that wait for each other: nothing else is active in the scope, so one of them is activated.
 #[test]
 fn gateways_that_wait_for_each_other_go_on() {
     let process = Bpmn::process("p")
@@ -334,7 +334,7 @@ fn a_wide_join_waits_for_the_last_token() {
     assert_eq!(joins.count(), 1);
 }
 
-/// A model of `tests/processes/valid` whose jobs, all of one type, are completed in this order.
+/// Plays a model of `tests/processes/valid`, completing its jobs, all of one type, in this order.
 fn ends_once(name: &str, model: &str, order: &[usize]) {
     let mut rig = Rig::new();
     rig.deploy_files(vec![("model.bpmn", model.to_string())])
@@ -362,7 +362,7 @@ macro_rules! model {
     };
 }
 
-/// The parallel join inside has all its tokens and is a step that waits for its turn.
+/// The parallel join inside has all its tokens, but its activation is deferred to a later turn.
 #[test]
 fn a_join_inside_that_is_about_to_be_activated_is_waited_for() {
     let name = "inclusive-around-parallel";

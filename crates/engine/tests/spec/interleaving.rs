@@ -1,23 +1,23 @@
-//! Commands that meet an instance while its work is put off: each turn takes one step here, and others come in between.
+//! Commands that reach an instance while its work is deferred: each turn takes one step here, with other commands in between.
 
 use skep_engine::Ban;
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 use skep_testkit::rig::*;
 
-/// One step a turn; put-off work waits for [`Rig::run_work`].
+/// One step per turn; deferred work waits for [`Rig::run_work`].
 fn slow(rig: &mut Rig) {
     rig.turn_steps(1);
     rig.interrupted = true;
 }
 
-/// All that is put off comes to its end.
+/// Finishes all deferred work.
 fn settle(rig: &mut Rig) {
     rig.interrupted = false;
     rig.settle(1);
 }
 
-/// Carries on until an event of this kind about the element was written.
+/// Continues until an event with this intent was written for the element.
 #[track_caller]
 fn until(rig: &mut Rig, intent: &str, element: &str) {
     let seen = |rig: &Rig| {
@@ -109,7 +109,7 @@ fn start_instructions_that_wait_for_an_incident_go_with_their_instance() {
     rig.assert_terminated(instance);
 }
 
-/// A task that a timer interrupts.
+/// A task interrupted by a timer.
 fn interrupted() -> Bpmn {
     Bpmn::process("p")
         .start("s")
@@ -228,7 +228,7 @@ fn a_called_process_that_ends_does_not_move_its_banned_caller() {
     rig.assert_terminated(instance);
 }
 
-/// Two scopes within each other, each with an error boundary event, and one with a timer.
+/// Two nested scopes, each with an error boundary event, one with a timer.
 fn nested() -> Bpmn {
     Bpmn::process("p")
         .start("s")
@@ -329,7 +329,7 @@ fn many_forks_at_once_make_progress_and_new_commands_are_served() {
     rig.assert_nothing_left();
 }
 
-/// The cancellation and what it meets are put off, each in its own turns: whatever comes first, nothing stays behind.
+/// The cancellation and the interrupted work are both deferred, each in its own turns: in either order, nothing is left behind.
 #[test]
 fn an_instance_is_cancelled_at_every_point_of_its_beginning() {
     let bpmn = Bpmn::process("p")

@@ -1,4 +1,4 @@
-//! Elements whose work is a job, as that of a service task.
+//! Elements other than service tasks that are implemented by jobs.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -74,7 +74,7 @@ fn boundary_events_listen_while_a_worker_sends() {
     rig.assert_nothing_left();
 }
 
-/// The reference engine fails inside when the job of a message event throws an error. Here it is one like any other.
+/// The reference engine has an internal error when the job of a message event throws an error. Here it is an ordinary error.
 #[test]
 fn an_error_of_a_message_event_is_caught_around_it() {
     let bpmn = Bpmn::process("p").start("s");

@@ -1,4 +1,4 @@
-//! What a job is for – work of an element, a listener, an ad-hoc sub-process – and what its worker answers.
+//! Kinds of jobs – work of an element, listener, ad-hoc sub-process – and the results of their workers.
 
 use serde_json::json;
 use skep_model::builder::Bpmn;
@@ -13,7 +13,7 @@ use skep_testkit::rig::*;
 const USER_TASK_HEADERS: &str =
     r#"{"io.camunda.zeebe:action":"complete","io.camunda.zeebe:priority":"50"}"#;
 
-/// A rig with an instance whose service task has, instead of its own, a job of this kind.
+/// A rig with an instance whose service task has a job of this kind instead of its own.
 fn with_job(kind: JobKind, headers: Option<&str>) -> (Rig, Key) {
     let process = Bpmn::process("p")
         .start("s")

@@ -1,4 +1,4 @@
-//! Jobs go into streams that have room, oldest first; what finds no room waits and is announced.
+//! Jobs are pushed into streams with credit, oldest first; the others wait and are announced.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
@@ -59,7 +59,7 @@ fn new_room_takes_the_oldest_waiting_jobs() {
         .map(|j| j.process_instance_key)
         .collect();
     assert_eq!(of, instances[..2]);
-    // One credit is left: the next new job makes room for the oldest, not for itself.
+    // One credit is left: the next new job causes the oldest to be pushed, not itself.
     rig.announced.clear();
     let newest = rig.create("p", "{}");
     let of: Vec<Key> = rig

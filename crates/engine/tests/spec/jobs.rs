@@ -198,7 +198,7 @@ fn a_job_is_offered_again_after_its_time_out() {
     rig.assert_completed(instance);
 }
 
-/// A slow worker's outcome is not lost: it counts as long as no other worker has finished the job.
+/// The result of a slow worker is not lost: it counts unless another worker has finished the job.
 #[test]
 fn a_job_can_be_failed_after_its_time_out() {
     let mut rig = Rig::with(process());

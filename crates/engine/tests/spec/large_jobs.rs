@@ -1,4 +1,4 @@
-//! A job that fits into no message gets an incident instead of being sent; the jobs behind it go on.
+//! A job that is too large for a message causes an incident instead of being sent; the jobs behind it are sent.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
@@ -12,7 +12,7 @@ fn process() -> Bpmn {
         .end("e")
 }
 
-/// An instance whose job has more bytes than a message; each of its variables has fewer.
+/// An instance whose job exceeds the size of a message; each of its variables does not.
 fn large(rig: &mut Rig) -> Key {
     let instance = rig.create("p", &format!(r#"{{"a":"{}"}}"#, "y".repeat(3_000_000)));
     set(

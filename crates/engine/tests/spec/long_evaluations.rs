@@ -1,11 +1,11 @@
-//! Evaluations of clients that take long are put off, and come to the same.
+//! Long evaluations for clients are deferred, with the same result.
 
 use skep_engine::EngineConfig;
 use skep_protocol::command::*;
 use skep_protocol::{Document, Rejection, Response};
 use skep_testkit::rig::*;
 
-/// Steps after which an evaluation is put off.
+/// Number of steps after which an evaluation is deferred.
 const SHORT: u64 = 1_000;
 
 const LONG: &str = "=sum(for i in 1..n return i)";
@@ -44,7 +44,7 @@ fn deploy_decision(rig: &mut Rig, text: &str) {
 
 type Answer = Result<Response, Rejection>;
 
-/// The answer, and whether the command was put off before.
+/// The answer, and whether the command was deferred before it.
 fn evaluate(rig: &mut Rig, command: &Command) -> (Answer, bool) {
     let (written, state) = (rig.seen.len(), rig.engine(1).state.dump());
     let request = rig.send_async(command.clone());
@@ -61,7 +61,7 @@ fn evaluate(rig: &mut Rig, command: &Command) -> (Answer, bool) {
     (rig.answer(request).unwrap(), true)
 }
 
-/// What comes of it where nothing is put off.
+/// The answer without deferral.
 fn at_once(decision: Option<&str>, command: &Command) -> Answer {
     let mut rig = Rig::new();
     if let Some(text) = decision {

@@ -1,5 +1,5 @@
-//! A scope may have very many variables: what finds one among them must not look at all of them. With 200,000 a search
-//! through all for each would take many minutes.
+//! A scope may have very many variables: finding one must not iterate over all. With 200,000 variables, linear searches would take many
+//! minutes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use skep_testkit::rig::*;
 
 const MANY: usize = 200_000;
 
-/// A partition alone: the rig looks at every record, which is too much here.
+/// A partition on its own: the rig inspects every record, which would take too long here.
 struct Lone {
     leader: Engine,
     follower: Engine,
@@ -54,7 +54,7 @@ impl Lone {
         }
     }
 
-    /// The answer of this command, or of one that waited for it.
+    /// The answer to this command, or to one that waited for it.
     fn send(&mut self, command: Command) -> Option<Response> {
         self.leader
             .process(START, Some(1), &Request::internal(command), &mut NoStreams);
@@ -202,7 +202,7 @@ fn they_are_found_in_a_row_that_was_read_back() {
     assert!(row.variables.iter().all(|v| v.is("2")));
 }
 
-/// Ids that a client names are looked up likewise.
+/// Element ids in commands are looked up likewise.
 #[test]
 fn a_creation_names_very_many_elements() {
     let mut bpmn = Bpmn::process("p").start("s").parallel("fork");

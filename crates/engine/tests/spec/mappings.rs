@@ -75,7 +75,7 @@ fn inputs_of_an_end_event_have_no_effect() {
     rig.assert_completed(instance);
 }
 
-/// As deep as a value may be, and as a path may be long.
+/// The depth is the limit for values, the length the limit for paths.
 #[test]
 fn a_long_target_path_sets_what_expressions_read() {
     let path = vec!["a"; 200].join(".");
@@ -101,7 +101,7 @@ fn a_result_nested_too_deep_is_an_incident() {
     );
 }
 
-/// 20,000 parts of one object: to read and write it again for each would take minutes.
+/// 20,000 parts of one object: to read and write it for each would take minutes.
 #[test]
 fn very_many_parts_of_one_object_are_set() {
     let mut rig = Rig::with(task(|mut t| {
@@ -157,7 +157,7 @@ fn a_missing_variable_maps_to_null() {
     assert_eq!(rig.job("work").variables, r#"{"a":null}"#);
 }
 
-/// They have nothing to run that could see them.
+/// These elements run nothing that could see the variables.
 #[test]
 fn inputs_of_start_and_boundary_events_have_no_effect() {
     let bpmn = Bpmn::process("p")
@@ -177,7 +177,7 @@ fn inputs_of_start_and_boundary_events_have_no_effect() {
     assert!(set.into_iter().all(|name| name == "c"));
 }
 
-/// Workers tell whole numbers from others by their text.
+/// Workers distinguish integers from decimals by their text.
 #[test]
 fn a_number_that_an_expression_yields_has_no_zeros_at_its_end() {
     let mut rig = Rig::with(task(|t| {
@@ -256,7 +256,7 @@ fn events_and_sub_processes_map_too() {
     rig.assert_completed(instance);
 }
 
-/// A result that was given up is none: it must not pass for null.
+/// An aborted evaluation has no result: it must not be taken for null.
 #[test]
 fn an_input_that_needs_too_much_work_is_an_incident() {
     let mut rig = Rig::with(task(|t| {

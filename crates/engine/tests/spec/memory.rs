@@ -1,4 +1,4 @@
-//! What the state holds in memory counts against the memory limit, wherever it stands.
+//! All parts of the state held in memory count against the memory limit.
 
 use skep_engine::RemoteCommand;
 use skep_model::builder::Bpmn;
@@ -37,7 +37,7 @@ fn buffered_messages_count_with_their_variables() {
 fn a_message_on_its_way_to_an_instance_counts_where_it_waits() {
     let mut rig = Rig::with_partitions(2);
     rig.deploy(catch());
-    // The key of the other partition.
+    // A correlation key that belongs to the other partition.
     let key = ["a", "b"]
         .into_iter()
         .find(|key| skep_protocol::Routing::new(2).of_correlation(key) == 2)

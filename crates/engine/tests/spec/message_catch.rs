@@ -33,7 +33,7 @@ fn a_number_is_a_correlation_key_too() {
     rig.assert_completed(instance);
 }
 
-/// However it is written: what a publisher sees is its value.
+/// However the number is written: publishers see its value.
 #[test]
 fn a_whole_number_is_a_correlation_key_without_a_fraction() {
     for (value, key) in [

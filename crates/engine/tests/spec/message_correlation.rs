@@ -1,4 +1,4 @@
-//! Buffering, time to live, message ids, one instance per process; the correlate command that answers who took it.
+//! Buffering, time to live, message ids, one instance per process; the correlate command, whose answer names the correlated instance.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, CorrelateMessage};
@@ -122,7 +122,7 @@ fn correlate_is_refused_when_nobody_waits() {
     assert!(rig.engine(1).state.messages.is_empty());
 }
 
-/// Whoever comes later, of whatever version, waits for another one.
+/// Later instances, of any version, wait for another message.
 #[test]
 fn a_buffered_message_is_taken_once_per_process() {
     let version = |job: &str| {

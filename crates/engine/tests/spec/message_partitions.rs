@@ -1,4 +1,4 @@
-//! The two sides of a subscription on different partitions, over a network that loses and repeats.
+//! The two sides of a subscription on different partitions, over a network that loses and duplicates commands.
 
 use std::sync::{Arc, Mutex};
 
@@ -42,7 +42,7 @@ fn name(command: &RemoteCommand) -> &'static str {
     }
 }
 
-/// Loses the first command of this kind.
+/// Drops the first command of this kind.
 fn lose_first(rig: &mut Rig, kind: &'static str) {
     let mut lost = false;
     rig.fate = Box::new(move |command| {
@@ -118,7 +118,7 @@ fn each_lost_command_is_repeated_though_the_clock_of_the_wall_was_set_back() {
     }
 }
 
-/// As partitions are configured: they have a clock that goes on whatever becomes of the other one.
+/// As partitions are configured: with a monotonic clock that advances independently of the wall clock.
 #[test]
 fn a_lost_command_is_repeated_after_its_interval_though_the_clock_of_the_wall_stands_still() {
     thread_local! {
@@ -207,7 +207,7 @@ fn a_non_interrupting_event_takes_a_repeated_message_once() {
     }
 }
 
-/// A node that was paused sends on what it had: commands that were repeated by another way long ago.
+/// After a pause, a node sends its queued commands: others were repeated over another route long ago.
 #[test]
 fn a_non_interrupting_event_takes_no_message_again_that_comes_after_later_ones() {
     for messages in [2, 5, 100] {
@@ -266,7 +266,7 @@ fn a_message_for_an_instance_that_has_gone_goes_to_the_next_one() {
     let mut rig = rig(process());
     let first = rig.create("p", r#"{"key":"k"}"#);
     let second = rig.create("p", r#"{"key":"k"}"#);
-    // The message is on its way while the first instance is cancelled, and the close command overtakes it.
+    // The message is in transit while the first instance is cancelled, and the close command overtakes it.
     lose_first(&mut rig, "correlate");
     let request = rig.send_async(Command::CorrelateMessage(CorrelateMessage {
         name: "m".into(),

@@ -1,4 +1,4 @@
-//! Message start events: a message begins an instance.
+//! Message start events: a message starts an instance.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, CorrelateMessage};
@@ -45,7 +45,7 @@ fn output_mappings_of_the_start_event_choose() {
     assert_eq!(rig.variable(instance, "total"), None);
 }
 
-/// A mapping that fails leaves the instance at its start event; what the message brought is still there.
+/// A failed mapping keeps the instance at its start event; the variables of the message are preserved.
 #[test]
 fn a_failing_mapping_of_the_start_event_can_be_mended() {
     let bpmn = Bpmn::process("p")

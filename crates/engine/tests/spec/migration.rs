@@ -1,5 +1,5 @@
-//! Migration: a running instance becomes one of another definition, and goes on there. The recorded scenarios
-//! (`tests/oracle/migration`) have more of it.
+//! Migration: a running instance changes to another definition and continues there. The recorded scenarios (`tests/oracle/migration`) cover
+//! more cases.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
@@ -13,12 +13,12 @@ fn one_task(process: &str, task: &str) -> Bpmn {
         .end("e")
 }
 
-/// A task with whatever is attached to it, ended by it.
+/// A task with this attached event, whose path leads to the end event `late`.
 fn with_events(process: &str, task: &str, attach: impl FnOnce(Bpmn) -> Bpmn) -> Bpmn {
     attach(one_task(process, task)).end("late")
 }
 
-/// Both deployed, and an instance of the first, `p`.
+/// Deploys both, and creates an instance of the first, `p`.
 fn rig(source: Bpmn, target: Bpmn) -> (Rig, Key) {
     let mut rig = Rig::with(source);
     rig.deploy(target);
@@ -234,7 +234,7 @@ fn messages_on_other_partitions_reach_the_instance_however_often_it_is_migrated(
         rig.migrate(instance, "p", &[("b", "a")]).unwrap();
         rig.migrate(instance, "q", &[("a", "b")]).unwrap();
         rig.fate = Box::new(|_| Fate::Arrives);
-        // What was lost is said again.
+        // Lost commands are repeated.
         rig.advance(10_000);
         let migrated = rig.events("MESSAGE_SUBSCRIPTION");
         let last = migrated.filter(|r| r.intent == "MIGRATED").last().unwrap();
@@ -257,7 +257,7 @@ fn an_opening_that_comes_late_does_not_bring_the_old_definition_back() {
     let mut rig = Rig::with_partitions(3);
     rig.deploy(model("p", "a"));
     rig.deploy(model("q", "b"));
-    // Everything arrives twice.
+    // Every command arrives twice.
     rig.fate = Box::new(|_| Fate::Twice);
     let instance = rig.create("p", r#"{"key":"k"}"#);
     rig.migrate(instance, "q", &[("a", "b")]).unwrap();
@@ -361,7 +361,7 @@ fn a_user_task_that_is_a_job_keeps_what_it_has_as_a_camunda_user_task() {
     let job = rig.job("io.camunda.zeebe:userTask");
     rig.fail(&job, 0, 0);
     rig.migrate(instance, "q", &[("ask", "ask2")]).unwrap();
-    // The incident of the job has no cause any more.
+    // The incident of the job is no longer justified.
     assert!(rig.incidents().is_empty());
     let tasks = rig.events("USER_TASK");
     let task = tasks.filter(|r| r.intent == "MIGRATED").last().unwrap();
@@ -494,7 +494,7 @@ fn a_token_waits_on_at_an_inclusive_gateway_unless_nothing_more_can_come() {
         .when("=true")
         .service_task("b", "b")
         .to("join");
-    // Here b leads elsewhere.
+    // Here `b` leads elsewhere.
     let target = Bpmn::process("q")
         .start("s")
         .inclusive("fork")

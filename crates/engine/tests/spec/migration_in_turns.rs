@@ -1,5 +1,5 @@
-//! A migration that is more than one turn's work: others have their turns, a restart does not end it, and nobody sees an
-//! instance that is half migrated.
+//! A migration that takes more than one turn: others get their turns in between, a restart does not end it, and nobody sees a half-migrated
+//! instance.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
@@ -8,7 +8,7 @@ use skep_testkit::rig::*;
 
 const TASKS: usize = 3000;
 
-/// So many tasks side by side, each with a boundary event.
+/// This many parallel tasks, each with a boundary event.
 fn wide(process: &str, prefix: &str) -> Bpmn {
     Bpmn::process(process)
         .start("s")
@@ -35,7 +35,7 @@ fn begun() -> (Rig, Key, u64) {
     (rig, instance, request)
 }
 
-/// Elements that are of the target by now.
+/// Number of elements migrated so far.
 fn migrated(rig: &Rig) -> usize {
     let events = rig.events("PROCESS_INSTANCE");
     events.filter(|r| r.intent == "ELEMENT_MIGRATED").count()
@@ -141,7 +141,7 @@ fn a_signal_waits_until_it_is_over() {
 
 #[test]
 fn what_is_found_late_is_refused_and_nothing_has_changed() {
-    // The token at the end of the walk is what nothing is mapped for.
+    // The last token visited has no mapping.
     let model = |process: &str, prefix: &str| {
         wide(process, prefix)
             .from("s")
@@ -153,7 +153,7 @@ fn what_is_found_late_is_refused_and_nothing_has_changed() {
     let items: Vec<usize> = (0..TASKS).collect();
     let instance = rig.create("p", &format!(r#"{{"items":{items:?}}}"#));
     let before = rig.seen.len();
-    // Inner instances come last; their job's element would be done by nobody.
+    // Inner instances are visited last; their job would belong to an element without an implementation.
     let pairs = [("task", "xtask"), ("bell", "xlast"), ("last", "xlast")];
     let (kind, _) = rejected(rig.migrate(instance, "q", &pairs));
     assert_eq!(kind, "INVALID_STATE");

@@ -70,7 +70,7 @@ pub fn nested() -> Bpmn {
         .end("e")
 }
 
-/// As many instances of `task` as `items` has.
+/// As many instances of `task` as there are `items`.
 fn repeated() -> Bpmn {
     Bpmn::process("p")
         .start("s")
@@ -352,7 +352,7 @@ fn a_parallel_join_that_misses_a_token_for_good_has_an_incident() {
     rig.work("a", "{}");
     rig.modify(instance).terminate(terminate_all("b")).done();
     assert_eq!(rig.incident().element, "p");
-    // Another modification mends it.
+    // Another modification repairs it.
     rig.modify(instance).activate(activate("join")).done();
     rig.modify(instance).terminate(terminate(instance)).done();
     rig.assert_terminated(instance);
@@ -363,7 +363,7 @@ fn inner_instances_are_modified_by_their_keys() {
     let mut rig = Rig::with(repeated());
     let instance = rig.create("p", r#"{"items": [1, 2, 3]}"#);
     let inner = keys_of(&rig, "sub", "SUB_PROCESS");
-    // Each of them goes on at `c`, in the scope that it is in.
+    // Each of them continues at `c`, in its own scope.
     rig.modify(instance)
         .r#move(move_all("b", "c", MoveAncestor::SourceParent))
         .done();
@@ -383,7 +383,7 @@ fn inner_instances_are_modified_by_their_keys() {
         })
         .collect();
     assert_eq!(scopes, inner);
-    // One is taken out, the others complete.
+    // One is terminated, the others complete.
     rig.modify(instance).terminate(terminate(inner[1])).done();
     rig.complete(&jobs[0], "{}");
     rig.complete(&jobs[2], "{}");
@@ -438,7 +438,7 @@ fn the_ancestor_is_inferred_from_the_source() {
         .end("e");
     let mut rig = Rig::with(bpmn);
     let instance = rig.create("p", r#"{"items": [1, 2]}"#);
-    // Which of the two would be meant?
+    // Ambiguous: either of the two could be meant.
     let (kind, _) = rig
         .modify(instance)
         .r#move(move_all("a", "b", MoveAncestor::Any))
@@ -494,7 +494,7 @@ fn a_called_instance_is_modified_but_not_ended() {
         reason.contains("please modify the parent process"),
         "{reason}"
     );
-    // An element instance of another process instance is none of it.
+    // Element instances of other process instances are refused.
     let (_, reason) = rig.modify(instance).terminate(terminate(x)).refused();
     assert!(reason.contains("no active one of it"), "{reason}");
     rig.modify(called)
@@ -585,7 +585,7 @@ fn what_has_interrupted_the_process_is_modified_like_all_else() {
         .r#move(move_all("h", "i", MoveAncestor::SourceParent))
         .done();
     assert_eq!(rig.jobs("i").len(), 1);
-    // What was interrupted can come back.
+    // Interrupted activities can be activated again.
     rig.modify(instance)
         .activate(activate("a"))
         .terminate(terminate_all("i"))

@@ -1,4 +1,4 @@
-//! Process instance modification: what is refused, and what takes several turns.
+//! Process instance modification: refusals, and modifications over several turns.
 
 use crate::modification::*;
 use skep_model::builder::Bpmn;
@@ -93,7 +93,7 @@ fn scopes_that_do_not_fit_are_refused() {
         .terminate(terminate(sub))
         .refused();
     assert!(reason.contains("in a scope that it terminates"), "{reason}");
-    // With a scope of its own it can be done.
+    // With a scope of its own it is possible.
     rig.modify(instance)
         .activate(within("c", instance))
         .terminate(terminate(sub))
@@ -134,7 +134,7 @@ fn a_banned_instance_is_left_alone() {
     assert!(reason.contains("banned"), "{reason}");
 }
 
-/// A parallel gateway to so many service tasks.
+/// A parallel gateway to this many service tasks.
 fn wide(tasks: usize) -> Bpmn {
     let mut bpmn = Bpmn::process("p").start("s").parallel("fork");
     for i in 0..tasks {
@@ -262,7 +262,7 @@ fn an_event_that_has_reached_a_gateway_goes_with_it() {
         .terminate(terminate_all("a"))
         .terminate(terminate_all("which"))
         .done();
-    // The gateway has its event before its turn to be terminated comes; its completion waits behind that of others.
+    // The gateway gets its event before its turn to be terminated; its completion is queued behind other work.
     rig.send_async(Command::BroadcastSignal(BroadcastSignal {
         signal_name: "ring".into(),
         variables: Document::new(),

@@ -1,4 +1,4 @@
-//! Multi-instance activities: once for each item of a collection, all at once or one after the other.
+//! Multi-instance activities: one instance for each item of a collection, in parallel or sequentially.
 
 use skep_protocol::Key;
 use skep_protocol::command::Command;
@@ -7,7 +7,7 @@ use skep_testkit::rig::*;
 const INPUT: &str = r#"inputCollection="=items" inputElement="item""#;
 const OUTPUT: &str = r#"outputCollection="results" outputElement="=r""#;
 
-/// A process with what stands in `activity`, whose id is "work", between start and end.
+/// A process with `activity`, whose id is "work", between start and end.
 fn process(activity: &str) -> String {
     format!(
         r#"<bpmn:process id="p" isExecutable="true">
@@ -57,7 +57,7 @@ fn rig(processes: &[&str]) -> Rig {
     rig
 }
 
-/// `[0, 1, …]` of so many items, as the variables of an instance.
+/// `[0, 1, …]` with this many items, as the variables of an instance.
 fn items(count: usize) -> String {
     let items: Vec<String> = (0..count).map(|i| i.to_string()).collect();
     format!(r#"{{"items":[{}]}}"#, items.join(","))
@@ -71,7 +71,7 @@ fn body(rig: &Rig) -> Key {
     bodies.next().expect("there is a body").key
 }
 
-/// How many instances of the activity, and of its body, have come to this state.
+/// Number of instances of the activity and its body with an event of this intent.
 fn count(rig: &Rig, instance: Key, intent: &str) -> usize {
     let elements = rig.elements(instance, intent);
     elements.iter().filter(|element| *element == "work").count()
@@ -97,7 +97,7 @@ fn a_parallel_one_has_an_instance_for_each_item_and_collects_by_item() {
     let expected = [(r#""a""#, "1"), (r#"{"b":[1]}"#, "2"), ("null", "3")];
     let expected = expected.map(|(item, counter)| (item.to_string(), counter.to_string()));
     assert_eq!(inner, expected);
-    // The order of completion plays no part.
+    // The order of completion does not matter.
     rig.complete(&jobs[2], r#"{"r":"third"}"#);
     rig.complete(&jobs[0], r#"{"r":"first"}"#);
     let results = rig.variable(body(&rig), "results").unwrap();
@@ -107,7 +107,7 @@ fn a_parallel_one_has_an_instance_for_each_item_and_collects_by_item() {
     rig.assert_completed(instance);
     let results = rig.variable(instance, "results").unwrap();
     assert_eq!(results, r#"["first",[2],"third"]"#);
-    // What a worker returns under the name of the output element stays with its instance.
+    // The worker's variable named like the output element stays local to the inner instance.
     assert!(rig.variable(instance, "r").is_none());
 }
 
@@ -155,7 +155,7 @@ fn the_completion_condition_knows_how_many_there_are() {
     assert!(rig.is_running(instance));
     rig.complete(&jobs[1], "{}");
     rig.assert_completed(instance);
-    // Two inner instances and the body; the others were ended.
+    // Two inner instances and the body; the others were terminated.
     assert_eq!(count(&rig, instance, "ELEMENT_COMPLETED"), 3);
     assert_eq!(count(&rig, instance, "ELEMENT_TERMINATED"), 3);
 }
@@ -349,7 +349,7 @@ fn a_failing_activation_is_tried_again_with_the_item_as_it_was() {
     assert_eq!(rig.jobs("work").len(), 2);
     let incident = rig.incident();
     assert_eq!(incident.element, "work");
-    // The item is given again: a value that somebody set instead is lost.
+    // Retrying sets the item again: a value set in the meantime is lost.
     let record = rig.events("INCIDENT").last().unwrap();
     let stuck = Key(record.field("elementInstanceKey").as_i64().unwrap());
     rig.set_variables(stuck, r#"{"item":2}"#, true);

@@ -1,4 +1,4 @@
-//! Keys that name nothing: what a partition answers, and the same text where no partition can have made the key.
+//! Unknown keys: the answer of a partition, and the same text for keys that no partition can have created.
 
 use skep_engine::key_not_found;
 use skep_protocol::command::*;

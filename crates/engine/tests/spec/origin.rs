@@ -1,5 +1,5 @@
-//! Who asked and by which reference: in the record of the command and, as far as it concerns them, in all that it causes, also
-//! in what is put off.
+//! The caller and the operation reference of a command: part of its record and, where relevant, of all records that it causes, including
+//! deferred ones.
 
 use serde_json::json;
 use skep_engine::RemoteCommand;
@@ -133,7 +133,7 @@ fn the_record_of_a_command_says_who_asked() {
     }
 }
 
-/// Records on another partition than the first, from the `from`th on: their operation reference and who asked.
+/// Records on other partitions than the first, from index `from` on: their operation reference and caller.
 fn elsewhere(rig: &Rig, from: usize) -> Vec<(String, serde_json::Value, serde_json::Value)> {
     let records = rig.seen[from..].iter();
     let elsewhere = records.filter(|r| r.json["partitionId"] != 1 && !r.is_event());

@@ -78,7 +78,7 @@ fn nested_forks_join_inside_out() {
 
 #[test]
 fn a_flow_that_comes_twice_counts_once_per_join() {
-    // Two tokens come over "m-join" and one over "b-join": that is one join, and one token that waits.
+    // Two tokens arrive over "m-join" and one over "b-join": that is one join, and one token that waits.
     let bpmn = Bpmn::process("p")
         .start("start")
         .parallel("fork")
@@ -102,7 +102,7 @@ fn a_flow_that_comes_twice_counts_once_per_join() {
         1
     );
     rig.work("after", "{}");
-    // The second token can never be joined: the instance says so.
+    // The second token can never be joined, which the instance reports.
     let incident = rig.incident();
     assert_eq!(incident.element, "p");
     rig.cancel(instance).unwrap();
@@ -159,7 +159,7 @@ fn a_join_that_can_never_be_complete_is_an_incident() {
     rig.assert_terminated(instance);
 }
 
-/// The flow straight to the join is taken first, before the branch beside it has a token.
+/// The flow straight to the join is taken before the branch beside it has a token.
 #[test]
 fn a_branch_without_elements_makes_no_incident() {
     let service = include_str!("../../../../tests/processes/valid/parallel-empty-branch.bpmn");
@@ -180,7 +180,7 @@ fn a_branch_without_elements_makes_no_incident() {
     }
 }
 
-/// A token is brought to the join that was stuck: the instance goes on, and what was wrong with it is over.
+/// The stuck join gets the missing token: the instance continues, and the incident is resolved.
 #[test]
 fn the_incident_of_a_scope_ends_with_the_scope() {
     let bpmn = Bpmn::process("p")

@@ -1,4 +1,4 @@
-//! A state to which a log is applied keeps no indices over jobs; they are built when it is there to work with.
+//! A state that only replays a log keeps no indices over jobs; they are built at its promotion.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use skep_protocol::Key;
 
 use skep_testkit::rig::*;
 
-/// A partition with jobs in every state, and the batches that made it.
+/// A partition with jobs in every state, and the batches that led to it.
 fn leader() -> Rig {
     let mut rig = Rig::new();
     rig.record_batches();
@@ -32,7 +32,7 @@ fn leader() -> Rig {
     rig
 }
 
-/// What the indices say: jobs that wait, with workers, backing off, and what is due next.
+/// Content of the indices: waiting jobs, activated ones, those backing off, and the next due date.
 fn indices(engine: &Engine) -> (Vec<Key>, Vec<Key>, Vec<Key>, Option<i64>) {
     let jobs = &engine.state.jobs;
     let far = i64::MAX - 1;
@@ -77,7 +77,7 @@ fn the_indices_are_those_of_the_leader() {
             "{stored} batches in the store"
         );
         assert!(follower.state.dump() == leader.state.dump());
-        // A second time changes nothing.
+        // A second promotion changes nothing.
         follower.promote().unwrap();
         assert_eq!(indices(&follower), expected);
     }

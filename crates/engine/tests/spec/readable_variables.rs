@@ -1,4 +1,4 @@
-//! What is accepted as a variable can be read by expressions: the limits at the edge are those of FEEL.
+//! Expressions can read every accepted variable: the limits of the API equal those of FEEL.
 
 use skep_protocol::document::{Document, MAX_DEPTH, MAX_NUMBER_EXPONENT};
 use skep_protocol::{Command, Response};

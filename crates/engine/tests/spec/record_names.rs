@@ -1,4 +1,4 @@
-//! Names in rendered records: what readers of a log see.
+//! Names in rendered records, as readers of a log see them.
 
 use serde_json::Value;
 use skep_engine::RecordNames;
@@ -9,7 +9,7 @@ use skep_protocol::json::render;
 
 use skep_testkit::rig::*;
 
-/// Everything that the rig has written, as a reader of the log sees it.
+/// All records of the rig, as a reader of the log sees them.
 fn read(rig: &mut Rig) -> Vec<Value> {
     let mut names = RecordNames::new(1);
     let mut out = Vec::new();

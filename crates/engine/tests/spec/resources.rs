@@ -1,4 +1,4 @@
-//! Forms, RPA scripts and files of decisions: versions, duplicates, what is refused, deletion.
+//! Forms, RPA scripts and decision files: versions, duplicates, refusals, deletion.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::TenantId;
@@ -57,7 +57,7 @@ fn every_kind_has_versions_and_duplicates() {
     );
 }
 
-/// Another file may bring the newer version of a decision: the older file brings it anew then.
+/// If another file has brought a newer version of the decision, the older file creates a new version again.
 #[test]
 fn a_file_is_no_duplicate_when_its_decision_is_no_longer_the_latest() {
     let mut rig = Rig::new();

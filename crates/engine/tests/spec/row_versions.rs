@@ -1,4 +1,4 @@
-//! Stored rows begin with the version of their encoding: earlier ones are read, unknown ones are refused by name.
+//! Stored rows begin with the version of their encoding: earlier versions are read, unknown ones are refused with an error that names them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -28,7 +28,7 @@ impl Row for First {
     }
 }
 
-/// What became of [`First`].
+/// The later form of [`First`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Second {
     name: String,

@@ -9,7 +9,7 @@ use skep_protocol::Response;
 use skep_protocol::command::{Command, Deploy, Request, Resource};
 use skep_testkit::rig::*;
 
-/// Deployment refuses a loop of elements that never wait; what a sub-process contains may wait.
+/// Deployment refuses a loop of elements that never wait, but accepts one through a sub-process, whose content may wait.
 fn endless() -> Bpmn {
     Bpmn::process("p")
         .start("s")
@@ -35,7 +35,7 @@ fn an_endless_loop_becomes_an_incident_that_a_variable_ends() {
     rig.assert_completed(instance);
 }
 
-/// Loops that deployment takes, as what they go through may wait.
+/// Loops that deployment accepts, since elements in them may wait.
 #[test]
 fn an_endless_loop_through_decisions_or_calls_becomes_an_incident() {
     let through: [fn(Bpmn) -> Bpmn; 2] = [
@@ -75,7 +75,7 @@ fn an_endless_loop_can_be_cancelled() {
 
 #[test]
 fn a_gateway_that_had_chosen_chooses_again() {
-    // The loop ends at the gateway itself: it must not leave by all its flows.
+    // The loop comes to its end at the gateway itself, which must not take all its flows.
     for length in 0..10 {
         let mut bpmn = Bpmn::process("p").start("s");
         for i in 0..length {
@@ -101,7 +101,7 @@ fn a_gateway_that_had_chosen_chooses_again() {
     }
 }
 
-/// At most so many element instances in a process instance.
+/// A rig with a maximum number of element instances per process instance.
 fn bounded(most: u32) -> Rig {
     Rig::with_configs(1, |partition| EngineConfig {
         max_element_instances: most,
@@ -125,7 +125,7 @@ fn a_process_instance_has_so_many_element_instances_and_goes_on_when_some_have_e
         let instance = rig.create("p", "{}");
         let mut incidents = 0;
         while rig.is_running(instance) {
-            // What is about to begin in those that are there begins with an incident.
+            // Elements about to be activated in existing ones get an incident.
             let count = rig.engine(1).state.elements.count_of(instance);
             assert!(count <= 2 * 20 + 1, "{count} element instances");
             for incident in rig.incidents() {
@@ -167,7 +167,7 @@ fn one_that_has_too_many_can_be_cancelled() {
 
 #[test]
 fn a_process_that_doubles_without_end_is_stopped_by_incidents_and_can_be_cancelled() {
-    // Each instance calls two more. The rig looks at all rows after each turn, which is too much here.
+    // Each instance calls two more. The rig inspects all rows after each turn, which would take too long here.
     let bpmn = Bpmn::process("p")
         .start("s")
         .parallel("fork")
@@ -217,7 +217,7 @@ fn a_process_that_doubles_without_end_is_stopped_by_incidents_and_can_be_cancell
 
 #[test]
 fn a_signal_that_was_thrown_is_not_thrown_again_when_its_incident_is_resolved() {
-    // The loop ends at each of its steps once.
+    // The loop comes to its end at each of its steps once.
     for length in 0..12 {
         let mut bpmn = Bpmn::process("p").start("s");
         for i in 0..length {

@@ -1,4 +1,4 @@
-//! Partitions are added: the new ones get what every partition has, whatever the network does meanwhile.
+//! Adding partitions: the new ones receive all global data, whatever the network does meanwhile.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use skep_testkit::rig::*;
 const FOUNDING: u32 = 2;
 const PARTITIONS: u32 = 4;
 
-/// Partitions 3 and 4 are there, and nobody has told anybody.
+/// Partitions 3 and 4 exist, but the others do not know yet.
 fn rig() -> Rig {
     Rig::with_configs(PARTITIONS, |id| EngineConfig {
         routing: Arc::new(if id <= FOUNDING {
@@ -42,7 +42,7 @@ fn scale_up_to(rig: &mut Rig, partitions: u32) {
     rig.send(Command::ScaleUp { partitions }).unwrap();
 }
 
-/// Commands that some partition has not acknowledged, and that the given one keeps for it.
+/// Number of commands that the given partition keeps because some other has not acknowledged them.
 fn kept_by(rig: &mut Rig, partition: u32) -> usize {
     rig.engine(partition).state.distributions.table.len()
 }
@@ -55,7 +55,7 @@ fn broadcast(rig: &mut Rig, partition: u32) {
     rig.send_to(partition, signal);
 }
 
-/// Nothing is lost for long: whatever is unanswered is asked again.
+/// Lets all commands arrive: unanswered ones are repeated.
 fn settle(rig: &mut Rig) {
     rig.fate = Box::new(|_| Fate::Arrives);
     for _ in 0..6 {
@@ -67,7 +67,7 @@ fn activate(rig: &mut Rig) {
     activate_on(rig, 1..=PARTITIONS);
 }
 
-/// These partitions learn that the new ones get work.
+/// Tells these partitions that the new ones are active.
 fn activate_on(rig: &mut Rig, partitions: impl IntoIterator<Item = u32>) {
     assert_eq!(rig.engine(1).scaled_up_to(), PARTITIONS);
     for id in partitions {
@@ -76,10 +76,10 @@ fn activate_on(rig: &mut Rig, partitions: impl IntoIterator<Item = u32>) {
     }
 }
 
-/// Table and key, and the bytes.
+/// Table and key, and the bytes of the value.
 type Row = ((u8, Vec<u8>), Vec<u8>);
 
-/// Definitions, listeners, cluster variables and identity.
+/// Rows of definitions, listeners, cluster variables and identity.
 fn global_rows(rig: &mut Rig, partition: u32) -> Vec<Row> {
     const TABLES: [u8; 8] = [1, 36, 40, 41, 42, 43, 60, 67];
     let dump = rig.engine(partition).state.dump();
@@ -112,7 +112,7 @@ fn dmn() -> String {
     </definitions>"#.to_string()
 }
 
-/// One thing of each kind that every partition has.
+/// One entity of each kind that every partition holds.
 fn fill(rig: &mut Rig) {
     rig.deploy(process(1));
     rig.deploy(process(2));
@@ -203,7 +203,7 @@ fn nothing_is_kept_for_a_partition_that_has_not_come_about() {
     expect_the_same_everywhere(&mut rig);
 }
 
-/// The new partitions ask, and get no answer.
+/// Leaves the new partitions' requests for the global state unanswered.
 fn nobody_answers(command: &RemoteCommand) -> Fate {
     match command {
         RemoteCommand::Scaling(ScalingCommand::GlobalState { .. }) => Fate::Lost,
@@ -278,7 +278,7 @@ fn messages_and_signals_reach_instances_on_new_partitions() {
         let of = Routing::new(FOUNDING).of_correlation(order);
         rig.send_to(of, message);
     }
-    // Thrown where nobody waits.
+    // A signal without subscriptions on its partition.
     broadcast(&mut rig, 2);
     assert_eq!(rig.jobs("work").len(), 2);
 }
@@ -313,7 +313,7 @@ fn there_are_never_fewer_than_before_and_the_same_again_is_nothing() {
     assert!(reason.contains("there are 4 already"), "{reason}");
 }
 
-/// What wanted more was given up before any of them came about.
+/// The request for more partitions was abandoned before any of them existed.
 #[test]
 fn fewer_than_were_wanted_are_enough() {
     let mut rig = rig();
@@ -364,7 +364,7 @@ fn a_second_time_works_as_the_first() {
     expect_the_same_everywhere(&mut rig);
 }
 
-/// What somebody decides, or what happens, while the new partitions come.
+/// Commands and events while the new partitions start.
 #[derive(Clone, Debug)]
 enum Act {
     Deploy(usize),
@@ -391,7 +391,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     proptest::collection::vec(act, 1..25)
 }
 
-/// A cluster variable that somebody has set, to the number of the act, or unset.
+/// A cluster variable, set to the number of the act, or unset.
 struct Decided {
     name: String,
     is_set: bool,
@@ -400,7 +400,7 @@ struct Decided {
 
 #[derive(Default)]
 struct Model {
-    /// In their order; the values are their places.
+    /// In order; a variable's value is its index.
     decided: Vec<Decided>,
 }
 
@@ -453,7 +453,7 @@ impl Model {
         });
     }
 
-    /// Who has an answer finds what it says, or what was decided later, on every partition that may get work.
+    /// An answered change is visible, unless superseded by a later one, on every partition that may get work.
     fn check(&self, rig: &mut Rig) {
         let whole = rig.engine(1).state.scaling.get().bootstrapped.clone();
         for partition in (1..=FOUNDING).chain(whole) {

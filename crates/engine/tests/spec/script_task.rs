@@ -1,4 +1,4 @@
-//! Script task: an expression, or a job.
+//! Script tasks: an expression, or a job.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -49,7 +49,7 @@ fn a_failing_script_is_an_incident_and_is_tried_again() {
     assert_eq!(rig.variable(instance, "r").unwrap(), "1");
 }
 
-/// The result waits with the element for its next turn.
+/// The result is kept with the element until its next turn.
 #[test]
 fn the_result_survives_until_the_element_completes() {
     let mut rig = Rig::new();
@@ -75,7 +75,7 @@ fn a_result_that_fits_into_no_batch_is_an_incident() {
     rig.assert_nothing_left();
 }
 
-/// Two scripts in a row, the second with an incident in its completion: what the first left behind stays.
+/// Two scripts in a row, the second with an incident on completion: the first one's result is kept.
 #[test]
 fn an_incident_in_completion_keeps_the_result() {
     let mut rig = Rig::with(

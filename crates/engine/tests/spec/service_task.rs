@@ -1,4 +1,4 @@
-//! Service tasks: an element instance around its job.
+//! Service tasks: an element instance and its job.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -132,7 +132,7 @@ fn empty_retries_are_the_default() {
     }
 }
 
-/// The deployment takes any text, as the task may never be reached.
+/// The deployment accepts any text, as the task may never be reached.
 #[test]
 fn retries_that_are_no_number_are_an_incident() {
     for text in ["many", "-1", "3000000000", "1e40"] {

@@ -1,4 +1,4 @@
-//! Sessions of browsers: who has one, for how long, and who may renew it.
+//! Sessions of browsers: their owners, lifetimes and renewals.
 
 use skep_engine::{EngineConfig, IdentityConfig, NoStreams};
 use skep_protocol::command::{Command, Request, SESSION_CLAIM, SessionCommand};
@@ -37,7 +37,7 @@ fn begin(rig: &mut Rig, number: u64, user: &str) {
     assert_eq!(ask(rig, beginning(number, user)), Ok(Response::Empty));
 }
 
-/// Likewise many in one batch: the states of leader and follower are compared once.
+/// Begins many of them in one batch: the states of leader and follower are compared only once.
 fn begin_all(rig: &mut Rig, all: impl Iterator<Item = (u64, String)>) {
     let now = rig.now;
     for (number, user) in all {
@@ -97,7 +97,7 @@ fn a_session_is_found_by_its_id_until_it_is_ended_and_by_the_next_leader_too() {
     end(&mut rig, 1, None);
     assert_eq!(used(&mut rig, 1), None);
     end(&mut rig, 1, None);
-    // No other partition has heard of it.
+    // Sessions are not distributed to other partitions.
     assert_eq!(rig.engine(2).state.sessions.all().len(), 0);
     let others = rig.seen.iter().filter(|seen| seen.partition == 2);
     assert_eq!(others.count(), 0);
@@ -125,7 +125,7 @@ fn a_session_ends_when_it_was_not_used_for_long_and_after_half_a_day_in_any_case
     begin(&mut rig, 1, "anna");
     rig.advance(30 * MINUTE - 1);
     assert!(used(&mut rig, 1).is_some());
-    // Its row goes at its time, though nobody asks.
+    // The row is deleted on expiry, without any request.
     rig.advance(30 * MINUTE - 1);
     assert_eq!(left(&mut rig), 1);
     rig.advance(1);
@@ -196,7 +196,7 @@ fn the_oldest_session_of_all_gives_way_to_the_10001st() {
     assert_eq!(left(&mut rig), 10_000);
     assert_eq!(used(&mut rig, 0), None);
     assert!(used(&mut rig, 1).is_some());
-    // One goes, and not two, where it is the user's own that has to.
+    // Only one session is ended when the user's own limit is reached as well.
     let own = (10_001..10_063).map(|number| (number, "user-9999".to_string()));
     begin_all(&mut rig, own);
     let oldest_other = used(&mut rig, 63);
@@ -219,7 +219,7 @@ fn one_node_at_a_time_renews_a_session_and_what_it_replaces_is_what_it_saw() {
     assert_eq!(renew(&mut rig, 1, 0, "new"), Ok(Response::Empty));
     let session = used(&mut rig, 1).unwrap();
     assert_eq!((&*session.sealed, session.revision), ("new", 1));
-    // Who has seen the old one is late, with whatever comes of it.
+    // A caller with the old revision is too late for any change.
     assert_eq!(claim(&mut rig, 1, 0), Response::SessionClaimed);
     let late = renew(&mut rig, 1, 0, "late").unwrap_err();
     assert_eq!(late.kind, RejectionType::InvalidState);

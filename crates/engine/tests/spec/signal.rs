@@ -1,4 +1,4 @@
-//! Signals: broadcasts that catch, boundary and start events take.
+//! Signals: broadcasts, caught by intermediate, boundary and start events.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{BroadcastSignal, Command};
@@ -65,7 +65,7 @@ fn its_variables_go_through_output_mappings() {
     rig.assert_completed(instance);
 }
 
-/// What the signal brought is kept by its trigger.
+/// The trigger keeps the variables of the signal.
 #[test]
 fn a_failing_output_mapping_can_be_mended() {
     let bpmn = Bpmn::process("p")
@@ -179,7 +179,7 @@ fn one_that_begins_to_listen_beside_the_throwing_event_hears_it() {
     rig.assert_completed(instance);
 }
 
-/// A process that throws the signal by which it starts never comes to an end by itself: it is held up.
+/// A process that throws its own start signal would never end: an incident stops it.
 #[test]
 fn a_process_that_starts_itself_has_an_incident() {
     let bpmn = Bpmn::process("p")
@@ -209,7 +209,7 @@ fn very_many_that_wait_take_turns() {
     };
     assert!(reached(&rig) < 200, "one command does not do it all");
     assert!(rig.engine(1).has_work());
-    // Whoever begins to wait now was not meant.
+    // Later subscriptions do not receive the signal.
     let late = rig.create("p", "{}");
     rig.interrupted = false;
     rig.settle(1);

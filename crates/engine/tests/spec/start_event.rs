@@ -1,4 +1,4 @@
-//! Start events that a flow leads back into, and flows that stand outside of their scope.
+//! Start events with incoming flows, and flows that leave their scope.
 
 use skep_model::builder::Bpmn;
 use skep_testkit::rig::*;
@@ -28,7 +28,7 @@ fn a_flow_back_into_the_start_event_starts_over() {
     rig.assert_completed(instance);
 }
 
-/// A scope listens from its start event on: not twice when the start event runs again.
+/// The subscriptions of a scope open at its start event, and not again when the start event runs again.
 #[test]
 fn a_scope_listens_once_however_often_its_start_event_runs() {
     let bpmn = Bpmn::process("p")

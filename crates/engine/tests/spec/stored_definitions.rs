@@ -1,4 +1,4 @@
-//! What was accepted once loads, whatever later releases say of it; and what cannot be run concerns nothing but itself.
+//! Accepted definitions load in all later releases, whatever their rules; an unusable one affects nothing but itself.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use skep_protocol::{Document, Key, TenantId};
 
 use skep_testkit::rig::*;
 
-/// Puts a PROCESS record into the log, as an earlier release would have written it.
+/// Writes a PROCESS record to the log, as an earlier release would have.
 fn store(rig: &mut Rig, id: &str, xml: &str, elements: Vec<PinnedElement>) {
     let partition = &mut rig.partitions[0];
     let key = partition.engine.state.next_key();
@@ -55,7 +55,7 @@ fn assert_healthy(rig: &mut Rig) {
 
 #[test]
 fn what_a_deployment_would_refuse_today_runs() {
-    // Two flows without condition behind a gateway that chooses.
+    // Two flows without conditions behind an exclusive gateway.
     let bpmn = Bpmn::process("p").start("s").exclusive("g").end("e1");
     let bpmn = bpmn.from("g").end("e2");
     let xml = bpmn.clone().xml();
@@ -144,7 +144,7 @@ fn a_definition_that_cannot_be_read_is_refused_by_name_and_harms_no_other() {
     assert_eq!(rig.incident().kind, "CALLED_ELEMENT_ERROR");
     rig.cancel(instance).unwrap();
     assert_healthy(&mut rig);
-    // Deployed anew, it is another version.
+    // A new deployment creates another version.
     rig.deploy(Bpmn::process("p").start("s").end("e"));
     let instance = rig.create("p", "{}");
     rig.assert_completed(instance);
@@ -199,7 +199,7 @@ fn open(store: &MemoryStore, next_position: u64) -> Engine {
     Engine::new(config(1, 1), state, next_position)
 }
 
-/// Gives the one stored definition another text. Returns the one it had.
+/// Changes the text of the only stored definition. Returns the previous one.
 fn change_resource(store: &MemoryStore, resource: Vec<u8>) -> Vec<u8> {
     const DEFINITIONS: u8 = 1;
     let mut rows = store.0.lock().unwrap();

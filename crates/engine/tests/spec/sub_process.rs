@@ -93,7 +93,7 @@ fn one_that_is_empty_but_for_its_start_completes_at_once() {
     rig.assert_completed(instance);
 }
 
-/// As deep as models may be nested, on a stack as small as threads have.
+/// The maximum nesting depth of models, on a stack of the size that threads have.
 #[test]
 fn sub_processes_nest_as_deep_as_a_model_may_be() {
     fn nest(bpmn: Bpmn, depth: usize) -> Bpmn {
@@ -107,7 +107,7 @@ fn sub_processes_nest_as_deep_as_a_model_may_be() {
     }
     let bpmn = nest(Bpmn::process("p"), 250);
     let thread = std::thread::Builder::new().stack_size(1 << 20);
-    // How deep the model is decides nothing here, and unoptimized code moves the whole state over the stack.
+    // Created outside the thread: its size does not depend on the depth, and unoptimized code moves the whole state over the stack.
     let mut rig = Rig::new();
     let run = move || {
         rig.deploy(bpmn);

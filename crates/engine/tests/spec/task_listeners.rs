@@ -1,4 +1,4 @@
-//! Task listeners: jobs whose workers look at what happens to a user task.
+//! Task listeners: jobs whose workers check the transitions of a user task.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
@@ -194,7 +194,7 @@ fn an_assignee_that_a_listener_sets_at_creation_needs_no_assignment() {
         };
         answer(&mut rig, job, corrected(corrections)).unwrap();
         if assignee == "anna" {
-            // Nothing was corrected: the model's assignee is assigned.
+            // Without corrections the model's assignee is assigned.
             rig.work("assign", "{}");
             assert_eq!(last(&rig, "ASSIGNED").text("assignee"), expected);
         } else {
@@ -302,7 +302,7 @@ fn a_cancellation_waits_for_its_listeners() {
     let task = rig.user_task();
     let request = rig.send_async(Rig::completion(task, "{}"));
     rig.cancel(instance).unwrap();
-    // Who wanted to complete the task is told, and its listener has nothing more to do.
+    // The completion is refused, and the job of its listener is gone.
     assert_eq!(
         rejected(rig.answer(request).expect("an answer")).0,
         "INVALID_STATE"

@@ -1,4 +1,4 @@
-//! Tenants whose members are asked for: what is of another tenant cannot be made, and is not there.
+//! Tenants with membership checks: nothing can be created for another tenant, and its entities appear not to exist.
 
 use skep_engine::{EngineConfig, IdentityConfig};
 use skep_model::builder::Bpmn;
@@ -13,12 +13,12 @@ use skep_protocol::{
 use super::identity::{member, new, send, user};
 use skep_testkit::rig::*;
 
-/// A rig with the tenants acme, to which anna belongs, and globex, to which bert does.
+/// A rig with two tenants: acme with the member anna, and globex with bert.
 fn checking(partitions: u32) -> Rig {
     checking_also(partitions, false)
 }
 
-/// One that asks for permissions as well, if so wanted.
+/// The same, optionally with authorization checks.
 fn checking_also(partitions: u32, authorizations: bool) -> Rig {
     let mut rig = Rig::with_configs(partitions, |partition| EngineConfig {
         partition,
@@ -61,7 +61,7 @@ fn is(name: &str) -> Claims {
     Claims::User(principal.into())
 }
 
-/// As somebody, for a tenant.
+/// Sends a command as a user, for a tenant.
 fn by(rig: &mut Rig, name: &str, tenant: &str, command: Command) -> Result<Response, Rejection> {
     (rig.claims, rig.tenant) = (is(name), TenantId::new(tenant));
     let answer = rig.send(command);
@@ -69,7 +69,7 @@ fn by(rig: &mut Rig, name: &str, tenant: &str, command: Command) -> Result<Respo
     answer
 }
 
-/// What the engine does for a tenant by itself.
+/// Internal commands of the engine for a tenant.
 fn inside<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T {
     rig.tenant = TenantId::new(tenant);
     let result = work(rig);
@@ -77,7 +77,7 @@ fn inside<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T
     result
 }
 
-/// Refused with one record beside the command: the rejection.
+/// Refused. The rejection is the only record besides the command.
 fn refused(rig: &mut Rig, name: &str, tenant: &str, command: Command) -> (RejectionType, String) {
     let from = rig.seen.len();
     let rejection = by(rig, name, tenant, command.clone()).expect_err("it is refused");
@@ -156,7 +156,7 @@ fn variable(tenant: &str) -> ClusterVariableValue {
 #[test]
 fn nothing_is_made_for_a_tenant_that_the_caller_is_not_assigned_to() {
     let mut rig = checking(1);
-    // Whether there is anything of the other tenant makes no difference.
+    // The answer is the same whether the other tenant has such an entity or not.
     for is_there in [false, true] {
         if is_there {
             inside(&mut rig, "acme", |rig| rig.deploy(process("order")));
@@ -189,15 +189,15 @@ fn nothing_is_made_for_a_tenant_that_the_caller_is_not_assigned_to() {
     };
     let (kind, _) = refused(&mut rig, "bert", "acme", expression);
     assert_eq!(kind, RejectionType::Unauthorized);
-    // The default tenant is one like others.
+    // The default tenant is checked like any other.
     let (kind, _) = refused(&mut rig, "anna", "", deployment(process("order")));
     assert_eq!(kind, RejectionType::Forbidden);
 }
 
-/// What makes a command about the thing with this key.
+/// Creates a command about the entity with this key.
 type Made = Box<dyn Fn(Key) -> Command>;
 
-/// Things of acme, and all commands about them by their keys.
+/// Entities of acme with their keys, and all commands about them.
 fn commands(rig: &mut Rig) -> Vec<(Key, Made)> {
     let (job, task) = inside(rig, "acme", |rig| {
         rig.deploy(process("order"));
@@ -337,7 +337,7 @@ fn a_key_of_another_tenant_is_answered_like_a_key_of_nothing() {
         assert_eq!(nothing.0, RejectionType::NotFound, "{:?}", command(key));
         let foreign = refused(&mut rig, "bert", "globex", command(key));
         assert_eq!(foreign.0, nothing.0);
-        // It names the key that was asked for, and nothing else.
+        // It names the requested key, and nothing else.
         let expected = nothing.1.replace(&of_nothing.to_string(), &key.to_string());
         assert_eq!(foreign.1, expected);
     }
@@ -437,7 +437,7 @@ fn who_was_granted_nothing_learns_no_names_of_another_tenant() {
         let (kind, text) = refused(&mut rig, "bert", "globex", command);
         assert_eq!(kind, RejectionType::NotFound, "{text}");
     }
-    // In his own tenant he reads which right he lacks.
+    // In his own tenant he is told which permission he lacks.
     inside(&mut rig, "globex", |rig| rig.deploy(process("own")));
     let (kind, text) = refused(&mut rig, "bert", "globex", create("own"));
     assert_eq!(kind, RejectionType::Forbidden);
@@ -532,7 +532,7 @@ fn a_stream_opens_for_any_tenant_and_gets_the_jobs_of_those_its_client_is_assign
     rig.streams.tenants = Tenants::provided(["acme", "globex"]);
     assert_eq!(push(&mut rig), ["acme"]);
     assert_eq!(begin(&mut rig, "acme"), 1);
-    // Those of globex that wait, and one that begins.
+    // The waiting ones of globex, and a new one.
     rig.streams.tenants = Tenants::chosen(TenantFilter::Assigned, []);
     assign(&mut rig, "globex", "anna");
     assert_eq!(push(&mut rig), ["globex", "globex"]);
@@ -633,7 +633,7 @@ fn no_instance_is_migrated_into_another_tenant() {
             }],
         })
     };
-    // Also not by who belongs to both.
+    // Members of both tenants are refused, too.
     for name in ["bert", "anna"] {
         if name == "anna" {
             assign(&mut rig, "globex", "anna");

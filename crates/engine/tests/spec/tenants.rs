@@ -1,4 +1,4 @@
-//! Tenants do not see each other: definitions, calls and messages stay within one.
+//! Tenants are isolated from each other: definitions, calls and messages stay within one.
 
 use serde_json::json;
 use skep_model::builder::Bpmn;
@@ -10,7 +10,7 @@ use skep_testkit::rig::*;
 
 fn as_tenant<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T {
     rig.tenant = TenantId::new(tenant);
-    // Checks are off: clients reach the default tenant alone.
+    // Without checks clients reach the default tenant only.
     let client = std::mem::replace(&mut rig.claims, Claims::Internal);
     let result = work(rig);
     (rig.tenant, rig.claims) = (TenantId::default(), client);
@@ -103,7 +103,7 @@ fn a_message_reaches_instances_of_its_tenant() {
     as_tenant(&mut rig, "acme", |rig| rig.publish("m", "k", 0, "{}"));
     assert!(rig.is_running(own));
     assert!(!rig.is_running(of_acme));
-    // A buffered one waits for an instance of its tenant, and ids are those of the tenant.
+    // A buffered message waits for an instance of its tenant, and message ids are per tenant.
     for tenant in ["acme", "globex"] {
         as_tenant(&mut rig, tenant, |rig| {
             let mut message = Rig::message("m", "k", MINUTE, "{}");
@@ -149,7 +149,7 @@ fn broadcast(rig: &mut Rig) {
     rig.send(Command::BroadcastSignal(signal)).unwrap();
 }
 
-/// An instance that waits for the signal on each of the partitions, for the default tenant and for acme.
+/// An instance on each partition waits for the signal, for the default tenant and for acme.
 fn waiting_on_both_partitions() -> (Rig, [Key; 2], [Key; 2]) {
     let mut rig = Rig::with_partitions(2);
     let created = |rig: &mut Rig| {
@@ -243,11 +243,11 @@ fn what_others_left_from_a_time_with_checks_is_out_of_reach_without() {
     assert_eq!(nothing.0, "NOT_FOUND");
     assert_eq!(text(&mut rig, of_acme), nothing);
     rig.send(cancel(own)).unwrap();
-    // The engine's own work goes on.
+    // The engine's internal commands still work.
     as_tenant(&mut rig, "acme", |rig| rig.send(cancel(of_acme)).unwrap());
 }
 
-/// A rig where both tenants have an instance with a job of the same type: the instance of the default one first.
+/// A rig where both tenants have an instance with a job of the same type: the instance of the default tenant first.
 fn same_job_type() -> (Rig, Key, Key) {
     let mut rig = Rig::with(process("work"));
     let own = rig.create("p", "{}");
@@ -273,7 +273,7 @@ fn a_worker_gets_jobs_of_the_tenants_that_it_names() {
         let Ok(Response::JobsActivated { jobs, .. }) = rig.send(command) else {
             panic!("jobs are activated");
         };
-        // They are there again for the next worker.
+        // They are available again for the next worker.
         rig.advance(MINUTE);
         let jobs = jobs.into_iter();
         jobs.map(|job| (job.process_instance_key, job.tenant.to_string()))
@@ -311,7 +311,7 @@ fn jobs_of_a_tenant_are_pushed_to_its_streams_and_no_others() {
         pushed.collect::<Vec<_>>()
     };
     assert_eq!(push(&mut rig), [of_acme]);
-    // Nothing is left for it; an instance that begins now has its job pushed at once.
+    // No more jobs for this tenant; a new instance has its job pushed at once.
     assert_eq!(push(&mut rig), []);
     let next = as_tenant(&mut rig, "acme", |rig| rig.create("p", "{}"));
     let pushed = rig.streams.take();

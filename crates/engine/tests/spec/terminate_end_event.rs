@@ -82,7 +82,7 @@ fn in_a_sub_process_it_ends_that_scope_alone() {
     rig.assert_completed(instance);
 }
 
-/// Before the terminate end event and in the called process: pass-through tasks that decide which of both is first.
+/// Before the terminate end event and in the called process there are pass-through tasks, which decide which of both comes first.
 fn races_with_a_called_process(before: usize, called: usize) -> Rig {
     let mut bpmn = Bpmn::process("p").start("s").parallel("fork");
     for i in 0..before {

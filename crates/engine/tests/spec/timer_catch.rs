@@ -37,7 +37,7 @@ fn waits_for_its_date() {
     rig.assert_completed(instance);
 }
 
-/// Such as `date and time(today(), time("09:00:00"))`.
+/// For example `date and time(today(), time("09:00:00"))`.
 #[test]
 fn a_date_and_time_without_zone_is_meant_in_utc() {
     let bpmn = Bpmn::process("p")

@@ -1,4 +1,4 @@
-//! Timer start events: time begins instances.
+//! Timer start events: timers start instances.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Response;

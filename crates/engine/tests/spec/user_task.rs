@@ -1,4 +1,4 @@
-//! User tasks: their life, and the commands of users.
+//! User tasks: their life cycle, and the commands of users.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
@@ -48,7 +48,7 @@ fn a_task_waits_until_its_user_completes_it() {
     assert!(reason.contains("no such user task"), "{reason}");
 }
 
-/// As the reference tells dates that it has evaluated.
+/// In the reference engine's format of evaluated dates.
 #[test]
 fn a_date_is_told_without_seconds_that_are_zero() {
     let schedule = r#"<zeebe:taskSchedule dueDate="=due"/>"#;
@@ -168,7 +168,7 @@ fn users_get_give_and_take_tasks() {
     assert_eq!(assignee(&rig), "bert");
     assert_eq!(changed(last(&rig, "ASSIGNED")), ["assignee"]);
     assert_eq!(last(&rig, "ASSIGNED").text("action"), "give");
-    // The assignee has it already: nothing changes, and it is no error.
+    // It is already assigned to bert: nothing changes, and it is not an error.
     rig.claim(task, "bert").unwrap();
     assert!(changed(last(&rig, "ASSIGNED")).is_empty());
     let (kind, reason) = rejected(rig.claim(task, "carl"));
@@ -248,7 +248,7 @@ fn variables_of_the_task_are_an_update_of_it() {
     assert_eq!(rig.intents("VARIABLE_DOCUMENT"), ["UPDATING", "UPDATED"]);
     rig.set_variables(element, r#"{"mine":1}"#, true);
     assert_eq!(rig.variable(element, "mine").as_deref(), Some("1"));
-    // Those of the process are none of the task's.
+    // Variables of the process are not the task's.
     rig.set_variables(instance, r#"{"x":3}"#, true);
     assert_eq!(rig.events("USER_TASK").count(), 6);
 }

@@ -1,4 +1,4 @@
-//! Scopes: an inner one hides the outer, a change goes to the nearest scope that has the variable.
+//! Scopes: an inner variable hides the outer one, and an update goes to the nearest scope that has the variable.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::{Command, Document, Key};
@@ -64,7 +64,7 @@ fn the_same_value_again_is_no_event() {
     assert_eq!(r, ["CREATED", "UPDATED"]);
 }
 
-/// What a scope already holds is no change there: the value is set further out, where somebody may wait for it.
+/// Setting the same value is not a change in that scope: the variable is set in an outer scope, where a condition may wait for it.
 #[test]
 fn an_unchanged_local_variable_goes_on_outwards() {
     let mut rig = Rig::with(process());

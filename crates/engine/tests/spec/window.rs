@@ -1,4 +1,4 @@
-//! Recovery passes over what begins and ends within a window of the log: the state is that of everything applied.
+//! Recovery skips whatever begins and ends within a window of the log: the state equals that of applying everything.
 
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
@@ -7,7 +7,7 @@ use skep_model::builder::Bpmn;
 
 use skep_testkit::rig::*;
 
-/// Applies all that the rig has written in one window; tells how many instances were passed over.
+/// Applies all written batches in one window; returns the number of instances skipped.
 fn recover(rig: &mut Rig) -> usize {
     let batches: Vec<&[u8]> = rig.batches.iter().map(|(_, batch)| &batch[..]).collect();
     let state = State::open_to_replay(1, std::sync::Arc::new(EmptyStore)).unwrap();
@@ -77,7 +77,7 @@ fn a_definition_whose_instances_are_passed_over_counts_none_and_goes_when_it_is_
 
 #[test]
 fn what_leaves_something_behind_is_applied() {
-    // A timer, an incident, a called instance, a user task, a message.
+    // A timer, an incident, a called instance, a user task and a message.
     let timer = one_task()
         .boundary_cycle("b", "task", "R1/PT1H")
         .end("late");

@@ -1,4 +1,4 @@
-//! The exporters to search servers against servers that fail: the same documents arrive in the end, and none twice.
+//! The exporters to search servers, with failing servers: in the end the same documents have arrived, and none twice.
 
 mod server;
 
@@ -15,7 +15,7 @@ use skep_testkit::certificates::Certificates;
 use skep_testkit::committed_log::Log;
 use skep_testkit::one_task::written;
 
-/// What some instances write.
+/// The log of this many instances.
 fn log(instances: usize, variables: &str) -> Log {
     Log::new(written(instances, variables))
 }
@@ -28,7 +28,7 @@ fn settings(urls: Vec<String>) -> SearchSettings {
     settings
 }
 
-/// An exporter at work. It ends with this.
+/// A running exporter. It ends when dropped.
 struct Exporting {
     status: Arc<Status>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -40,7 +40,7 @@ impl Exporting {
         Exporting::from(settings, log, (Position::default(), Vec::new()))
     }
 
-    /// Goes on where another one has got.
+    /// Continues from another exporter's position.
     fn from(settings: &SearchSettings, log: &Log, (from, metadata): (Position, Vec<u8>)) -> Self {
         let metrics = ExportMetrics::default().of(1, "search", Sink::Bulks);
         let status = Arc::new(Status::new("search", from, metrics));
@@ -90,7 +90,7 @@ impl Drop for Exporting {
     }
 }
 
-/// The documents that a server keeps that never fails.
+/// The documents stored by a server that never fails.
 fn expected(log: &Log) -> Vec<(String, String, serde_json::Value)> {
     let server = Server::start(None);
     Exporting::begin(&settings(vec![server.url()]), log).arrives();
@@ -177,7 +177,7 @@ fn a_document_that_no_request_can_hold_is_named_and_can_be_left_out() {
     let server = Server::start(None);
     server.kept.lock().max_bytes = Some(9000);
     let mut settings = settings(vec![server.url()]);
-    // Each large document is told of in turn.
+    // A fault is reported for each large document in turn.
     loop {
         let exporting = Exporting::begin(&settings, &log);
         let deadline = Instant::now() + Duration::from_secs(180);
@@ -234,7 +234,7 @@ fn what_waits_for_a_server_is_bounded() {
     settings.bulk.memory_limit = 20_000;
     let exporting = Exporting::begin(&settings, &log);
     exporting.arrives();
-    // An entry of the log is not divided.
+    // Entries of the log are not split.
     let largest = server.kept.lock().largest;
     assert!((20_000..60_000).contains(&largest), "{largest}");
 }
@@ -256,7 +256,7 @@ fn who_goes_on_after_an_unclean_end_replaces_what_is_there() {
     };
     first.arrives();
     drop(first);
-    // What came later was not written down.
+    // Later progress was not saved.
     Exporting::from(&settings, &log, report).arrives();
     assert_eq!(documents(&server.kept.lock()), expected);
 }

@@ -1,4 +1,4 @@
-//! A search server that does what a test tells it: it keeps documents, and fails in the ways in which servers do.
+//! A search server controlled by a test: it stores documents, and fails in the ways of real servers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,33 +11,33 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// What becomes of a bulk request; without one, its documents are kept.
+/// Outcome of a bulk request; by default its documents are stored.
 #[derive(Clone, Debug)]
 pub enum Fate {
     /// Refused as a whole.
     Refused(u16),
     /// Every second document is refused with this status; the others are kept.
     Half(u16),
-    /// Kept, and the answer is this.
+    /// Stored, with this answer.
     Says(&'static str),
-    /// Kept, and the connection ends without an answer.
+    /// Stored, and the connection ends without an answer.
     HangsUp,
-    /// Kept, and there is no answer until the test is over.
+    /// Stored, without an answer until the test is over.
     Silent,
-    /// Kept, and the answer comes in pieces, after a while.
+    /// Stored, and the answer comes in pieces, after a while.
     Slow,
-    /// To this address.
+    /// Redirected to this address.
     Redirected(String),
 }
 
 #[derive(Default)]
 pub struct Kept {
     pub fates: VecDeque<Fate>,
-    /// Requests with more bytes are too large.
+    /// Maximum size of requests in bytes.
     pub max_bytes: Option<usize>,
-    /// Documents by id: how often each arrived, its index and what it is.
+    /// Documents by id: number of arrivals, index and content.
     pub documents: BTreeMap<String, (usize, String, Value)>,
-    /// Method and path of all requests but bulk ones.
+    /// Method and path of all requests except bulk requests.
     pub requests: Vec<String>,
     pub bulks: usize,
     pub largest: usize,
@@ -204,7 +204,7 @@ fn answer(request: &Request, kept: &mut Kept) -> Answer {
     }
 }
 
-/// Keeps documents, or every second of them; the answer to the request.
+/// Stores all documents, or every second one; returns the answer to the request.
 fn keep(kept: &mut Kept, body: &[u8], half: Option<u16>) -> String {
     let mut lines = body.split(|byte| *byte == b'\n').filter(|l| !l.is_empty());
     let (mut items, mut n) = (Vec::new(), 0);

@@ -32,7 +32,7 @@ impl Evaluator<'_> {
     }
 
     fn value_test(&mut self, input: &Value, node: &Node) -> Option<bool> {
-        // A test inside of this one reads an input of its own.
+        // Nested tests have their own input.
         let outer = std::mem::take(&mut self.input_read);
         let value = self.eval(node);
         let is_condition = std::mem::replace(&mut self.input_read, outer);
@@ -41,7 +41,7 @@ impl Evaluator<'_> {
             // A condition on other variables.
             Value::Boolean(true) => Some(true),
             Value::Boolean(false) if !matches!(input, Value::Boolean(_)) => Some(false),
-            // A range that cannot be made is no missing value.
+            // An invalid range is not a missing value.
             Value::Null if matches!(node, Node::Range(_)) => None,
             value => self.matches(input, &value),
         }

@@ -222,7 +222,7 @@ where
     }
 }
 
-/// Found by chance once: the end of a range ends at `[`, but not within brackets of its own.
+/// A counterexample found earlier: the end of a range ends at `[`, except within its own brackets.
 #[test]
 fn a_filter_within_brackets_at_the_end_of_a_range() {
     for text in [

@@ -1,11 +1,11 @@
-//! Expressions that are meant to take long: one for each family of operations, with arguments that make it slow.
+//! Expensive expressions: one for each family of operations, with arguments that make it slow.
 
-/// An operation that is repeated as often as it may be.
+/// An operation repeated as often as possible.
 pub struct Expensive {
     pub family: &'static str,
-    /// Entries of a context, in front of the loop.
+    /// Entries of a context, before the loop.
     pub before: &'static str,
-    /// What is repeated; `i` counts.
+    /// The repeated operation; `i` counts.
     pub operation: &'static str,
 }
 

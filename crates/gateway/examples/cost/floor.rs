@@ -1,5 +1,5 @@
-//! The floor under HTTP/1.1: a server that reads and writes the same bytes, asks the same broker, and does nothing else. What
-//! it costs is the price of a connection per request in flight: a read, a write, and the way to another thread and back.
+//! The lower bound for HTTP/1.1: a server that reads and writes the same bytes, calls the same broker, and does nothing else. Its cost is
+//! that of a connection per request in flight: a read, a write, and the way to another thread and back.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle};
 
-/// What the gateway answers to a completed job.
+/// The gateway's answer to a completed job.
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\ndate: Sun, 22 Nov 2026 15:41:07 GMT\r\n\r\n";
 
-/// Serves on as many threads as the gateway does.
+/// Serves with as many threads as the gateway.
 pub fn start(threads: usize, broker: &Arc<dyn Broker>) -> SocketAddr {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let addr = listener.local_addr().expect("an address");
@@ -49,7 +49,7 @@ async fn serve(stream: std::net::TcpStream, broker: Arc<dyn Broker>) {
             Ok(read) if read > 0 => have += read,
             _ => return,
         }
-        // All requests of a connection are of one length.
+        // All requests of a connection have the same length.
         length = length.or_else(|| length_of(&buffer[..have]));
         if length != Some(have) {
             continue;

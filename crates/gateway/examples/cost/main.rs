@@ -1,12 +1,11 @@
-//! What a request costs the gateway: server CPU and latency over REST and gRPC, side by side.
+//! The cost of a request to the gateway: server CPU and latency over REST and gRPC, side by side.
 //!
 //! `cargo run --release -p skep-gateway --example cost [SECONDS [BYTES …]]`
 //!
-//! The broker is a thread that answers what came meanwhile every 200 us, as group commit does, so that the edge and the way
-//! to another thread and back are measured and nothing else. The client runs in a process of its own; all protocols complete
-//! jobs with the same variables, in alternating slices, with as many requests in flight. Over HTTP/1.1 each of them has a
-//! connection; over HTTP/2 and gRPC they share one, or have one each as well ("each"). The floor is what HTTP/1.1 would cost if
-//! the server had nothing to do but to read and write.
+//! The broker is a thread that answers all new requests every 200 µs, like group commit. So only the edge and the way to another thread and
+//! back are measured. The client runs in its own process; all protocols complete jobs with the same variables, in alternating slices, with
+//! equally many requests in flight. Over HTTP/1.1 each of them has a connection; over HTTP/2 and gRPC they share one, or have one each as
+//! well ("each"). The floor is the cost of HTTP/1.1 if the server only had to read and write.
 
 mod floor;
 
@@ -33,7 +32,7 @@ use skep_service::{
 use tokio::net::TcpStream;
 use tokio::task::{LocalSet, spawn_local};
 
-/// Requests in flight, as many as `skep load` has in the tables.
+/// Requests in flight, as for `skep load` in the tables.
 const IN_FLIGHT: usize = 300;
 
 /// Hands requests to the thread that answers them.
@@ -51,7 +50,7 @@ impl GroupCommit {
                         result: Ok(Response::Empty),
                         timings: Timings::default(),
                     };
-                    // A client that has gone away does not want its answer.
+                    // A disconnected client does not want its answer.
                     let _ = responder.send_quietly(answer, &mut wakes);
                 }
                 wakes.give();
@@ -149,7 +148,7 @@ fn no_documents() -> skep_documents::Stores {
     opened.expect("one store")
 }
 
-/// Nothing is searched for here.
+/// Nothing is searched here.
 struct NoStorage;
 
 impl skep_query::Storage for NoStorage {
@@ -362,7 +361,7 @@ async fn grpc(addr: SocketAddr, connections: usize, variables: &str, end: Instan
     gather(workers.collect()).await
 }
 
-/// One request after the other, and what each of them took.
+/// Sends one request after the other; returns the duration of each.
 async fn again_and_again(end: Instant, mut request: impl AsyncFnMut()) -> Vec<u64> {
     let mut latencies = Vec::new();
     while Instant::now() < end {

@@ -162,7 +162,7 @@ mod tests {
         }
         let end = start + WINDOW * 10;
         assert_eq!(pace.waited(for_others(3_000_000), end), Some(window(3)));
-        // The next one has begun.
+        // The next window has begun.
         for _ in 0..2 * ENOUGH {
             assert_eq!(pace.waited(for_others(5_000_000), end), None);
         }
@@ -193,7 +193,7 @@ mod tests {
         };
         assert_eq!(at(true, BACKLOG), 70);
         assert_eq!(at(true, BACKLOG - 1), 90);
-        // No worker would be faster if less was begun.
+        // Workers would not be faster with fewer creations.
         assert_eq!(at(false, BACKLOG), 90);
     }
 
@@ -244,19 +244,19 @@ mod tests {
         assert_eq!(pace.next(window(1), slots(size, 0), 0), MOST);
     }
 
-    /// A request in the hands of a node, which does one after the other.
+    /// A request being processed by a node, which handles one at a time.
     enum Work {
         Creation,
-        /// A job goes to the worker.
+        /// A job is sent to the worker.
         Activation,
         Completion,
     }
 
-    /// Jobs that the worker has at a time.
+    /// Maximum number of jobs that the worker holds.
     const WORKER: usize = 256;
     const LONG: Duration = Duration::from_secs(5);
 
-    /// The number of creations that are let in, after each answer.
+    /// Decides after each answer how many creations are admitted.
     trait Gate {
         fn next(&mut self, now: Duration, waited: Duration, creations: usize, jobs: usize)
         -> usize;
@@ -288,8 +288,8 @@ mod tests {
         }
     }
 
-    /// Instances that a node completes in [`LONG`], while more callers wait than it can serve, with the cost of each request. An
-    /// instance needs three.
+    /// Number of instances that a node completes in [`LONG`], with more callers waiting than it can serve and this cost of each request. An
+    /// instance needs three requests.
     fn completed(cost: Duration, gate: &mut impl Gate) -> u32 {
         let mut queue: VecDeque<(Duration, Work)> = VecDeque::new();
         let (mut now, mut size) = (Duration::ZERO, MOST);
@@ -330,7 +330,7 @@ mod tests {
             };
             let paced = completed(cost, &mut paced);
             assert!(paced > most / 100 * 95, "{cost:?}: {paced} of {most}");
-            // It is the pace that does it.
+            // Without the pace throughput drops.
             let flooded = completed(cost, &mut Open);
             assert!(flooded < most / 100 * 75, "{cost:?}: {flooded} of {most}");
         }

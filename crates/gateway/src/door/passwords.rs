@@ -185,7 +185,7 @@ mod tests {
     #[tokio::test]
     async fn more_than_can_wait_are_refused_and_the_others_are_answered() {
         let passwords = Passwords::with_threads(0).unwrap();
-        // Nothing takes them: the queue is gone with the last thread that there could be.
+        // There are no threads, so the queue is closed.
         assert!(matches!(
             passwords.hash(secret("hush")).await,
             Err(Failure::Unavailable(_))
@@ -205,7 +205,7 @@ mod tests {
             matches!(&refused, Err(Failure::ResourceExhausted(text)) if text.contains("64")),
             "{refused:?}"
         );
-        // Those who still wait get their answers; the others cost nothing.
+        // Callers that still wait get their answers; the others cost nothing.
         let mut waiting = waiting.into_iter();
         let (first, rest) = (waiting.next().unwrap(), waiting);
         drop(rest);

@@ -75,7 +75,7 @@ mod tests {
         }
         assert_eq!(noted.due(1_010), Some(6));
         assert_eq!(noted.due(1_019), None);
-        // A clock that was set back produces no line, and blocks none for longer than that.
+        // A clock that was set back causes no line, and blocks none for longer than that.
         assert_eq!(noted.due(900), None);
         assert_eq!(noted.due(1_020), Some(3));
     }

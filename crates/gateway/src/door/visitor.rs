@@ -103,7 +103,7 @@ mod tests {
         }
         let changed = Arc::new((*directory).clone());
         assert_eq!(again("Basic YW5uYTpi", &changed), None);
-        // Another directory never gets the address of one that is gone.
+        // Another directory never gets the address of a freed one.
         drop(directory);
         let next: Vec<_> = (0..100).map(|_| Arc::new(Directory::default())).collect();
         for directory in &next {

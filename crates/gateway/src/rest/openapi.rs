@@ -14,7 +14,7 @@ pub fn document() -> Response<RestBody> {
 
 #[cfg(test)]
 mod tests {
-    //! The document against the routes, and both against the facts about the reference API where these are at hand.
+    //! Compares the document with the routes, and both with the facts about the reference API where available.
 
     use std::collections::{BTreeMap, BTreeSet};
     use std::io::Write as _;
@@ -34,7 +34,7 @@ mod tests {
         for (path, methods) in document["paths"].as_object().into_iter().flatten() {
             for (method, operation) in methods.as_object().into_iter().flatten() {
                 if operation.get("operationId").is_some() {
-                    // Operations on the whole cluster, and our own ones, have paths of their own.
+                    // Operations on the whole cluster, and Skep's own ones, have other base paths.
                     let base = if path.starts_with("/cluster/") || path.starts_with("/skep/") {
                         ""
                     } else {
@@ -62,7 +62,7 @@ mod tests {
         let name = &*format!("shared/api/rest-v2-{release}.facts.json");
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let Some(file) = here.ancestors().map(|a| a.join(name)).find(|f| f.exists()) else {
-            // Written past the test harness, which hides what passing tests print.
+            // Bypasses the test harness, which hides the output of passing tests.
             let _ = writeln!(
                 std::io::stderr(),
                 "NOT RUN (facts): {name} is missing beside the repository"
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Commands have theirs in their rows.
+    /// The needs of commands are in their own table.
     #[test]
     fn what_is_no_command_needs_what_the_reference_says() {
         let Some(facts) = facts_of("8.10") else {
@@ -200,7 +200,7 @@ mod tests {
         assert!(compared > 60, "{compared}");
     }
 
-    /// Success codes are equal; ours may know more ways to fail. 401 and 403 come with authentication.
+    /// Success codes must be equal; ours may have more error codes. 401 and 403 depend on authentication.
     fn same_codes(path: &str, ours: &Value, theirs: &Value) {
         let codes = |operation: &Value| -> Vec<String> {
             operation["responses"]
@@ -267,7 +267,7 @@ mod tests {
         items: Option<Box<Shape>>,
     }
 
-    /// Objects that this release has no content for.
+    /// Objects whose content this release does not have.
     const LEFT_OUT: [&str; 8] = [
         "decisionDefinition",
         "decisionRequirements",
@@ -279,7 +279,7 @@ mod tests {
         "activateElements",
     ];
 
-    /// Members of 8.10, which the facts of 8.9 do not have everywhere, and of Skep's own.
+    /// Members of 8.10, which the facts of 8.9 partly lack, and Skep's own members.
     const NEWER: [&str; 33] = [
         "$or",
         "BACKUP",
@@ -317,7 +317,7 @@ mod tests {
     ];
 
     impl Shape {
-        /// Without what an earlier version of the API does not have.
+        /// Removes members that an earlier version of the API does not have.
         fn without_newer(mut self, earlier: &Shape) -> Shape {
             let is_newer = |name: &str| NEWER.contains(&name);
             self.required
@@ -349,7 +349,7 @@ mod tests {
                 let mut texts: Vec<_> =
                     list.filter_map(Value::as_str).map(str::to_string).collect();
                 texts.sort();
-                // Parts of a schema may require the same thing.
+                // Several parts of a schema may require the same member.
                 texts.dedup();
                 texts
             };
@@ -383,7 +383,7 @@ mod tests {
         }
     }
 
-    /// Adds to a schema the members of a part that it does not have itself.
+    /// Adds those members of a part to a schema that it lacks.
     fn add(all: &mut Map<String, Value>, part: Map<String, Value>) {
         for (name, value) in part {
             match (all.get_mut(&name), value) {
@@ -403,7 +403,7 @@ mod tests {
         }
     }
 
-    /// A schema merged with everything that it refers to and consists of. Alternatives share what all of them require.
+    /// A schema merged with everything that it refers to and consists of. A member is required if all alternatives require it.
     fn merged(root: &Value, schema: &Value) -> Map<String, Value> {
         let mut all = resolve(root, schema)
             .as_object()
@@ -432,7 +432,7 @@ mod tests {
         all
     }
 
-    /// Requires what every alternative requires; each may bring its own properties.
+    /// Requires the members that all alternatives require; each may add its own properties.
     fn add_alternatives(
         all: &mut Map<String, Value>,
         first: &Map<String, Value>,

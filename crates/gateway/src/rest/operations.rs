@@ -297,7 +297,7 @@ mod tests {
             let told = match (operation.does, operation.needs) {
                 (Does::NotYet, Needs::NotYet) => true,
                 (Does::Command { .. }, Needs::OfCommand) => true,
-                // From here on, callers are clients.
+                // All other operations are available to clients.
                 (Does::NotYet, _) | (_, Needs::OfCommand | Needs::NotYet) => false,
                 (_, Needs::Stated(need)) => !matches!(need, Need::Internal),
             };
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(each.len(), of_rows.len(), "an rpc does one operation");
     }
 
-    /// The README has the numbers of operations written by hand.
+    /// The numbers of operations in the README are written by hand.
     #[test]
     fn the_readme_counts_the_operations() {
         const README: &str = include_str!("../../../../README.md");

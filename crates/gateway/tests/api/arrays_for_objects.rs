@@ -1,4 +1,4 @@
-//! Where an object belongs, an array is refused: it is not read as the object's fields in their order.
+//! Arrays are refused in place of objects: they are not read as the object's fields in order.
 
 use crate::fake::{KEY, start};
 use crate::http::{JSON, send};

@@ -1,4 +1,4 @@
-//! Tokens of an identity provider on REST and gRPC: who comes in, as whom, and what of the token goes on with his commands.
+//! Tokens of an identity provider on REST and gRPC: authentication, the resulting identity, and the claims passed on with commands.
 
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ async fn a_good_token_comes_in_and_another_one_is_told_why_not() {
         let answer = pin(&gateway, &shown).await;
         assert_eq!(answer.status, 204, "{}", answer.text);
     }
-    // Each of these requests had a connection of its own.
+    // Each of these requests used its own connection.
     let known = "skep_authentication_lookups_total{result=\"remembered\"} 1";
     has(&exposed(&gateway), known);
     let client = issuer.token(&json!({"client_id": "worker", "aud": "skep"}));
@@ -239,12 +239,12 @@ fn job(shown: &str) -> tonic::Request<skep_proto::gateway_protocol::CompleteJobR
     request
 }
 
-/// A browser that was sent to the provider: where to, and the cookie that it keeps.
+/// A browser redirected to the provider: returns the location, and the cookie that it keeps.
 pub async fn departed(gateway: &Running, to: &str) -> (String, String) {
     let path = format!("/oauth2/authorization/oidc?to={to}");
     loop {
         let answer = ask(gateway, ("GET", &path), &[], "").await;
-        // The provider may not have said yet where logins go.
+        // The provider's login endpoint may not be known yet.
         if answer.status == 302 {
             let location = answer.headers["location"].to_str().unwrap().to_string();
             return (location, set(&answer, "skep-login-"));
@@ -266,7 +266,7 @@ pub fn set(answer: &Answer, name: &str) -> String {
     cookie.split(';').next().unwrap().to_string()
 }
 
-/// It comes back.
+/// The browser returns from the provider.
 pub async fn arrived(gateway: &Running, query: &str, cookie: &str) -> Answer {
     let path = format!("/sso-callback?{query}");
     ask(gateway, ("GET", &path), &[("cookie", cookie)], "").await
@@ -315,7 +315,7 @@ async fn a_browser_logs_in_at_the_provider_and_has_a_session() {
     assert_eq!(ask(&gateway, PIN, &[JSON, cookie], BODY).await.status, 403);
     let own = [JSON, cookie, ("x-csrf-token", csrf)];
     assert_eq!(ask(&gateway, PIN, &own, BODY).await.status, 204);
-    // Another node knows the session, as it has the same secret; one with another secret does not.
+    // Another node with the same secret accepts the session; a node with another secret does not.
     let other = protected(&issuer).await;
     let keeper = gateway.broker.reports.keeper.lock().clone();
     *other.broker.reports.keeper.lock() = keeper;
@@ -377,7 +377,7 @@ async fn a_login_that_was_not_begun_here_or_is_not_for_this_browser_fails() {
         );
         assert!(!answer.headers.contains_key("x-csrf-token"));
     }
-    // After all that the right one still goes, to a path of this server.
+    // After all these attempts the right one still succeeds, and redirects to a path of this server.
     let answer = arrived(&gateway, &back, &kept).await;
     assert_eq!(location(&answer), "/");
     for claims in [
@@ -442,7 +442,7 @@ async fn grpc_takes_the_same_token() {
         assert!(refused.message().contains(said), "{}", refused.message());
     }
     let shown = format!("Bearer {}", issuer.token(&anna()));
-    // What the broker of the test answers is none of a job.
+    // The fake broker's answer does not match the command.
     let answer = client.complete_job(job(&shown)).await;
     assert!(answer.is_ok() || answer.unwrap_err().code() != Code::Unauthenticated);
     let claims = gateway.broker.last().claims;

@@ -1,4 +1,4 @@
-//! The room for request bodies: what has arrived counts, and nobody waits without end for somebody who sends nothing.
+//! Memory for request bodies: received bytes count, and nobody waits indefinitely for a client that sends nothing.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use tokio::net::TcpStream;
 use crate::fake::{KEY, Running, start_with};
 use crate::http::post;
 
-/// Room for one largest body.
+/// Memory for one body of the maximum size.
 const ROOM: usize = 100_000;
 
-/// A test that waits so long has failed.
+/// Time limit of waits in tests.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Times that no test lives to see, so that what ends is ended by something else.
+/// Longer than any test runs, so that this limit never applies.
 const NEVER: Duration = Duration::from_secs(3600);
 
 fn little_room(config: &mut GatewayConfig) {
@@ -32,7 +32,7 @@ fn message(bytes: usize) -> String {
     format!(r#"{{"name": "{}"}}"#, "x".repeat(bytes - 12))
 }
 
-/// A request whose body ends when the test wants it.
+/// A request whose body is completed when the test decides.
 struct Begun {
     socket: TcpStream,
     rest: Vec<u8>,
@@ -56,7 +56,7 @@ async fn begin(gateway: &Running, path: &str, body: &str, sent: usize) -> Begun 
 const PUBLICATION: &str = "/v2/messages/publication";
 
 impl Begun {
-    /// Sends the rest. What the server does not take any more is no matter.
+    /// Sends the rest, which the server may no longer read.
     async fn finish(&mut self) {
         let _ = self.socket.write_all(&self.rest).await;
     }
@@ -168,7 +168,7 @@ async fn beyond_the_room_large_bodies_wait_and_small_ones_pass_by() {
     gateway.broker.be_busy();
     let large = message(ROOM);
     let mut waiting = Vec::new();
-    // One fills the room, another one is beyond it. One after the other: of two that arrive at once each may get a part.
+    // One fills the memory, another one exceeds it. They are sent one after the other: two concurrent ones could each get a part.
     for i in 1..=4 {
         waiting.push(begin(&gateway, PUBLICATION, &large, ROOM).await);
         soon(gateway.broker.until(|b| b.held() == i.min(2))).await;
@@ -195,7 +195,7 @@ async fn a_slow_sender_has_less_time_while_others_wait_for_its_room() {
     for _ in 0..2 {
         slow.push(begin(&gateway, PUBLICATION, &large, ROOM - 1).await);
     }
-    // Nobody sees from outside when the slow ones have taken the room; so others ask for it until one of the slow has to go.
+    // Nothing reveals when the slow ones have taken the memory: others request it until one of the slow ones is aborted.
     let others = async {
         loop {
             let honest = soon(post(gateway.rest, PUBLICATION, &large)).await;
@@ -270,7 +270,7 @@ async fn who_waits_for_an_instance_keeps_his_room_until_the_partition_has_the_co
         creations.push(begin(&gateway, "/v2/process-instances", &create, create.len()).await);
         soon(gateway.broker.until(|b| b.held() == i.min(2))).await;
     }
-    // The connection of a small request is served, and still no third creation came through.
+    // The connection of a small request is served, but still no third creation has arrived.
     let small = begin(&gateway, PUBLICATION, &message(20), 20).await;
     soon(gateway.broker.until(|b| b.held() >= 3)).await;
     let creations_held = |b: &crate::fake::FakeBroker| {
@@ -281,7 +281,7 @@ async fn who_waits_for_an_instance_keeps_his_room_until_the_partition_has_the_co
         requests.iter().filter(creation).count()
     };
     assert_eq!(creations_held(&gateway.broker), 2);
-    // Taken out of the inbox, and not answered: the room is free.
+    // Removed from the inbox, but not answered: the memory is free.
     gateway.broker.take_inbox();
     soon(gateway.broker.until(|b| creations_held(b) == 8)).await;
     gateway.broker.release();
@@ -306,10 +306,10 @@ async fn a_compressed_message_counts_as_what_it_unpacks_to() {
         });
         soon(gateway.broker.until(|b| b.held() == i.min(2))).await;
     }
-    // Their answers give the room back.
+    // Their answers release the memory.
     gateway.broker.release();
     soon(gateway.broker.until(|b| b.requests.lock().len() == 4)).await;
-    // One that unpacks to little keeps no more than that, although it might have unpacked to more.
+    // A message that unpacks to few bytes keeps only these, although it could have been larger.
     gateway.broker.be_busy();
     let small = (0..8).map(|_| {
         let mut client = client.clone();

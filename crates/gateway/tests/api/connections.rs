@@ -1,4 +1,4 @@
-//! What a connection may do without a request: little, and not for long.
+//! Connections without requests get few resources, and not for long.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -71,7 +71,7 @@ async fn a_byte_now_and_then_gains_a_slow_sender_nothing() {
     })
     .await;
     let mut stream = connect(gateway.rest, b"GET /v2/topology HTTP/1.1\r\nx-long: ").await;
-    // The gateway's end of the connection goes while bytes keep coming.
+    // The gateway closes its end while bytes keep coming.
     while stream.write_all(b"a").await.is_ok() {
         tokio::time::sleep(SOON / 10).await;
     }
@@ -100,7 +100,7 @@ async fn a_connection_without_requests_is_closed_after_the_idle_time() {
 #[tokio::test]
 async fn a_request_under_way_is_not_idle() {
     let gateway = start_with(|config| {
-        // However long the client takes to send it.
+        // The time the client takes to send it does not matter.
         config.head_timeout = LATE;
         config.lifetime.idle = SOON;
     })
@@ -130,7 +130,7 @@ async fn beyond_the_bound_connections_wait_and_idle_ones_give_their_places_away(
     let mut first = connect(gateway.rest, TOPOLOGY).await;
     let mut head = [0; 15];
     first.read_exact(&mut head).await.unwrap();
-    // The only place is taken by a connection that would be idle for an hour.
+    // The only slot is taken by a connection that could be idle for an hour.
     let answer = post(gateway.rest, "/v2/messages/publication", r#"{"name": "a"}"#).await;
     assert_eq!(answer.status, 200);
     rest_of(&mut first).await;
@@ -157,7 +157,7 @@ async fn three_pings_in_a_row_are_answered_and_any_number_where_none_is_too_many
         let pings = PING.repeat(count);
         let mut stream = connect(to, &[PREFACE, SETTINGS, &pings].concat()).await;
         let mut bytes = Vec::new();
-        // Each answer is the ping with the ACK flag; h2 answers the last of those that came together.
+        // Each answer is the ping with the ACK flag; h2 answers the last one of those that arrive together.
         let answer = [&PING[..4], &[1], &PING[5..]].concat();
         while !bytes.windows(answer.len()).any(|window| window == answer) {
             assert!(stream.read_buf(&mut bytes).await.unwrap() > 0, "{bytes:?}");

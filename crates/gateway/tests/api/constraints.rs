@@ -1,4 +1,4 @@
-//! What the API says of names, spans of time and bodies is checked, and what it takes is taken.
+//! The API's constraints on names, durations and bodies are checked, and valid values are accepted.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use skep_query::{Answer, BoxFuture, Consistency, Query, QueryError, Storage};
 use crate::fake::{start, start_over};
 use crate::http::{JSON, OPENAPI, send};
 
-/// Sends requests that are refused as bad ones, with a text that says this.
+/// Sends requests that must be refused as invalid, with this text.
 async fn refused(requests: &[(&str, &str, &str, &str)]) {
     let gateway = start().await;
     for (method, path, body, said) in requests {
@@ -182,7 +182,7 @@ async fn workers_of_a_global_listener_have_a_job_type_of_any_characters() {
 
 #[tokio::test]
 async fn a_tenant_that_is_not_there_has_no_variables() {
-    // Nothing is found in this storage, and the tenant is looked for.
+    // This storage finds nothing, and the tenant is looked up.
     let gateway = start().await;
     let path = "/v2/cluster-variables/tenants/unknown/limit";
     let answer = send(gateway.rest, "GET", path, None, "").await;
@@ -241,7 +241,7 @@ async fn element_instances_and_user_tasks_take_alternatives() {
     );
 }
 
-/// Secondary storage is off.
+/// Disabled secondary storage.
 struct Off;
 
 impl Storage for Off {

@@ -1,4 +1,4 @@
-//! Deployments of every kind, and decisions that are evaluated, on both interfaces.
+//! Deployments of every kind of resource, and evaluations of decisions, on both interfaces.
 
 use serde_json::json;
 use skep_proto::gateway_protocol as pb;
@@ -25,7 +25,7 @@ fn definition(id: &str, resource_name: &str) -> DefinitionMetadata {
     }
 }
 
-/// What a broker would deploy of these files, by their names alone.
+/// The result of deploying these files, derived from their names alone.
 pub fn deployed(deploy: &Deploy) -> DeploymentValue {
     let mut value = DeploymentValue {
         deployment_key: KEY,
@@ -75,7 +75,7 @@ fn decision() -> DecisionValue {
     }
 }
 
-/// The decision `fails` does so.
+/// The result of an evaluation; the decision `fails` fails.
 pub fn evaluated(evaluate: &EvaluateDecision) -> DecisionEvaluationValue {
     let value = |id: &str, value: &str| EvaluatedValue {
         id: id.into(),
@@ -267,7 +267,7 @@ async fn grpc_evaluates_a_decision() {
     let result = client.evaluate_decision(neither).await;
     refused(result, Code::InvalidArgument, "Neither 'decisionId'");
 
-    // Of both the key decides.
+    // The key takes precedence over the id.
     let both = pb::EvaluateDecisionRequest {
         decision_key: KEY.0,
         ..request

@@ -1,4 +1,4 @@
-//! What leaves the history: with a resource, and by a filter. And that no filter takes everything by mistake.
+//! Deletion of history: with a resource, and by a filter. No filter may delete everything by mistake.
 
 use serde_json::json;
 use skep_protocol::command::BatchCommand;

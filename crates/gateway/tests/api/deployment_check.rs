@@ -1,4 +1,4 @@
-//! The check of a deployment: what the broker is asked, and its answer as REST shows it.
+//! The check of a deployment: the broker's command, and its answer over REST.
 
 use serde_json::json;
 use skep_protocol::findings::{Finding, Invalid, Rule};
@@ -68,7 +68,7 @@ async fn a_refusal_is_an_answer_with_each_finding_where_it_is() {
         body,
         json!({"deployable": false, "findings": findings, "furtherFindings": 3, "resources": []})
     );
-    // One that is about no element.
+    // A finding without an element.
     let whole = Rejection::new(
         RejectionType::ExceededBatchRecordSize,
         "CREATE",

@@ -1,5 +1,5 @@
-//! The description and the server agree: bodies made from the schemas, with values at and beyond their bounds, are sent to the
-//! real router, and what the one takes the other takes.
+//! The description and the server agree: bodies made from the schemas, with values at and beyond their bounds, are sent to the real router,
+//! and both accept the same bodies.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ fn operations() -> Vec<Operation> {
     found
 }
 
-/// The path with a key for each parameter, and the only tenant.
+/// The path with a key for each parameter, and the default tenant.
 pub fn filled_in(path: &str) -> String {
     let parts = path.split('/').map(|part| match part {
         "{tenantId}" => "%3Cdefault%3E".to_string(),
@@ -51,7 +51,7 @@ pub fn filled_in(path: &str) -> String {
     format!("{}{}", root(path), parts.collect::<Vec<_>>().join("/"))
 }
 
-/// What stands before a path of the description: those of our own are whole.
+/// The prefix of a path in the description: Skep's own paths are complete.
 pub fn root(path: &str) -> &'static str {
     if path.starts_with("/skep/") {
         ""
@@ -60,7 +60,7 @@ pub fn root(path: &str) -> &'static str {
     }
 }
 
-/// What the parts of a schema say together.
+/// All parts of a schema combined.
 pub fn merged(schema: &Value) -> Map<String, Value> {
     let mut all = resolved(&OPENAPI, schema)
         .as_object()
@@ -84,7 +84,7 @@ pub fn properties(schema: &Map<String, Value>) -> Map<String, Value> {
     found.cloned().unwrap_or_default()
 }
 
-/// A value that fits, with no more than has to be there.
+/// A valid value with required members only.
 pub fn smallest(schema: &Value) -> Value {
     let all = merged(schema);
     match type_of(&all) {
@@ -110,7 +110,7 @@ pub fn type_of(schema: &Map<String, Value>) -> Option<&str> {
     schema.get("type").and_then(Value::as_str)
 }
 
-/// A value that fits and is not null.
+/// A valid value other than null.
 fn some(schema: &Value) -> Value {
     if let Some(first) = schema_list(&merged(schema), "enum").into_iter().next() {
         return first;
@@ -147,7 +147,7 @@ fn numbers() -> [Value; 13] {
     ]
 }
 
-/// Values at and beyond the bounds that schemas can set, and of every type.
+/// Values of every type, at and beyond the bounds that schemas can set.
 pub fn values() -> Vec<Value> {
     let texts = [
         "a",
@@ -218,18 +218,18 @@ pub fn values() -> Vec<Value> {
     all
 }
 
-/// The names of schemas that were gone into: many properties share one.
+/// The names of schemas that were visited: many properties share one.
 type Seen = BTreeSet<String>;
 
-/// The schema that this one is a name for.
+/// The name that this schema refers to.
 fn name_of(schema: &Value) -> Option<&str> {
     let parts = schema["allOf"].as_array().filter(|parts| parts.len() == 1);
     let part = parts.map_or(schema, |parts| &parts[0]);
     part["$ref"].as_str()
 }
 
-/// Bodies around one that fits: each property left out, and with each value; the same in objects and lists within, but only
-/// once in those that have a name.
+/// Variations of a valid body: each property left out, and with each value; likewise in nested objects and lists, but only once for named
+/// schemas.
 fn bodies(schema: &Value, seen: &mut Seen) -> Vec<Value> {
     if let Some(name) = name_of(schema)
         && !seen.insert(name.to_string())
@@ -267,7 +267,7 @@ fn bodies(schema: &Value, seen: &mut Seen) -> Vec<Value> {
     }
 }
 
-/// Each of the properties that alternatives ask for as it should be, null or absent.
+/// Each of the properties required by alternatives as valid, null or absent.
 fn alternatives(schema: &Map<String, Value>, base: &Value) -> Vec<Value> {
     let parts = schema_list(schema, "anyOf");
     let required = parts.iter().filter_map(|part| part["required"].as_array());
@@ -302,7 +302,7 @@ fn without(object: &Value, name: &str) -> Value {
     object
 }
 
-/// Puts a condition into a filter that leaves nothing out, which no schema can say to be wrong. Whether it was such a one.
+/// Adds a condition to a filter that matches everything, which no schema can forbid. Returns whether it did.
 pub fn ask_for_some(path: &str, body: &mut Value) -> bool {
     let kind = match path {
         "/v2/process-instances/cancellation" => CancelProcessInstance,
@@ -353,7 +353,7 @@ async fn the_server_takes_what_its_description_allows_and_nothing_else() {
     let gateway = start_with(|config| config.long_polling.enabled = false).await;
     let mut client = http2(gateway.rest).await;
     let operations = operations();
-    // More come with every release.
+    // The number grows with each release.
     assert!(operations.len() >= 26, "{}", operations.len());
     let (mut taken, mut refused, mut wrong) = (0, 0, Vec::new());
     let mut seen = Seen::new();
@@ -369,13 +369,13 @@ async fn the_server_takes_what_its_description_allows_and_nothing_else() {
                 let taken = is_taken(&mut client, gateway.rest, operation, everything).await;
                 assert!(!taken, "{at}: {body}");
             }
-            // Cursors of these hold texts; statistics.rs and searches go through them.
+            // These operations use cursors of texts; statistics.rs and searches test them.
             let by_text = operation.path.starts_with("/v2/jobs/statistics/")
                 || operation.path.ends_with("/variable-names/search");
             if by_text && body["page"]["after"] == A_CURSOR {
                 continue;
             }
-            // Refused here, whatever else is right: this server checks no tenants. One that does is asked in tenants.rs.
+            // Always refused here: this server checks no tenants. tenants.rs tests one that does.
             let needs_tenants = body["tenantFilter"] == "ASSIGNED";
             let differences = differences(&OPENAPI, operation.schema, &body);
             let is_taken = is_taken(&mut client, gateway.rest, operation, body.to_string()).await;
@@ -394,7 +394,7 @@ async fn the_server_takes_what_its_description_allows_and_nothing_else() {
         taken + refused,
         wrong.join("\n")
     );
-    // Both happen, for the test to tell anything.
+    // Both outcomes must occur for the test to be meaningful.
     assert!(
         taken > 500 && refused > 500,
         "{taken} taken, {refused} refused"

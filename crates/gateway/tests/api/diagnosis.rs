@@ -1,4 +1,4 @@
-//! Why a process instance waits, and what would free it.
+//! Reasons why a process instance waits, and actions that would let it continue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::http::send;
 use crate::login::{ask, basic, directory, protect};
 use crate::searches::Stored;
 
-/// Waits for one of everything.
+/// An instance with one wait of every kind.
 fn waiting() -> (Rig, Key) {
     let mut rig = Rig::new();
     rig.record_batches();
@@ -108,7 +108,7 @@ async fn diagnosis(gateway: &Running, instance: Key) -> Vec<Value> {
 async fn each_wait_has_its_cause_and_its_remedy() {
     let (mut rig, instance) = waiting();
     let gateway = gateway(&mut rig, |_| {}).await;
-    // A worker of another tenant is none.
+    // A worker of another tenant does not count.
     *gateway.broker.reports.work.lock() =
         asked_by(vec![asker("pay", "<default>"), asker("nobody", "acme")]);
     let items = diagnosis(&gateway, instance).await;
@@ -130,7 +130,7 @@ async fn each_wait_has_its_cause_and_its_remedy() {
     let expected = expected.map(|(id, cause)| (id.to_string(), cause.to_string()));
     assert_eq!(causes, BTreeMap::from(expected));
     assert_eq!(items.len(), 8);
-    // Those that need somebody come first, and what goes on by itself last.
+    // Waits that need an action come first, and those that end by themselves last.
     let mut first: Vec<String> = items[..2]
         .iter()
         .map(|item| text(item, "elementId"))

@@ -1,4 +1,4 @@
-//! Documents over REST, in a store in memory that also makes links.
+//! Documents over REST, in an in-memory store that also creates links.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use skep_documents::{
 use crate::fake::{KEY, Running, start, start_with};
 use crate::http::{Answer, JSON, post, send};
 
-/// A store in memory of 100 KB, with links to anything.
+/// An in-memory store of 100 KB, with links to any document.
 #[derive(Debug)]
 struct Linking(MemoryStore);
 
@@ -66,7 +66,7 @@ impl Store for Linking {
     }
 }
 
-/// The time of the tests.
+/// The time in these tests.
 fn now() -> Timestamp {
     "2026-11-22T12:00:00Z".parse().expect("a time")
 }
@@ -78,7 +78,7 @@ pub fn stores() -> Stores {
 
 const FORM: Option<&str> = Some("multipart/form-data; boundary=b");
 
-/// A part with what stands in its head beside the name.
+/// A part with additional parameters in its header.
 fn part(name: &str, head: &str, content: &str) -> String {
     format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"{head}\r\n\r\n{content}\r\n")
 }
@@ -346,7 +346,7 @@ async fn how_jobs_are_counted_can_be_asked() {
     }
 }
 
-/// Bodies around good ones, with pieces left out, doubled and put elsewhere.
+/// Variations of valid bodies, with parts left out, doubled and moved.
 #[tokio::test]
 async fn no_body_makes_the_server_fail() {
     let gateway = start().await;
@@ -365,7 +365,7 @@ async fn no_body_makes_the_server_fail() {
         "[{}, null]",
         "\u{0}",
     ];
-    // A small generator of its own: the same bodies in each run.
+    // Its own small generator: the same bodies in each run.
     let mut seed = 7_u64;
     let mut next = |below: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -389,6 +389,6 @@ async fn no_body_makes_the_server_fail() {
         assert!(matches!(status, 201 | 400 | 503), "{status}");
         kept += usize::from(status == 201);
     }
-    // Otherwise nothing was tried.
+    // Otherwise the test was meaningless.
     assert!(kept > 20, "{kept}");
 }

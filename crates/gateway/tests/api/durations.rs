@@ -1,4 +1,4 @@
-//! How long elements usually take, and who waits longer than that.
+//! Usual durations of elements, and waits that exceed them.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ use crate::searches::Stored;
 
 const DAY: i64 = 86_400_000;
 
-/// Begins two days ago: what is counted is of the last weeks.
+/// A rig that starts two days ago: only the last weeks count.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     rig.record_batches();
@@ -35,7 +35,7 @@ fn rig() -> Rig {
     rig
 }
 
-/// So many instances, whose task takes as long.
+/// Completes this many instances, whose task takes this long.
 fn completed(rig: &mut Rig, count: usize, ms: i64) {
     for _ in 0..count {
         rig.create("order", "{}");
@@ -75,7 +75,7 @@ async fn elements_have_percentiles_over_all_days() {
     completed(&mut rig, 10, 2_000);
     rig.advance(DAY);
     completed(&mut rig, 10, 2_000);
-    // It has not ended.
+    // This instance has not ended.
     rig.create("order", "{}");
     let definition = definition(&rig);
     let gateway = over(&mut rig, |_| {}).await;

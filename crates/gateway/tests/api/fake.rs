@@ -1,4 +1,4 @@
-//! A broker that a test can look into, and a gateway in front of it.
+//! A broker that tests can inspect and control, and a gateway in front of it.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -34,41 +34,41 @@ pub const KEY: Key = Key(2251799813685249);
 #[derive(Default)]
 pub struct FakeBroker {
     pub requests: Mutex<Vec<Request>>,
-    /// Who there is.
+    /// Users, groups and their permissions.
     pub directory: Mutex<Arc<Directory>>,
-    /// The answer to the next command; the one that fits the command when there is none.
+    /// The answers to the next commands; without any, the answer that fits the command.
     answers: Mutex<VecDeque<Result<Response, Failure>>>,
-    /// Commands are not answered until they are released.
+    /// Whether commands are held until they are released.
     holding: Mutex<bool>,
     held: Mutex<Vec<(Responder, Response)>>,
-    /// While there is one, held commands wait in it, untouched.
+    /// If set, held commands wait in it unread.
     inbox: Mutex<Option<Vec<Held>>>,
-    /// So long commands waited in the inbox, in nanoseconds; as in [`TIMINGS`] when it is 0.
+    /// Reported waiting time of commands in the inbox, in nanoseconds; 0: as in [`TIMINGS`].
     pub inbox_wait: AtomicU64,
-    /// The most commands that were held at a time.
+    /// Maximum number of commands held at a time.
     pub peak: Mutex<usize>,
     pub activations: Mutex<Vec<(ActivateJobs, Duration)>>,
     pub jobs: Mutex<Vec<ActivatedJob>>,
-    /// Jobs that did not reach their client.
+    /// Jobs returned because they did not reach their client.
     pub given_back: Mutex<Vec<Key>>,
     pub streams: Mutex<Vec<Stream>>,
     pub no_leader: Mutex<bool>,
-    /// Partitions of the cluster of which this node knows nothing.
+    /// Number of partitions of which this node knows nothing.
     pub lost_partitions: Mutex<u32>,
     pub reports: NodeReports,
     changed: Notify,
 }
 
-/// Which jobs wait and who asks for them, and what nodes tell of their partitions.
+/// Reports of all nodes: waiting jobs, workers, and the state of partitions.
 #[derive(Default)]
 pub struct NodeReports {
     pub work: Mutex<Arc<Work>>,
     pub states: Mutex<Arc<NodeStates>>,
     pub measured: Mutex<Arc<NodeStates>>,
-    /// Since when it was asked for last.
+    /// Start of the last requested period of measurements.
     pub measured_from: AtomicI64,
     pub waiting_jobs: AtomicUsize,
-    /// Of the sessions of browsers.
+    /// The keeper of browser sessions.
     pub keeper: Mutex<Arc<Keeper>>,
 }
 
@@ -99,18 +99,18 @@ impl FakeBroker {
         *self.holding.lock() = true;
     }
 
-    /// Holds commands like a partition that does not get to them.
+    /// Holds commands unread, like a busy partition.
     pub fn be_busy(&self) {
         *self.inbox.lock() = Some(Vec::new());
         self.hold();
     }
 
-    /// Takes the commands out of the inbox, without an answer yet.
+    /// Takes the commands out of the inbox without answering them.
     pub fn take_inbox(&self) {
         *self.inbox.lock() = None;
     }
 
-    /// Answers what was held and holds no longer.
+    /// Answers the held commands and stops holding.
     pub fn release(&self) {
         self.take_inbox();
         *self.holding.lock() = false;
@@ -136,7 +136,7 @@ impl FakeBroker {
         self.held.lock().len()
     }
 
-    /// Waits until the broker is as the test wants it; each call of the gateway is a change.
+    /// Waits until the condition holds; it is checked after each call of the gateway.
     pub async fn until(&self, condition: impl Fn(&FakeBroker) -> bool) {
         loop {
             let changed = self.changed.notified();
@@ -415,7 +415,7 @@ pub fn job(n: i64) -> ActivatedJob {
     }
 }
 
-/// A group with some value in each of its columns, and 7 of everything.
+/// A group with some value in each of its columns, and 7 for each measure.
 fn group(groups: &Groups) -> Vec<StoreValue> {
     let by = groups
         .by
@@ -428,7 +428,7 @@ fn group(groups: &Groups) -> Vec<StoreValue> {
     by.chain(measures).collect()
 }
 
-/// The rows of one evaluation are looked up before it is deleted.
+/// Whether the rows of one evaluation are looked up for its deletion.
 fn asks_for_an_evaluation(search: &Search) -> bool {
     const KEY: usize = DECISION_INSTANCE.column("decisionEvaluationKey");
     let is_of_one = matches!(
@@ -441,7 +441,7 @@ fn asks_for_an_evaluation(search: &Search) -> bool {
     is_of_one && search.page.limit == MAX_LIMIT && std::ptr::eq(search.entity, &DECISION_INSTANCE)
 }
 
-/// A store in which a search finds nothing and every key something, of which it knows nothing.
+/// A store where searches find nothing, and every key has a row with empty columns.
 struct FakeStorage;
 
 impl Storage for FakeStorage {
@@ -451,7 +451,7 @@ impl Storage for FakeStorage {
         _consistency: Consistency,
     ) -> skep_query::BoxFuture<'_, Result<(StoreAnswer, u64), QueryError>> {
         let answer = match query {
-            // What is to be deleted is there.
+            // Rows to be deleted exist.
             Query::Search(search) if asks_for_an_evaluation(&search) => {
                 StoreAnswer::Page(ResultPage {
                     rows: vec![vec![Default::default(); search.entity.fields.len()]],
@@ -490,7 +490,7 @@ pub async fn start_with(change: impl FnOnce(&mut GatewayConfig)) -> Running {
     start_over(Arc::new(FakeStorage), change).await
 }
 
-/// In front of this store.
+/// Starts a gateway in front of this store.
 pub async fn start_over(
     storage: Arc<dyn Storage>,
     change: impl FnOnce(&mut GatewayConfig),
@@ -528,7 +528,7 @@ pub async fn start_over(
 }
 
 impl Running {
-    /// Asks the gateway to stop.
+    /// Tells the gateway to stop.
     pub fn stop(&mut self) {
         if let Some(stop) = self.stop.take() {
             let _ = stop.send(());

@@ -1,4 +1,4 @@
-//! A client that holds every answer against the OpenAPI document.
+//! A client that checks every answer against the OpenAPI document.
 
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -43,7 +43,7 @@ pub async fn post(to: SocketAddr, path: &str, body: &str) -> Answer {
     send(to, "POST", path, Some(JSON), body.to_string()).await
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request on its own connection.
 pub async fn send(
     to: SocketAddr,
     method: &str,
@@ -103,7 +103,7 @@ pub fn request(
 /// An HTTP/2 connection with prior knowledge.
 pub async fn http2(to: SocketAddr) -> http2::SendRequest<Full<Bytes>> {
     let stream = TcpStream::connect(to).await.expect("cannot connect");
-    // Or each small request waits for the acknowledgement of the one before.
+    // Otherwise each small request waits for the acknowledgement of the previous one.
     stream.set_nodelay(true).expect("a socket");
     let io = TokioIo::new(stream);
     let (sender, connection) = http2::handshake(TokioExecutor::new(), io)
@@ -113,7 +113,7 @@ pub async fn http2(to: SocketAddr) -> http2::SendRequest<Full<Bytes>> {
     sender
 }
 
-/// Fails when the answer is not as the document says.
+/// Fails if the answer does not match the document.
 fn check(method: &str, path: &str, answer: &Answer) {
     let path = path.split_once('?').map_or(path, |(path, _)| path);
     let status = answer.status.as_u16();
@@ -146,7 +146,7 @@ fn check(method: &str, path: &str, answer: &Answer) {
                 Some(documented_type.as_str()),
                 "{method} {path}"
             );
-            // A file, as it was deployed.
+            // A file, in its deployed form.
             if !documented_type.ends_with("json") {
                 return;
             }
@@ -188,7 +188,7 @@ fn documented(method: &str, path: &str) -> Option<&'static Value> {
         }
     };
     let paths = OPENAPI["paths"].as_object()?;
-    // A template without parameters fits better.
+    // A path without parameters is a better match.
     let operations = paths
         .get(path)
         .or_else(|| Some(paths.iter().find(|(t, _)| fits(t))?.1))?;

@@ -1,4 +1,4 @@
-//! Users, groups, roles, tenants, mapping rules and authorizations: what requests become, what is refused, and what is found.
+//! Users, groups, roles, tenants, mapping rules and authorizations: commands, refusals and searches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ async fn put(gateway: &Running, path: &str, body: Value) -> Answer {
     send(gateway.rest, "PUT", path, Some(JSON), body.to_string()).await
 }
 
-/// The command that the broker got last.
+/// The last command sent to the broker.
 fn last(gateway: &Running) -> IdentityCommand {
     match gateway.broker.last().command {
         Command::Identity(command) => command,
@@ -85,7 +85,7 @@ async fn what_a_change_of_a_user_leaves_out_stays_and_so_does_a_blank_password()
     }
 }
 
-/// What is sent, and what the answer holds.
+/// Method, path and body of a refused request, and a part of the answer.
 type Refused = (&'static str, &'static str, Value, &'static str);
 
 fn of_users_and_groups() -> Vec<Refused> {
@@ -178,7 +178,7 @@ fn of_rights_and_members() -> Vec<Refused> {
             Value::Null,
             "The provided clientId 'a$' contains illegal characters.",
         ),
-        // Not even the error tells what stands where the password belongs.
+        // Not even the error reveals the value in place of the password.
         (
             "POST",
             "/v2/users",
@@ -325,7 +325,7 @@ async fn an_authorization_is_for_all_of_a_type_for_one_or_by_property() {
             other => panic!("{other:?}"),
         }
     }
-    // A tenant is named by its id, which may be one that nothing else has.
+    // Tenants are named by their id, which may have a form that no other id has.
     let body = json!({
         "ownerId": "clerk", "ownerType": "ROLE", "resourceType": "TENANT", "resourceId": "<default>",
         "permissionTypes": ["READ"],
@@ -346,7 +346,7 @@ async fn groups_roles_and_tenants_are_made_and_changed_by_their_ids() {
         let answer = post(gateway.rest, path, &body.to_string()).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         assert_eq!(answer.json(), body);
-        // Without a description it has none from then on.
+        // An update without a description removes it.
         let answer = put(&gateway, &format!("{path}/a~b"), json!({"name": "n"})).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert_eq!(
@@ -446,7 +446,7 @@ async fn the_first_administrator_is_made_or_it_is_forbidden() {
         let (status, title, detail) = answer.problem();
         assert_eq!((status, &*title), (403, "FORBIDDEN"), "{detail}");
     }
-    // What is wrong with the request, or with the cluster, is told as ever.
+    // Errors of the request or of the cluster are reported as usual.
     let answer = post(gateway.rest, "/v2/setup/user", "{}").await;
     assert_eq!(answer.status, 400);
     gateway
@@ -456,7 +456,7 @@ async fn the_first_administrator_is_made_or_it_is_forbidden() {
     assert_eq!(answer.status, 503);
 }
 
-/// What somebody in particular learns stands in login.rs.
+/// The answers to authenticated users are tested in login.rs.
 #[tokio::test]
 async fn nobody_in_particular_learns_nothing_of_himself() {
     let gateway = start().await;
@@ -527,7 +527,7 @@ async fn gateway() -> Running {
     start_over(Arc::new(Stored(store)), |_| {}).await
 }
 
-/// What is searched for, the member of items that is looked at, and what is found.
+/// Entity, body of the search, the compared member of items, and its expected values.
 fn found() -> Vec<(&'static str, Value, &'static str, Value)> {
     vec![
         ("users", json!({}), "username", json!(["carl", "anna"])),
@@ -561,7 +561,7 @@ fn found() -> Vec<(&'static str, Value, &'static str, Value)> {
             "mappingRuleId",
             json!(["r-1"]),
         ),
-        // Without a sort, by their names.
+        // Sorted by name by default.
         (
             "groups/sales/users",
             json!({}),
@@ -617,7 +617,7 @@ async fn searches_find_what_is_there_and_who_belongs_to_it() {
         let total = answer["page"]["totalItems"].as_u64().unwrap();
         assert_eq!(total as usize, ids.as_array().unwrap().len(), "{path}");
     }
-    // Page after page.
+    // Page by page.
     let path = "/v2/groups/sales/users/search";
     let first = post(gateway.rest, path, r#"{"page": {"limit": 1}}"#)
         .await
@@ -662,7 +662,7 @@ async fn authorizations_are_found_by_any_of_several_resources() {
         let body = json!({"filter": filter}).to_string();
         post(gateway.rest, "/v2/authorizations/search", &body).await
     };
-    // A new user may read their own entry.
+    // New users have the permission to read their own entry.
     for (filter, count) in [
         (json!({}), 2),
         (json!({"resourceIds": ["anna", "carl", "none"]}), 2),

@@ -1,4 +1,4 @@
-//! Jobs of listeners and ad-hoc sub-processes: what their workers are told, and what they answer.
+//! Jobs of listeners and ad-hoc sub-processes: the data sent to workers, and their results.
 
 use serde_json::json;
 use skep_proto::gateway_protocol as pb;

@@ -13,7 +13,7 @@ use crate::fake::start_over;
 use crate::http::send;
 use crate::searches::Stored;
 
-/// Two tasks, of which one leads to the gateway only if the instance is `good`.
+/// Two tasks, one of which leads to the gateway only if the instance is `good`.
 fn branches(bpmn: Bpmn, join: impl FnOnce(Bpmn) -> Bpmn) -> Bpmn {
     let bpmn = bpmn
         .start("placed")
@@ -44,7 +44,7 @@ fn plain(variables: &str) -> (Rig, Key) {
     begun(bpmn, variables)
 }
 
-/// The whole diagnosis after all that has happened.
+/// The complete diagnosis after everything that happened so far.
 async fn diagnosis(rig: &Rig, instance: Key) -> Vec<Value> {
     let store = Filled::new(Backend::Embedded, 1, Duration::from_millis(5));
     store.follow(&rig.batches);
@@ -59,7 +59,7 @@ fn text<'v>(item: &'v Value, name: &str) -> &'v str {
     item[name].as_str().unwrap_or_default()
 }
 
-/// Cause and element, in their order.
+/// Cause and element, in order.
 fn causes(items: &[Value]) -> Vec<(&str, &str)> {
     items
         .iter()
@@ -176,7 +176,7 @@ async fn a_gateway_in_a_sub_process_has_the_key_of_that() {
     assert_ne!(items[1]["elementInstanceKey"], json!(instance.to_string()));
 }
 
-/// Flows are known without the scope in which they were taken.
+/// Taken flows are known without the scope in which they were taken.
 #[tokio::test]
 async fn what_is_not_certain_is_not_told() {
     let bpmn = Bpmn::process("p")

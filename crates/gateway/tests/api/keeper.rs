@@ -1,4 +1,4 @@
-//! The first partition as sessions of browsers see it: a real engine, which several gateways may share, as nodes of a cluster do.
+//! The first partition as the keeper of browser sessions: a real engine, which several gateways can share, like nodes of a cluster.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::SystemTime;
@@ -13,9 +13,9 @@ pub struct Keeper {
     rig: Mutex<Rig>,
     /// Milliseconds by which its clock is ahead.
     ahead: Mutex<i64>,
-    /// It has no leader.
+    /// Whether the partition has no leader.
     is_away: AtomicBool,
-    /// A node of the cluster is of an earlier version.
+    /// Whether a node of the cluster has an earlier version.
     is_mixed: AtomicBool,
     asked: AtomicUsize,
 }
@@ -49,7 +49,7 @@ impl Keeper {
         Ok(answer?)
     }
 
-    /// How many commands came.
+    /// Number of commands received.
     pub fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
@@ -70,12 +70,12 @@ impl Keeper {
         !self.is_mixed.load(Ordering::Relaxed)
     }
 
-    /// How many sessions there are.
+    /// Number of sessions.
     pub fn count(&self) -> usize {
         self.rig.lock().engine(1).state.sessions.all().len()
     }
 
-    /// All that would be on disk.
+    /// Everything that would be on disk.
     pub fn disk(&self) -> Vec<u8> {
         let dump = self.rig.lock().engine(1).state.dump();
         dump.into_values().flatten().collect()

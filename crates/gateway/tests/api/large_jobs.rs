@@ -1,4 +1,4 @@
-//! No message to a gRPC client is above the limit: a job that would be gets an incident, and the others are delivered.
+//! No message to a gRPC client exceeds the limit: a job that is too large gets an incident, and the others are delivered.
 
 use pb::gateway_client::GatewayClient;
 use skep_proto::gateway_protocol as pb;
@@ -43,7 +43,7 @@ async fn activate(client: &mut GatewayClient<Channel>) -> Result<Vec<i64>, Statu
     Ok(keys)
 }
 
-/// The job was failed without retries, with a message that names it.
+/// Asserts that the job was failed without retries, with a message that names it.
 fn assert_refused(gateway: &Running, n: i64) {
     let Command::FailJob(fail) = gateway.broker.last().command else {
         panic!("{:?}", gateway.broker.last())

@@ -1,4 +1,4 @@
-//! Who comes in, and as whom: Basic on REST and gRPC, sessions of browsers, and pages of other sites.
+//! Authentication: Basic on REST and gRPC, sessions of browsers, and pages of other sites.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +21,7 @@ use crate::fake::{Running, start, start_with};
 use crate::metrics::{exposed, has};
 use crate::{grpc, http};
 
-/// Anna, whose password is `right`, and who may read the user bert.
+/// A directory with anna, whose password is `right`, and who may read the user bert.
 pub async fn directory() -> Directory {
     let passwords = Passwords::start().unwrap();
     let hash = passwords.hash(Secret::new("right".into())).await.unwrap();
@@ -62,7 +62,7 @@ pub async fn directory() -> Directory {
     directory
 }
 
-/// Callers have to log in, and need permissions.
+/// Enables authentication and authorization.
 pub fn protect(config: &mut GatewayConfig) {
     config.security.login = Login::Basic;
     config.security.authorizations = true;
@@ -112,7 +112,7 @@ pub async fn ask(
     }
 }
 
-/// The status of a request that changes something, by a connection that others use too.
+/// The status of a request that changes something, over a shared connection.
 pub async fn pins(connection: &mut Connection, gateway: &Running, shown: &str) -> u16 {
     let (method, path) = PIN;
     let content_type = Some(http::JSON);
@@ -167,7 +167,7 @@ async fn who_shows_no_password_or_a_wrong_one_does_not_come_in() {
     assert!(gateway.broker.requests.lock().is_empty());
 }
 
-/// A browser that is told `WWW-Authenticate` opens a window of its own, and the page that asked waits behind it.
+/// `WWW-Authenticate` makes a browser open its own login window, and the page's request waits for it.
 #[tokio::test]
 async fn a_page_that_asks_is_refused_without_a_window_of_the_browser() {
     let gateway = protected().await;

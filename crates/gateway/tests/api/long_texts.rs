@@ -1,4 +1,4 @@
-//! A failure reaches its client, however much of the input its text repeats.
+//! An error reaches its client, however much of the input its text repeats.
 
 use pb::gateway_client::GatewayClient;
 use skep_proto::gateway_protocol as pb;
@@ -9,7 +9,7 @@ use tonic::Code;
 use crate::fake::{KEY, start};
 use crate::http::post;
 
-/// A deployment with so many findings, in words that grow when they are encoded.
+/// A refused deployment with this many findings, in texts that grow when they are encoded.
 fn findings(n: usize) -> Failure {
     let finding = |i: usize| Finding {
         rule: Rule::ValueMissing,

@@ -1,4 +1,4 @@
-//! The gateways over real sockets, against a broker that does what a test tells it.
+//! The gateways over real sockets, against a broker controlled by the test.
 
 mod arrays_for_objects;
 mod bearer;

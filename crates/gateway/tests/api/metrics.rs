@@ -1,4 +1,4 @@
-//! What a request leaves in the metrics.
+//! Metrics of requests.
 
 use prometheus_client::registry::Registry;
 use skep_proto::gateway_protocol as pb;
@@ -50,7 +50,7 @@ async fn a_request_is_seen_with_its_stages_over_both_protocols() {
                 ),
             );
         }
-        // What the broker told of its stages.
+        // Timings of stages, as reported by the broker.
         has(
             &text,
             &format!(

@@ -1,4 +1,4 @@
-//! Modifications of process instances: both transports ask the broker for the same.
+//! Modifications of process instances: both transports send the same command.
 
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::command::ModifyProcessInstance;
@@ -15,7 +15,7 @@ fn path() -> String {
     format!("/v2/process-instances/{KEY}/modification")
 }
 
-/// What the broker was asked last, and the operation reference beside it.
+/// The broker's last command, and its operation reference.
 fn asked(gateway: &Running) -> (ModifyProcessInstance, Option<u64>) {
     let request = gateway.broker.last();
     match request.command {
@@ -125,7 +125,7 @@ async fn every_instruction_reaches_the_broker_over_grpc() {
     check(&command, Key(0));
 }
 
-/// `unsaid`: the key where an ancestor is not said.
+/// `unsaid`: the key that stands for an omitted ancestor.
 fn check(command: &ModifyProcessInstance, unsaid: Key) {
     assert_eq!(command.process_instance_key, KEY);
     let activate = [

@@ -1,4 +1,4 @@
-//! Members of 8.10 that answers have beside those of 8.9.
+//! Members of 8.10 in answers, besides those of 8.9.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,7 @@ async fn jobs_tell_the_business_id_of_their_instance_and_no_priority() {
             [(&json!("B-7"), &json!(0)), (&Value::Null, &json!(0))]
         );
     }
-    // One that was never given is found by no value.
+    // No value matches a priority that was never set.
     for (filter, count) in [(json!(0), 0), (json!({"$exists": false}), 2)] {
         let jobs = items(&gateway, path, json!({"filter": {"priority": filter}})).await;
         assert_eq!(jobs.len(), count, "{filter}");

@@ -1,4 +1,4 @@
-//! What all nodes know, joined for a caller: job types with their workers, and the partitions of nodes.
+//! Knowledge of all nodes, combined for a caller: job types with their workers, and the partitions of nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn in_flight(job_type: &str, worker: &str, tenant: &str, count: u64) -> JobsInFl
 
 const DEFAULT: &str = "<default>";
 
-/// Two nodes, each of which leads a partition, with jobs and workers of two tenants.
+/// Two nodes, each leading a partition, with jobs and workers of two tenants.
 fn work(oldest: Key) -> Work {
     let one = NodeWork {
         since: NOON - 60_000,
@@ -158,7 +158,7 @@ async fn what_nodes_know_of_a_job_type_is_joined() {
         &json!({"type": "nobody", "waiting": 5, "oldest": null, "lastAsked": null, "workers": []})
     );
     assert_eq!(answer["isIncomplete"], true);
-    // Before that one of the nodes noted nobody.
+    // One of the nodes has no notes from before that time.
     assert_eq!(answer["since"], "2026-11-20T11:59:30.000Z");
 }
 
@@ -205,7 +205,7 @@ fn member(parent: &str, user: &str) -> Entry {
     }
 }
 
-/// Anna is in the default tenant, and bert in that of the other.
+/// Anna belongs to the default tenant, bert to another.
 async fn with_tenants() -> Directory {
     let mut directory = directory().await;
     for (n, (tenant, user)) in [(DEFAULT, "anna"), ("acme", "bert")].iter().enumerate() {
@@ -248,7 +248,7 @@ async fn jobs_and_workers_of_other_tenants_are_left_out() {
     assert_eq!(of_type(&anna, "ship"), &Value::Null);
     let (_, bert) = asked_by(&gateway, "bert", JOB_TYPES).await;
     assert_eq!(of_type(&bert, "pay")["waiting"], 40);
-    // The one worker of all tenants.
+    // The only worker for all tenants.
     let pay = of_type(&bert, "pay")["workers"].as_array().unwrap();
     assert_eq!((pay.len(), &pay[0]["nodes"]), (1, &json!(["gateway 3"])));
     assert_eq!(pay[0]["inFlight"], 30);
@@ -299,7 +299,7 @@ async fn nodes_are_shown_as_they_tell_of_themselves() {
     assert_eq!(answer, json!({"0": state, "1": null, "2": null}));
 }
 
-/// What a node has measured, its first point at a moment.
+/// Measurements of a node, with the time of the first point.
 fn measured(from: i64, points: &[f64]) -> Option<String> {
     let series = [
         json!({"name": "stage.fsync", "partition": 0, "unit": "ms", "points": points}),
@@ -316,7 +316,7 @@ async fn measurements_of_all_nodes_stand_beside_each_other() {
     *gateway.broker.reports.measured.lock() = Arc::new(BTreeMap::from([
         (0, measured(minute_ago, &[1.5, 2.0])),
         (1, None),
-        // It began a step later.
+        // It started one step later.
         (2, measured(minute_ago + 5_000, &[4.0])),
     ]));
     let from = skep_query::render_time(minute_ago);

@@ -1,4 +1,4 @@
-//! The document is valid in itself.
+//! The document is valid by itself.
 
 use serde_json::Value;
 

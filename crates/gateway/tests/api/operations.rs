@@ -1,5 +1,5 @@
-//! The table of operations against what is written of it: the API's description, and docs/rest-api.md. And against what happens: each
-//! operation becomes the command that its row names.
+//! Checks the table of operations against its documentation: the API's description, and docs/rest-api.md. Also against the behaviour: each
+//! operation sends the command named in its row.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ fn file_of(tag: &str) -> String {
     tag.to_lowercase().replace(' ', "-")
 }
 
-/// The path in the description: the whole one for operations on the whole cluster and for our own ones.
+/// The path in the description: the complete one for operations on the whole cluster and for Skep's own ones.
 fn described_path(row: &Operation) -> &'static str {
     row.path.strip_prefix("/v2").unwrap_or(row.path)
 }
@@ -75,7 +75,7 @@ fn each_operation_is_described_in_the_file_of_its_tag_with_the_parameters_of_its
     assert_eq!(described, BTreeSet::new(), "no row has these");
 }
 
-/// What a parameter may be, by its schema.
+/// The kind of a parameter, by its schema.
 fn kind(parameter: &Value) -> Kind {
     let schema = &parameter["schema"];
     match (schema["$ref"].as_str(), schema["pattern"].as_str()) {
@@ -88,7 +88,7 @@ fn kind(parameter: &Value) -> Kind {
     }
 }
 
-/// Names of the schemas that this refers to.
+/// Collects the names of referenced schemas.
 fn references(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {
@@ -132,7 +132,7 @@ fn a_file_of_the_description_needs_no_other_but_what_is_shared() {
     assert!(alone.is_empty(), "one file alone uses {alone:?}");
 }
 
-/// A body that the operation takes, by its description.
+/// A body that the operation accepts, according to its description.
 fn body(row: &Operation) -> (Option<&'static str>, String) {
     if row.takes() == Takes::Files {
         let part =
@@ -154,7 +154,7 @@ fn body(row: &Operation) -> (Option<&'static str>, String) {
     }
 }
 
-/// What of a row becomes of a request: the record that its command is written as, and what it needs.
+/// The record of the command that a request becomes, and the required permission.
 async fn carried_out(row: &Operation) -> (RecordName, String) {
     let gateway = start_with(|config| config.long_polling.enabled = false).await;
     let path = described_path(row);
@@ -191,7 +191,7 @@ fn asked(broker: &FakeBroker) -> (RecordName, String) {
     told(&skep_protocol::Command::ActivateJobs(activate))
 }
 
-/// What each command needs, by the id of the operation that becomes it.
+/// The permission required by each command, by operation id.
 async fn needs_of_commands() -> BTreeMap<&'static str, String> {
     let mut found = BTreeMap::new();
     for row in &OPERATIONS {
@@ -221,7 +221,7 @@ caller must have, any one of them, where rights are on ([security](security.md))
 caller may not see is left out. Operations marked with ● finish work, and are never refused for lack of room.
 ";
 
-/// docs/rest-api.md.
+/// Content of docs/rest-api.md.
 fn page(needs_of_commands: &BTreeMap<&str, String>) -> String {
     let mut text = INTRODUCTION.to_string();
     let mut tag = "";
@@ -294,7 +294,7 @@ async fn each_operation_becomes_the_command_of_its_row_and_the_documentation_is_
     );
 }
 
-/// Those that are not there say so, whatever they are sent.
+/// Missing operations answer 501, whatever the request.
 #[tokio::test]
 async fn every_missing_operation_is_answered_with_501() {
     let gateway = start_with(|_| {}).await;

@@ -1,4 +1,4 @@
-//! Elements at which tokens wait longer than usual.
+//! Elements where tokens wait longer than usual.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,7 +21,7 @@ use crate::searches::{BACKENDS, Stored};
 const PATH: &str = "/skep/v1/element-instances/overdue";
 const HOUR: i64 = 3_600_000;
 
-/// Begins three days ago.
+/// A rig that starts three days ago.
 fn rig() -> Rig {
     let mut rig = Rig::new();
     rig.record_batches();
@@ -43,7 +43,7 @@ fn deploy(rig: &mut Rig, process: &str) -> Key {
     rig.events("PROCESS").last().expect("a definition").key
 }
 
-/// So many instances, whose jobs take as long. Jobs have the type that is the process.
+/// Completes this many instances, whose jobs take this long. The job type is the process id.
 fn completed(rig: &mut Rig, process: &str, count: usize, ms: i64) {
     for _ in 0..count {
         rig.create(process, r#"{"items":[1]}"#);
@@ -77,7 +77,7 @@ fn text<'v>(item: &'v Value, name: &str) -> &'v str {
     item[name].as_str().unwrap_or_default()
 }
 
-/// Process, element, and how many.
+/// Process, element, and count.
 fn told(answer: &Value) -> Vec<(&str, &str, i64)> {
     let items = answer["items"].as_array().expect("items").iter();
     items
@@ -104,15 +104,15 @@ async fn what_is_most_over_its_time_comes_first_in_every_store() {
     let quick = deploy(&mut rig, "quick");
     completed(&mut rig, "quick", 20, 1_000);
     rig.create("quick", "{}");
-    // One less than is enough.
+    // One completion too few for a usual duration.
     deploy(&mut rig, "rare");
     completed(&mut rig, "rare", 19, 1_000);
     rig.create("rare", "{}");
-    // It is over its time by less, as a day is usual.
+    // A day is usual here, so that this one exceeds its time by less.
     deploy(&mut rig, "long");
     completed(&mut rig, "long", 20, 24 * HOUR);
     rig.create("long", "{}");
-    // It has not been there for as long as is usual.
+    // It has not waited for the usual time yet.
     deploy(&mut rig, "young");
     completed(&mut rig, "young", 20, HOUR);
     rig.now = now() - HOUR / 2;

@@ -1,4 +1,4 @@
-//! At the limit: callers wait or are asked to come again, and a request that waits on purpose (a poll, a stream) delays no other.
+//! At the limit callers wait or are told to retry; requests that wait on purpose (polls, streams) delay no others.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use crate::fake::{KEY, Running, start_with};
 use crate::http::{Answer, post};
 use crate::metrics::exposed;
 
-/// As few slots as there can be: one per core.
+/// The minimum number of slots: one per core.
 fn few_slots(policy: OverloadPolicy) -> impl FnOnce(&mut GatewayConfig) {
     move |config| {
         config.executor = ExecutorConfig {
@@ -180,7 +180,7 @@ async fn who_waits_for_jobs_or_for_the_end_of_an_instance_holds_no_slot() {
     assert!(creations.join_all().await.iter().all(|a| a.status == 200));
 }
 
-/// Opens a connection that has sent the head and a part of the body.
+/// Opens a connection and sends the head and a part of the body.
 async fn begun(gateway: &Running, body: &str) -> TcpStream {
     let mut socket = TcpStream::connect(gateway.rest).await.expect("connects");
     let head = format!(

@@ -1,4 +1,4 @@
-//! Pages for browsers beside the API: asked for only where the API has no path.
+//! Web pages beside the API: served only where the API has no path.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A path means what its escapes stand for.
+//! Escapes in paths are decoded.
 
 use skep_protocol::{Command, Key};
 

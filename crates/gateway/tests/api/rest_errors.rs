@@ -1,4 +1,4 @@
-//! Each way in which a REST request can fail: status, title, and a detail that names what is wrong.
+//! Every error of REST requests: status, title, and a detail that names the problem.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use crate::fake::{KEY, rejection, start, start_with};
 use crate::http::{JSON, post, send};
 
-/// Sends bodies that are refused, and holds status, title and a part of the detail against what is expected.
+/// Sends bodies that are refused, and compares status, title and a part of the detail.
 async fn refused(method: &str, path: &str, cases: &[(&str, &str)]) {
     let gateway = start().await;
     for (body, said) in cases {
@@ -321,7 +321,7 @@ async fn what_is_not_there_is_told_apart() {
         .problem();
     assert_eq!((status, title.as_str()), (501, "NOT_IMPLEMENTED"));
     assert!(detail.contains("'searchAgentInstances'"), "{detail}");
-    // Of 8.10, also where a key could stand.
+    // Operations of 8.10, including paths in place of a key.
     for (method, path, operation) in [
         ("GET", "/v2/backups/runtime", "listRuntimeBackups"),
         (
@@ -400,7 +400,7 @@ async fn a_body_over_the_limit_is_refused_whether_its_length_is_told_or_not() {
     let head = "POST /v2/messages/publication HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     socket.write_all(head.as_bytes()).await.expect("writes");
     let body = of(100_001);
-    // The gateway may close before it has read all; the answer is there in any case.
+    // The gateway may close before it has read everything; the answer arrives in any case.
     let _ = socket
         .write_all(format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).as_bytes())
         .await;

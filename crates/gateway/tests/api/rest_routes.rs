@@ -1,4 +1,4 @@
-//! Each REST operation: what the broker is asked, and how its answer is told.
+//! Each REST operation: the broker's command, and the answer.
 
 use serde_json::json;
 use skep_protocol::command::{ProcessRef, UpdateJobKind};
@@ -157,7 +157,7 @@ async fn an_instance_is_created_by_id_with_everything_that_can_be_said() {
             version: 2
         }
     );
-    // Numbers are kept as they came, white space is not.
+    // Numbers keep their spelling, white space is removed.
     assert_eq!(create.variables.to_json(), r#"{"a":1.50,"b":{"c":[]}}"#);
     assert_eq!(
         (create.start_instructions, create.terminate_after),

@@ -1,4 +1,4 @@
-//! Holds JSON against the schemas of the OpenAPI document (the part of JSON Schema that it uses).
+//! Validates JSON against the schemas of the OpenAPI document (the used part of JSON Schema).
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use parking_lot::Mutex;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// Says how `value` differs from `schema`; empty when it does not. `root` is the document that `$ref`s point into.
+/// Differences between `value` and `schema`; empty if it is valid. `root` is the document that `$ref`s point into.
 pub fn differences(root: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     check(root, schema, value, "$", &mut found);
     found
 }
 
-/// The schema that a `$ref` leads to.
+/// The schema that a `$ref` points to.
 pub fn resolved<'d>(root: &'d Value, schema: &'d Value) -> &'d Value {
     match schema["$ref"].as_str() {
         Some(reference) => {
@@ -108,7 +108,7 @@ fn check_text(schema: &Value, text: &str, at: &str, found: &mut Vec<String>) {
     if let Some(pattern) = schema["pattern"].as_str().filter(|p| !matches(p, text)) {
         found.push(format!("{at} is {text:?}, not like {pattern}"));
     }
-    // Only answers make cursors; this is one of a search without a sort, for the key 1.
+    // Only answers create cursors; this one is of a search without a sort, for the key 1.
     if schema["format"] == "cursor" && text != A_CURSOR {
         found.push(format!("{at} is {text:?}, not a cursor of an answer"));
     }

@@ -1,5 +1,5 @@
-//! Random searches at the edge, of every operation that secondary storage answers, over each back end: what the description allows is
-//! answered, anything else is refused with its cause, nothing fails, and all back ends give the same answer.
+//! Random searches through the gateway, of every operation answered by secondary storage, over each back end: valid requests are answered,
+//! all others are refused with their cause, nothing fails, and all back ends give the same answer.
 //!
 //! `SKEP_SEEDS=100 cargo test -p skep-gateway --test api searches` tries more; `SKEP_SEED=7` only this one.
 
@@ -27,10 +27,10 @@ pub const BACKENDS: [Backend; 4] = [
     Backend::OpenSearch,
     Backend::Elasticsearch,
 ];
-/// Bodies for each operation and seed.
+/// Number of bodies for each operation and seed.
 const BODIES: usize = 6;
 
-/// Keys of nothing, and what is no key.
+/// Unknown and invalid keys.
 const NO_KEYS: [&str; 6] = [
     "1",
     "9223372036854775807",
@@ -40,7 +40,7 @@ const NO_KEYS: [&str; 6] = [
     "9223372036854775808",
 ];
 
-/// What a gateway asks is asked of this store.
+/// A store that answers the gateway's queries.
 pub struct Stored(pub Filled);
 
 impl Storage for Stored {
@@ -62,7 +62,7 @@ impl Storage for Stored {
     }
 }
 
-/// An operation that stores answer.
+/// An operation answered by secondary storage.
 struct Operation {
     method: String,
     path: &'static str,
@@ -87,7 +87,7 @@ fn operations() -> Vec<Operation> {
     found
 }
 
-/// A gateway in front of each back end, all with the same story.
+/// A gateway in front of each back end, all with the same data.
 async fn gateways(seed: u64) -> Vec<Running> {
     let stores = BACKENDS.map(|backend| {
         let location = backend.config().location;
@@ -106,13 +106,13 @@ async fn gateways(seed: u64) -> Vec<Running> {
     gateways
 }
 
-/// What all back ends say: the status, and what was answered.
+/// The common answer of all back ends: status and body.
 async fn ask(gateways: &[Running], method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
     let mut first: Option<(u16, String)> = None;
     for (gateway, backend) in gateways.iter().zip(BACKENDS) {
         let text = body.map(Value::to_string).unwrap_or_default();
         let content_type = body.map(|_| JSON);
-        // The answer is held against the description there.
+        // The client checks the answer against the description.
         let answer = http::send(gateway.rest, method, path, content_type, text).await;
         let status = answer.status.as_u16();
         let about = || {
@@ -134,7 +134,7 @@ async fn ask(gateways: &[Running], method: &str, path: &str, body: Option<&Value
     (status, answer)
 }
 
-/// What a search finds around the edges of its page.
+/// Requests for the pages before and after this one.
 fn beside(body: &Value, answer: &Value) -> Vec<Value> {
     let ends = [("after", "endCursor"), ("before", "startCursor")];
     let pages = ends.into_iter().filter_map(|(start, end)| {
@@ -146,7 +146,7 @@ fn beside(body: &Value, answer: &Value) -> Vec<Value> {
     pages.collect()
 }
 
-/// How many bodies were taken, and how many refused.
+/// Number of accepted and refused bodies.
 #[derive(Default)]
 struct Tally {
     taken: usize,
@@ -182,7 +182,7 @@ async fn search(
     }) += 1;
     tally.items += answer["items"].as_array().map_or(0, Vec::len);
     bodies.learn(&answer);
-    // Some statistics have no cursors; then theirs are not asked for.
+    // Some statistics have no cursors.
     let page = &schema["$ref"].as_str().map_or(Value::Null, |_| {
         crate::schema::resolved(&OPENAPI, schema)["properties"]["page"].clone()
     });
@@ -194,7 +194,7 @@ async fn search(
     }
 }
 
-/// Whether a page of this kind exists, but for its cursor, which only answers make.
+/// Whether a page of this kind is valid, apart from its cursor, which only answers create.
 fn has_cursor(schema: &Value, page: &Value) -> bool {
     let mut page = page.clone();
     for start in ["after", "before"] {
@@ -211,7 +211,7 @@ async fn fuzz(seed: u64) -> Tally {
     let mut tally = Tally::default();
     let operations = operations();
     assert!(operations.len() > 50, "{}", operations.len());
-    // What is there at all, to ask for it.
+    // Collects existing values for later requests.
     for operation in operations.iter().filter(|one| !one.path.contains('{')) {
         if operation.body.is_some() {
             let path = format!("/v2{}", operation.path);
@@ -249,7 +249,7 @@ fn every_back_end_answers_what_is_described_and_all_alike() {
         refused,
         items,
     } = all;
-    // All of it happens, for the test to tell anything.
+    // All of these must occur for the test to be meaningful.
     assert!(
         taken > 100 * seeds && refused > 5 * seeds && items > 50 * seeds,
         "{taken} taken, {refused} refused, {items} found"

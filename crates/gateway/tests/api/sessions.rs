@@ -1,4 +1,4 @@
-//! Sessions of browsers that the cluster keeps, and whose users the provider is asked about again and again.
+//! Browser sessions kept by the cluster, whose users are regularly verified with the provider.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use crate::fake::Running;
 use crate::login::{BODY, JSON, PIN, ask};
 use crate::metrics::exposed;
 
-/// What a test waits for at most.
+/// Time limit of waits in tests.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A browser that has logged in.
+/// A logged-in browser.
 struct Browser {
     cookie: String,
     csrf: String,
@@ -32,7 +32,7 @@ async fn logged_in(gateway: &Running, issuer: &Issuer, user: &str) -> Browser {
 }
 
 impl Browser {
-    /// Status, and what the server says of the user.
+    /// Status, and the server's information about the user.
     async fn me(&self, gateway: &Running) -> (u16, Value) {
         let cookie = [("cookie", &*self.cookie)];
         let answer = ask(gateway, ("GET", "/v2/authentication/me"), &cookie, "").await;
@@ -56,7 +56,7 @@ impl Browser {
     }
 }
 
-/// Of each kind, how often the provider was asked by this node whether somebody is logged in still.
+/// Number of session refreshes with the provider by this node, by result.
 fn refreshes(node: &Running) -> [u64; 3] {
     let text = exposed(node);
     ["renewed", "ended", "unanswered"].map(|result| {
@@ -94,7 +94,7 @@ async fn what_changes_at_the_provider_counts_when_its_tokens_end() {
         anna.group(&node).await == "second"
     })
     .await;
-    // The other node has it from the first partition, and shows what came with that, not what came with the login.
+    // The other node receives the session from the first partition, and shows the refreshed data, not those of the login.
     issuer.says_at_refresh(&json!({"groups": ["third"]}));
     eventually("the third group", async || {
         anna.group(&other).await == "third"
@@ -104,7 +104,7 @@ async fn what_changes_at_the_provider_counts_when_its_tokens_end() {
     assert_eq!(shown.form["grant_type"], "refresh_token");
     assert_eq!(shown.authorization.as_deref(), Some("Basic c2tlcDpodXNo"));
     assert!(issuer.refreshed() >= 2 && issuer.all_last());
-    // The user could be another one by now: whose session is it then?
+    // A different subject: the session can no longer be attributed.
     issuer.says_at_refresh(&json!({"sub": "bert"}));
     eventually("the end", async || anna.status(&node).await == 401).await;
     let [renewed, ended, unanswered] = refreshes(&node);
@@ -146,7 +146,7 @@ async fn a_logout_ends_the_session_on_every_node() {
         assert_eq!(anna.status(gateway).await, 200);
     }
     assert_eq!(anna.logs_out(&node).await, 204);
-    // The cookie may have got anywhere.
+    // The cookie may have been stolen.
     assert_eq!(anna.status(&node).await, 401);
     eventually("the other node", async || anna.status(&other).await == 401).await;
     let (refused, _) = anna.me(&other).await;
@@ -154,7 +154,7 @@ async fn a_logout_ends_the_session_on_every_node() {
     assert_eq!(also.status(&node).await, 200);
     let keeper = node.broker.reports.keeper.lock().clone();
     assert_eq!(keeper.count(), 1);
-    // A logout that nobody notes is none.
+    // A logout that is not recorded fails.
     keeper.is_away(true);
     assert_eq!(also.logs_out(&node).await, 503);
     keeper.is_away(false);
@@ -200,7 +200,7 @@ async fn a_provider_that_is_away_or_does_not_know_us_ends_no_session() {
         })
         .await;
         tried = issuer.refreshed();
-        // The next attempt is due when the claim of the last one has ended.
+        // The next attempt is due when the claim of the last one expires.
         keeper.advance(31);
     }
     let unanswered = refreshes(&node)[2] + refreshes(&other)[2];
@@ -275,7 +275,7 @@ async fn a_cookie_that_no_node_has_made_costs_the_first_partition_nothing() {
         assert_eq!(stranger.status(&node).await, 401, "{cookie}");
     }
     assert_eq!(keeper.asked(), asked);
-    // Nobody's own token goes with the session of another.
+    // A token of another session is refused.
     for csrf in ["", &*bert.csrf, "x"] {
         let shown = [JSON, ("cookie", &*anna.cookie), ("x-csrf-token", csrf)];
         assert_eq!(ask(&node, PIN, &shown, BODY).await.status, 403, "{csrf}");

@@ -1,4 +1,4 @@
-//! Stopping: nothing new, what is under way finishes, what would never end is ended.
+//! Shutdown: no new requests, running ones finish, endless ones are ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ async fn a_request_under_way_is_answered_and_new_connections_are_refused() {
     assert!(TcpStream::connect(grpc).await.is_err());
 }
 
-/// A connection that is closed while a request is on its way leaves its client in doubt.
+/// A connection closed while a request is in transit leaves its client in doubt.
 #[tokio::test]
 async fn a_connection_that_is_kept_is_told_with_its_next_answer_that_it_was_the_last() {
     let mut gateway = start_with(|config| config.shutdown_grace = Duration::from_secs(600)).await;
@@ -46,7 +46,7 @@ async fn a_connection_that_is_kept_is_told_with_its_next_answer_that_it_was_the_
     };
     assert!(!ask().await.contains("connection: close"));
     gateway.stop();
-    // Who has not heard of the stop yet is answered as before.
+    // Clients that have not noticed the shutdown are answered as before.
     while !ask().await.contains("connection: close") {}
     assert_eq!(kept.read(&mut [0]).await.expect("ends well"), 0);
     gateway.stopped().await;
@@ -123,7 +123,7 @@ async fn what_does_not_finish_is_cut_after_the_grace() {
     assert!(stuck.await.is_err(), "the client got an answer");
 }
 
-/// Clients that connect again for each request, over and over, until they are refused. A reset would leave them in doubt.
+/// Clients that reconnect for each request, until they are refused. A reset would leave them in doubt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_client_that_connects_at_the_stop_is_answered_or_refused() {
     async fn ask(mut socket: TcpStream) -> std::io::Result<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! Spans of requests, for who listens to them.
+//! Tracing spans of requests.
 
 use std::sync::Arc;
 

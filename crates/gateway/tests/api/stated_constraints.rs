@@ -1,7 +1,7 @@
-//! Every constraint that the interface of 8.9 states of requests is checked, or stands in the list of those that are not.
+//! Every constraint on requests stated by the interface of 8.9 is checked, or listed as unchecked.
 //!
-//! `facts/refused-8.9.jsonl` has a request for each of them that breaks it and nothing else, made by `facts/refused.py` from the
-//! facts. The search of an id that cannot exist is no mistake that a client must be told of: it finds nothing.
+//! `facts/refused-8.9.jsonl` has a request that violates each constraint and nothing else, created by `facts/refused.py` from the facts. A
+//! search for an id that cannot exist is not an error: it finds nothing.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::http::{JSON, open};
 
 const REQUESTS: &str = include_str!("facts/refused-8.9.jsonl");
 
-/// What is taken all the same: how the broken rule begins, where, and why.
+/// Constraints that are not checked: beginning of the rule, paths, and reason.
 const TAKEN: [(&[&str], &str, &str); 11] = [
     (
         &[
@@ -77,7 +77,7 @@ const TAKEN: [(&[&str], &str, &str); 11] = [
     ),
 ];
 
-/// Its place among [`TAKEN`].
+/// Index of the rule in [`TAKEN`].
 fn taken(rule: &str) -> Option<usize> {
     TAKEN.iter().position(|(rules, place, _)| {
         let tail = rule.split(['.', '$']).next_back().unwrap_or_default();
@@ -89,7 +89,7 @@ fn taken(rule: &str) -> Option<usize> {
 #[tokio::test]
 async fn every_stated_constraint_is_checked_or_listed() {
     let gateway = start().await;
-    // Whether the operation of the requests that follow is there.
+    // Whether the operation of the following requests exists.
     let mut there = true;
     let mut used = BTreeSet::new();
     let mut wrong = Vec::new();
@@ -101,7 +101,7 @@ async fn every_stated_constraint_is_checked_or_listed() {
             Value::Null => (None, String::new()),
             body => (Some(JSON), body.to_string()),
         };
-        // Only the status: the fake behind the gateway answers well-formed requests as it likes.
+        // Only the status is checked: the fake broker answers well-formed requests arbitrarily.
         let answer = open(gateway.rest, &method, &path, kind, body).await;
         let status = answer.status().as_u16();
         match rule {
@@ -123,7 +123,7 @@ async fn every_stated_constraint_is_checked_or_listed() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // A line that nothing needs any more goes.
+    // Entries that are no longer needed must be removed.
     let unused: Vec<&str> = (0..TAKEN.len())
         .filter(|place| !used.contains(place))
         .map(|place| TAKEN[place].1)

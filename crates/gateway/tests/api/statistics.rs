@@ -1,4 +1,4 @@
-//! Statistics: the answers have the documented form, and what is asked for must make sense.
+//! Statistics: the answers have the documented form, and invalid requests are refused.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ async fn each_is_answered_as_documented() {
         "processInstancesWithActiveSubscriptions": 7, "activeSubscriptions": 7});
     let error =
         json!({"errorHashCode": 5, "errorMessage": "x", "activeInstancesWithErrorCount": 7});
-    // A definition that is not known any more has its id for a name.
+    // The name of an unknown definition is its id.
     let definition = json!({"processDefinitionKey": "5", "processDefinitionId": "x", "tenantId": "x",
         "activeInstancesWithErrorCount": 7, "processDefinitionName": "x", "processDefinitionVersion": 0});
     for (path, body, expected) in [
@@ -126,7 +126,7 @@ async fn names_of_variables_and_what_is_waited_for_are_grouped() {
     );
 }
 
-/// Operations of 8.10; the fake store has everything, of which it knows nothing.
+/// Operations of 8.10; in the fake store every key has a row with empty columns.
 #[tokio::test]
 async fn forms_and_resources_are_got_by_their_keys() {
     let gateway = start().await;
@@ -136,7 +136,7 @@ async fn forms_and_resources_are_got_by_their_keys() {
     let bytes = open(gateway.rest, "GET", &path, None, "").await;
     assert_eq!(bytes.status(), 200);
     assert_eq!(bytes.headers()["content-type"], "application/octet-stream");
-    // A JSON string, whatever is in it: clients read it as one.
+    // A JSON string, whatever the content: clients read it as one.
     let path = format!("/v2/resources/{KEY}/content");
     assert_eq!(send(gateway.rest, "GET", &path, None, "").await.json(), "");
     let none = post(

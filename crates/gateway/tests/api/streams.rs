@@ -1,4 +1,4 @@
-//! Job streams over REST and gRPC: what is pushed, how far, and when it ends.
+//! Job streams over REST and gRPC: pushes, flow control, and their end.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ async fn a_client_that_goes_away_closes_its_stream() {
     let stream = open_stream(&gateway).await;
     let opened = gateway.broker.streams.lock().pop().expect("a stream");
     drop(stream);
-    // The broker's end is dropped, which wakes whoever waits for it.
+    // The broker's end is dropped, which wakes the waiting task.
     assert!(opened.closed.await.is_err());
     assert_eq!(gateway.metrics.job_streams.clients.get(), 0);
 }
@@ -105,7 +105,7 @@ fn large_job(n: i64) -> ActivatedJob {
     }
 }
 
-/// Pushes until nobody takes any more. A slow machine can only make this end early.
+/// Pushes until no more jobs are accepted. A slow machine can only make this end early.
 async fn push_until_full(jobs: &Sender<ActivatedJob>) -> usize {
     for n in 0..2000 {
         let pushed =
@@ -117,10 +117,10 @@ async fn push_until_full(jobs: &Sender<ActivatedJob>) -> usize {
     panic!("a client that does not read was given 16 MB of jobs");
 }
 
-/// The credit, what the gateway buffers, and what the two sockets hold.
+/// The credit, the gateway's buffers, and those of the two sockets.
 const MOST_BYTES: usize = 32 * JOB_BYTES + (1 << 20);
 
-/// A stream is opened with a client that reads nothing; then as much is pushed as anyone takes; then all of it is read.
+/// A stream is opened by a client that reads nothing; then as many jobs as possible are pushed; then all of them are read.
 async fn unread(gateway: &Running, open: impl Future<Output = Incoming>) {
     let mut stream = open.await;
     let jobs = sender(&gateway.broker);
@@ -131,7 +131,7 @@ async fn unread(gateway: &Running, open: impl Future<Output = Incoming>) {
         "{pushed} jobs are on their way"
     );
 
-    // Nothing of it is lost once the client reads.
+    // No job is lost once the client reads.
     gateway.broker.streams.lock().clear();
     drop(jobs);
     let mut lines = 0;
@@ -242,7 +242,7 @@ async fn soon(condition: impl Future<Output = ()>) {
         .expect("jobs are lost until their time-out");
 }
 
-/// Activates a job over HTTP/2 with a client that has no room for a body, and goes away before it has.
+/// Activates jobs over HTTP/2 for a client without flow-control window, which disconnects before granting one.
 #[tokio::test]
 async fn jobs_of_an_answer_that_the_client_did_not_take_go_back() {
     let gateway = start().await;
@@ -302,7 +302,7 @@ async fn jobs_of_an_answer_that_the_client_took_do_not_go_back() {
 #[tokio::test]
 async fn messages_of_a_grpc_activation_that_were_not_taken_go_back() {
     let gateway = start().await;
-    // Each fills a message of its own.
+    // Each fills its own message.
     let large = |n| ActivatedJob {
         variables: format!("{{\"x\":\"{}\"}}", "x".repeat(2 << 20)),
         ..job(n)

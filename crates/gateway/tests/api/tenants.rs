@@ -1,4 +1,4 @@
-//! For which tenant a request is: what the broker is told over REST and gRPC, and what is refused.
+//! The tenant of a request: the value passed to the broker over REST and gRPC, and refusals.
 
 use skep_gateway::Tenancy;
 use skep_proto::gateway_protocol as pb;
@@ -13,7 +13,7 @@ async fn with_checks() -> Running {
     start_with(|config| config.security.tenancy = Tenancy::On).await
 }
 
-/// Operations that make something for a tenant, as messages name them, with a body that names none.
+/// Operations that create something for a tenant, by their names in messages, with a body that names no tenant.
 const OPERATIONS: [(&str, &str, &str); 8] = [
     (
         "Create Process Instance",

@@ -1,4 +1,4 @@
-//! Variables that no expression could read are refused with the place of what is wrong.
+//! Variables that no expression could read are refused with the position of the error.
 
 use pb::gateway_client::GatewayClient;
 use skep_proto::gateway_protocol as pb;

@@ -1,4 +1,4 @@
-//! What clients are told of versions, by which some of them choose what they ask for.
+//! Versions reported to clients, some of which choose their requests by them.
 
 use crate::fake::{start, start_with};
 use crate::http::send;

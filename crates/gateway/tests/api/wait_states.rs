@@ -1,4 +1,4 @@
-//! What element instances wait for, as 8.10 asks for it.
+//! Wait states of element instances, an operation of 8.10.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use skep_testkit::stores::{Backend, Filled};
 
 const PATH: &str = "/v2/element-instances/wait-states/search";
 
-/// An instance that waits for one of everything, in a process and in one that it called.
+/// An instance with one wait of every kind, in a process and in one that it called.
 fn waiting() -> (Rig, Key) {
     let mut rig = Rig::new();
     rig.record_batches();
@@ -71,7 +71,7 @@ fn elements(found: &Value) -> Vec<&str> {
     ids.map(|id| id.expect("an id")).collect()
 }
 
-/// By element ids, which are those of the story.
+/// Sorted by element id.
 const SORTED: [&str; 6] = ["ask", "later", "news", "once", "signal", "work"];
 
 fn by_element() -> Value {
@@ -137,7 +137,7 @@ async fn everything_that_is_waited_for_is_told_with_its_details() {
         assert_eq!(item["tenantId"], "<default>");
         assert_eq!(item["rootProcessInstanceKey"], instance.to_string());
     }
-    // A boundary event stands at what it is attached to.
+    // A boundary event has the element instance that it is attached to.
     assert_eq!(
         items[2]["elementInstanceKey"],
         items[5]["elementInstanceKey"]
@@ -199,7 +199,7 @@ async fn filters_choose_among_all_kinds() {
     }
 }
 
-/// Page by page, forwards and back, by each sort and by offset.
+/// Page by page, forwards and backwards, with each sort and by offset.
 #[tokio::test]
 async fn pages_go_across_all_kinds() {
     let (mut rig, _) = waiting();
@@ -234,7 +234,7 @@ async fn pages_go_across_all_kinds() {
     }
 }
 
-/// A boundary event that does not interrupt still waits when its message has come.
+/// A non-interrupting boundary event still waits after its message has arrived.
 #[tokio::test]
 async fn what_came_is_waited_for_no_more_unless_it_may_come_again() {
     let (mut rig, instance) = waiting();

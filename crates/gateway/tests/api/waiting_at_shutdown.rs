@@ -1,4 +1,4 @@
-//! Whoever waits for the end of a process instance when the server stops gets an answer, at once.
+//! Callers waiting for the end of a process instance are answered at once when the server stops.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::http::post;
 
 #[tokio::test]
 async fn a_waiting_creation_is_answered_by_the_stop() {
-    // Were it not answered, the test would wait for ten minutes.
+    // Without the answer, the test would wait for ten minutes.
     let mut gateway = start_with(|config| config.shutdown_grace = Duration::from_secs(600)).await;
     gateway.broker.hold();
     let (rest, grpc) = (gateway.rest, gateway.grpc);

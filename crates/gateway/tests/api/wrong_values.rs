@@ -1,4 +1,4 @@
-//! Small values that are wrong, and connections that end with their answer.
+//! Small invalid values, and connections that end with their answer.
 
 use pb::gateway_client::GatewayClient;
 use skep_proto::gateway_protocol as pb;
@@ -95,7 +95,7 @@ async fn an_unknown_rpc_is_named() {
     assert!(status.message().contains("no rpc 'Explode'"), "{status:?}");
 }
 
-/// The client does not look at the answer before it has sent everything.
+/// The client does not read the answer before it has sent everything.
 #[tokio::test]
 async fn a_body_that_is_too_large_can_be_sent_to_its_end() {
     let gateway = start_with(|config| config.max_message_size = 100_000).await;

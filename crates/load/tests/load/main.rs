@@ -1,4 +1,4 @@
-//! The load generator against a mock gateway: what it counts is what happened.
+//! The load generator against a mock gateway: its counts match the actual events.
 
 mod mock;
 
@@ -91,13 +91,13 @@ async fn an_open_loop_shows_a_stall_in_every_start_that_fell_into_it() {
         wake.stalled.store(false, Ordering::SeqCst);
         wake.unstalled.notify_waiters();
     });
-    // two in flight: all other starts are due while nothing can be sent
+    // Two in flight: all other starts become due while nothing can be sent.
     let report = load(&engine, "--rate 200 --max-in-flight 2").await;
     assert_eq!(report.results[0].open_at_end, 0, "{}", report.to_text());
     let create = &report.results[0].create;
     assert!(create.count >= 40, "{}", report.to_text());
     assert!(create.max_ms >= 300.0, "{}", report.to_text());
-    // of the starts due in the stall, only those of its last 50 ms waited for less
+    // Of the starts due during the stall, only those of its last 50 ms waited for less.
     assert!(create.p50_ms >= 50.0, "{}", report.to_text());
 }
 
@@ -124,7 +124,7 @@ async fn the_time_until_instances_are_found_is_told() {
     assert_clean(&report);
     let found = &report.results[0].found;
     let searches = engine.searches.load(Ordering::SeqCst);
-    // Three searches for each, with pauses between them.
+    // Three searches for each instance, with pauses between them.
     assert!(
         found.count > 0 && found.p50_ms >= 4.0,
         "{}",

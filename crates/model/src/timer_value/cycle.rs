@@ -195,7 +195,7 @@ mod tests {
         time.to_string()
     }
 
-    /// When it fires, if it never fires late.
+    /// Due dates of a cycle that never fires late.
     fn times(cycle: &str, from: &str, count: usize) -> Vec<String> {
         let cycle = Cycle::parse(cycle).expect("a cycle");
         let mut due = cycle.first(at(from)).expect("a first time");
@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    /// Each time counts from the one before.
+    /// Each due date is computed from the previous one.
     #[test]
     fn monthly_cycles_creep_to_the_shortest_month() {
         assert_eq!(
@@ -318,7 +318,7 @@ mod tests {
             times("0 0 0 L-30 * *", "2026-01-02T00:00:00Z", 2),
             ["2026-03-01T00:00:00Z", "2026-05-01T00:00:00Z"]
         );
-        // In February it is the 25th, a Friday in a year of its own.
+        // In February it is the 25th, a Friday in a non-leap year.
         assert_eq!(
             times("* * * L-3 2 FRI", "2026-01-01T00:00:00Z", 1),
             ["2033-02-25T00:00:00Z"]
@@ -328,7 +328,7 @@ mod tests {
         }
     }
 
-    /// Their times have passed already: each fires at once.
+    /// Their due dates have passed already: each fires at once.
     #[test]
     fn counted_cycles_need_not_advance() {
         let now = at("2026-01-01T00:00:00Z");

@@ -250,7 +250,7 @@ fn documentation_and_properties_are_kept() {
     assert_eq!(element.properties, [("kind".into(), "tool".into())]);
 }
 
-/// A loop that never waits never ends, whatever it is made of.
+/// A loop that never waits never ends, whatever its elements.
 #[test]
 fn scripts_and_throw_events_do_not_wait() {
     let around_it: [fn(Bpmn) -> Bpmn; 3] = [

@@ -1,4 +1,4 @@
-//! Events: timers, messages, errors, termination, and where they may stand.
+//! Events: timers, messages, errors, termination, and their valid positions.
 
 use skep_model::builder::Bpmn;
 

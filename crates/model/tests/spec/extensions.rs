@@ -1,4 +1,4 @@
-//! Extension elements: mappings, what is kept without effect, what is refused.
+//! Extension elements: mappings, extensions without effect, refused extensions.
 
 use skep_model::builder::Bpmn;
 use skep_model::{Mapping, MappingSource};
@@ -34,7 +34,7 @@ fn written(mappings: &[Mapping]) -> String {
     mappings.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// The targets and sources of inputs, as `target=source`, and what becomes of them.
+/// The targets and sources of inputs, as `target=source`, and the resulting mappings.
 #[track_caller]
 fn mapped(inputs: &[(&str, &str)], expected: &str) {
     let mut bpmn = task();
@@ -181,7 +181,7 @@ fn mappings_belong_to_activities_and_events() {
             element.element_type
         );
     }
-    // Inputs of events that only happen have no effect.
+    // Inputs of events that do not wait have no effect.
     let only_outputs: [fn() -> Bpmn; 3] = [
         || Bpmn::process("p").start("x"),
         || Bpmn::process("p").start("s").end("x"),
@@ -259,7 +259,7 @@ fn known_extensions_where_they_mean_nothing_have_no_effect() {
     }));
 }
 
-/// The reference engine does not look at them.
+/// The reference engine ignores them.
 #[test]
 fn unknown_zeebe_extensions_have_no_effect() {
     accepted(task().extension("<zeebe:magic/>"));

@@ -1,4 +1,4 @@
-//! Files as modelers write them: diagrams, pools, lanes, data, notes.
+//! Files as written by modelers: diagrams, pools, lanes, data, notes.
 
 use skep_model::{ElementType, Options, Process};
 
@@ -38,7 +38,7 @@ fn a_plain_process_with_default_namespace_and_windows_line_ends() {
     assert_eq!(process.element_ids().count(), 6);
 }
 
-/// The models that all suites share.
+/// The models shared by all suites.
 fn shared(folder: &str) -> Vec<(String, String)> {
     let path = format!(
         "{}/../../tests/processes/{folder}",
@@ -57,11 +57,10 @@ fn shared(folder: &str) -> Vec<(String, String)> {
     models
 }
 
-/// What the comment of a model says of the finding: its code, and the element if there is one
-/// (``finding on `ELEMENT` (CODE): …``).
+/// The finding announced in the comment of a model: its code, and its element, if any (``finding on `ELEMENT` (CODE): …``).
 fn said_of(text: &str) -> (&str, Option<&str>) {
     let Some((_, after)) = text.split_once("finding on ") else {
-        // There is no place for a comment.
+        // This file cannot contain a comment.
         return ("FILE_NOT_READABLE", None);
     };
     let (subject, _) = after.split_once(':').expect("a rule");
@@ -88,7 +87,7 @@ fn every_invalid_model_is_refused_where_it_says() {
             wrong.push(format!("{name}: {code} is said, found are {codes:?}"));
         }
         if let Some(element) = element {
-            // What an element refers to is named in the text.
+            // A referenced name is quoted in the text.
             let quoted = format!("'{element}'");
             let mut findings = invalid.findings.iter();
             let found = findings.any(|finding| {

@@ -1,4 +1,4 @@
-//! What the engine gets to see of a process.
+//! The engine's view of a process.
 
 use skep_model::builder::Bpmn;
 use skep_model::*;

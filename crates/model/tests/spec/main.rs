@@ -1,4 +1,4 @@
-//! What a BPMN file must look like to be deployed, and what becomes of it: one test per rule.
+//! Requirements on BPMN files for deployment, and the resulting processes: one test per rule.
 
 mod activities;
 mod deployment;

@@ -1,4 +1,4 @@
-//! What is executed, and what is refused because no engine with this API executes it.
+//! Executed elements, and elements that are refused because no engine with this API executes them.
 
 use skep_model::builder::Bpmn;
 
@@ -96,7 +96,7 @@ fn choreographies_and_conversations() {
     );
 }
 
-/// Engines with this API have never looked at it.
+/// Engines with this API have always ignored it.
 #[test]
 fn a_loop_marker_has_no_effect() {
     let marker = "<bpmn:standardLoopCharacteristics loopMaximum=\"3\"/>";
@@ -152,7 +152,7 @@ fn a_refused_element_causes_no_other_findings() {
     refused(bpmn, "x", NEVER);
 }
 
-/// Each of its findings is true, but what helps is to know why there are so many.
+/// Each of its findings is true, but users need to know why there are so many.
 #[test]
 fn a_model_for_camunda_7_is_called_so_before_its_findings() {
     let model = |attributes: &str, content: &str| {
@@ -174,7 +174,7 @@ fn a_model_for_camunda_7_is_called_so_before_its_findings() {
             "{invalid}"
         );
     }
-    // The namespace alone says nothing, and neither does what is left over in a model that runs.
+    // The namespace alone is not sufficient, nor are unused Camunda 7 extensions in a valid model.
     let invalid = parse(&model("", "")).expect_err("refused");
     assert_eq!(invalid.findings.len(), 1, "{invalid}");
     let runs = "<extensionElements><zeebe:taskDefinition type='work'/></extensionElements>";

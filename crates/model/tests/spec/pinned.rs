@@ -46,7 +46,7 @@ fn the_given_order_is_kept_and_all_references_follow() {
     assert_eq!(process.element(at("t")).parent, at("sub"));
     assert_eq!(process.element(at("sub")).boundary_events, [at("b")]);
     assert_eq!(process.element(at("sub")).none_start, Some(at("s2")));
-    // The order of flows is the reverse of that of the document, whatever their indices are.
+    // The order of flows is the reverse of the document order, whatever their indices.
     assert_eq!(process.element(at("g")).outgoing, [at("g-e3"), at("g-sub")]);
     let ElementKind::SequenceFlow(flow) = &process.element(at("g-e3")).kind else {
         panic!("a flow")
@@ -88,7 +88,7 @@ fn the_elements_must_be_exactly_the_recorded_ones() {
 
 #[test]
 fn rules_that_guard_deployments_are_not_asked_again() {
-    // Refused at deployment: without conditions. It may have been accepted by an earlier release.
+    // Deployment refuses this model, which lacks conditions. An earlier release may have accepted it.
     let bpmn = Bpmn::process("p").start("s").exclusive("g").end("e1");
     let bpmn = bpmn.from("g").end("e2");
     let xml = bpmn.clone().xml();
@@ -97,7 +97,7 @@ fn rules_that_guard_deployments_are_not_asked_again() {
     assert!(parse_pinned(xml.as_bytes(), &order).is_ok());
 }
 
-/// What cannot be read is marked with the reason, and so is what would miss it: nothing goes on as if it was not meant.
+/// Unreadable elements are marked with the reason, and so are elements that depend on them: nothing continues as if they were not meant.
 #[test]
 fn elements_that_cannot_be_read_are_unusable() {
     let long = vec!["a"; 201].join(".");
@@ -136,7 +136,7 @@ fn elements_that_cannot_be_read_are_unusable() {
     assert_eq!(process.none_start_event(), process.find("s"));
 }
 
-/// What is compiled to be checked is kept: it must be what recovery compiles from the record.
+/// The model compiled for checks is kept: it must equal the one that recovery compiles from the record.
 #[test]
 fn a_stored_model_compiles_to_what_its_deployment_had() {
     let mut compared = 0;

@@ -1,4 +1,4 @@
-//! Events by position: what may stand where, and what becomes of it.
+//! Events by position: valid positions, and the resulting elements.
 
 use skep_model::builder::Bpmn;
 use skep_model::*;
@@ -265,7 +265,7 @@ fn events_throw() {
     assert!(element(&process, "m").job().is_some() && element(&process, "em").job().is_some());
 }
 
-/// The reference engine does not look at it.
+/// The reference engine ignores it.
 #[test]
 fn a_throw_event_with_a_timer_is_one_without() {
     let timer = "<bpmn:timerEventDefinition><bpmn:timeDuration>PT1H</bpmn:timeDuration></bpmn:timerEventDefinition>";

@@ -1,4 +1,4 @@
-//! A process id has the form that the API gives to it, so that the process can be started by it.
+//! A process id must have the form required by the API, so that the process can be started by it.
 
 use crate::support::*;
 use skep_model::builder::Bpmn;

@@ -1,4 +1,4 @@
-//! No input makes the parser panic, and what it accepts is a sound graph.
+//! No input makes the parser panic, and accepted models yield consistent graphs.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -61,7 +61,7 @@ static CORPUS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Fragments that mean something to the parser.
+/// Fragments with a meaning for the parser.
 const FRAGMENTS: [&str; 28] = [
     "<bpmn:task id=\"x\"/>",
     "<bpmn:subProcess id=\"x\">",
@@ -153,7 +153,7 @@ fn apply(xml: &mut Vec<u8>, mutation: &Mutation) {
     }
 }
 
-/// Every index points to an element, and what belongs together knows each other.
+/// Asserts that every index points to an element, and that related elements refer to each other.
 fn assert_sound(process: &Process) {
     let names: HashSet<_> = process.pinned_elements().collect();
     assert_eq!(names.len(), process.elements.len(), "names are unique");
@@ -259,14 +259,14 @@ fn random_processes_are_valid_and_the_same_for_the_same_seed() {
         );
         check(xml.as_bytes());
     });
-    // One seed alone is somebody's search for a failure.
+    // A single seed is used only to reproduce a failure.
     assert!(
         kinds.len() >= 19 || processes == 1,
         "every type of element occurs: {kinds:?}"
     );
 }
 
-/// Of each element its scope and its flows, by ids.
+/// Scope and flows of each element, by ids.
 fn joined(process: &Process) -> Vec<(String, String, Vec<String>, Vec<String>)> {
     let id = |index: &ElementIndex| process.element(*index).id.to_string();
     let ids = |list: &[ElementIndex]| list.iter().map(id).collect();

@@ -1,4 +1,4 @@
-//! Words in which the rules are stated.
+//! Vocabulary for stating the rules.
 
 use skep_feel::Expression;
 use skep_model::builder::Bpmn;
@@ -8,7 +8,7 @@ pub fn parse(xml: &str) -> Result<Resource, Invalid> {
     skep_model::parse("test.bpmn", xml.as_bytes(), &Options::default())
 }
 
-/// The process is deployed.
+/// Asserts that the process is accepted.
 #[track_caller]
 pub fn accepted(bpmn: Bpmn) -> Process {
     accepted_xml(&bpmn.xml())
@@ -22,7 +22,7 @@ pub fn accepted_xml(xml: &str) -> Process {
     }
 }
 
-/// The process is refused, with exactly one finding: about this element, with this in its message.
+/// Asserts that the process is refused with exactly one finding, on this element and with this text.
 #[track_caller]
 pub fn refused(bpmn: Bpmn, element: &str, message: &str) {
     refused_xml(&bpmn.xml(), Some(element), message);

@@ -43,7 +43,7 @@ fn a_job_has_a_type() {
     );
 }
 
-/// Whether a text is a number of retries shows when the task is reached.
+/// An invalid number of retries is detected only when the task is reached.
 #[test]
 fn retries_are_any_text_or_an_expression() {
     for text in ["5", "0", "=n", "", "many"] {
@@ -77,7 +77,7 @@ fn header_keys_are_unique_and_not_reserved() {
             .header("io.camunda.zeebe:x", "1")
     });
     refused(reserved, "t", "reserved prefix 'io.camunda.zeebe:'");
-    // As in the reference engine: nobody could ask for it.
+    // As in the reference engine: no worker could request it.
     accepted(around(|p| p.service_task("t", "work").header("", "1")));
     let two = "<zeebe:taskHeaders/>";
     refused(

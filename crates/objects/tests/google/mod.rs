@@ -1,5 +1,5 @@
-//! The part of Google's XML API that stores use, in memory: there is no server of it that could be started here. It has one bucket, `backups`, and
-//! keeps what it was asked.
+//! The used part of Google's XML API, in memory: there is no server of it that could be started here. It has one bucket, `backups`, and
+//! records its requests.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -50,7 +50,7 @@ impl Google {
         format!("http://{}", self.address)
     }
 
-    /// Method and path of each request, and its condition.
+    /// Method and path of each request, with its condition.
     pub fn requests(&self) -> Vec<String> {
         self.kept.lock().unwrap().requests.clone()
     }
@@ -59,7 +59,7 @@ impl Google {
 fn reply(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
     Response::builder()
         .status(status)
-        // Stores want to know which of several contents this is.
+        // Clients need to know which version of the content this is.
         .header("etag", "\"1\"")
         .header("x-goog-generation", "1")
         .header("last-modified", "Fri, 27 Nov 2026 12:00:00 GMT")

@@ -201,7 +201,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Independent of the sender and of how it writes the value.
+        /// The text does not depend on the sender or on the spelling of the value.
         #[test]
         fn the_same_value_has_the_same_text(value in meant(), one: u64, other: u64) {
             let texts = [one, other].map(|seed| {

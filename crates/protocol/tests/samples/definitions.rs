@@ -1,4 +1,4 @@
-//! What deployments bring, and what decisions come to.
+//! Deployed resources, and evaluations of decisions.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Records of who there is and what each may do.
+//! Records of users, groups, roles, tenants, and their permissions.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use skep_protocol::value::*;
 
 use super::key;
 
-/// Stands in the log, and nowhere else.
+/// Contained in the log, and nowhere else.
 pub const HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g";
 
 pub fn user() -> UserValue {

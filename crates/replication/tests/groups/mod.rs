@@ -1,4 +1,4 @@
-//! Members without a network, clocks and disks: what they say arrives, in rounds.
+//! Members without network, clocks and disks: messages are delivered in rounds.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
 use skep_replication::{
@@ -29,7 +29,7 @@ pub fn group(node: u64) -> Group {
     Group::open(GroupConfig::new(7, node, vec![1, 2, 3]), recovered).unwrap()
 }
 
-/// Polls, and says at once that everything is on disk.
+/// Polls, and confirms all appends at once.
 pub fn drive(group: &mut Group) -> (Vec<Message>, Vec<Event>, Vec<Frame>) {
     let mut all = (Vec::new(), Vec::new(), Vec::new());
     loop {
@@ -47,7 +47,7 @@ pub fn drive(group: &mut Group) -> (Vec<Message>, Vec<Event>, Vec<Frame>) {
     }
 }
 
-/// Three members without faults, until one leads. Returns them with every message that was sent.
+/// Three members without faults, once one leads. Also returns all messages sent.
 pub fn elected() -> (Vec<Group>, Vec<Message>) {
     let mut groups: Vec<Group> = (1..=3).map(group).collect();
     let mut sent = Vec::new();
@@ -66,12 +66,12 @@ pub fn elected() -> (Vec<Group>, Vec<Message>) {
     panic!("nobody was elected");
 }
 
-/// Members exchange messages until nobody has anything to say.
+/// Members exchange messages until there are no more.
 pub fn settle(groups: &mut [Group], sent: &mut Vec<Message>) {
     while round(groups, sent) {}
 }
 
-/// Everybody does what there is to do, and then everybody hears what was said. False: nothing was.
+/// Polls all members, then delivers their messages. Returns false if there were none.
 pub fn round(groups: &mut [Group], sent: &mut Vec<Message>) -> bool {
     let messages: Vec<Message> = groups.iter_mut().flat_map(|group| drive(group).0).collect();
     let any = !messages.is_empty();

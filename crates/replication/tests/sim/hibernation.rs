@@ -1,4 +1,4 @@
-//! Groups without work: they cost nothing, and notice all the same when somebody is gone.
+//! Groups without work: they cost nothing, but still notice when a member is gone.
 
 use super::Mutation;
 use super::world::World;
@@ -48,7 +48,7 @@ fn a_hibernating_follower_leads_when_the_leader_is_gone() {
     };
     for seed in 1..30 {
         assert!(elects(seed, Mutation::None), "seed {seed}");
-        // The test would see it.
+        // The test would detect it.
         assert!(!elects(seed, Mutation::WatchNobody), "seed {seed}");
     }
 }

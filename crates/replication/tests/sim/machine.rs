@@ -1,6 +1,5 @@
-//! A toy state machine in the manner of the engine: the leader evaluates commands against its (speculative) state and
-//! proposes events; everybody applies events. An event is only right on the state it was made for, so any mistake with
-//! speculative state shows.
+//! A toy state machine similar to the engine: the leader evaluates commands against its (speculative) state and proposes events; all
+//! members apply events. An event is valid only for the state it was made for, so any mistake with speculative state shows.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +7,14 @@ use bytes::{Buf, Bytes};
 
 use super::hash;
 
-/// What a client wants: the counter to count up. The number makes each command unique.
+/// A client's command: the counter to increment. The number makes each command unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
     pub number: u64,
     pub counter: u64,
 }
 
-/// What the leader decided.
+/// The leader's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
     pub number: u64,
@@ -46,7 +45,7 @@ impl Counted {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     pub counters: BTreeMap<u64, u64>,
-    /// Sums up the whole history that led here.
+    /// Digest of the whole history.
     pub digest: u64,
 }
 
@@ -59,7 +58,7 @@ impl Machine {
         }
     }
 
-    /// Applies an event; an error text if it was not made for this state.
+    /// Applies an event; returns an error text if it was not made for this state.
     pub fn apply(&mut self, event: Counted) -> Result<(), String> {
         let value = self.counters.entry(event.counter).or_default();
         if event.value != *value + 1 {

@@ -7,11 +7,11 @@ pub mod world;
 
 pub use skep_sim::{Random, agenda, hash, network, oracle};
 
-/// Ways to build a node wrongly. Each must be caught by the checks, or the checks are worth nothing.
+/// Deliberate mistakes in building a node. The checks must catch each of them, otherwise they are worthless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutation {
     None,
-    /// Say that an append is durable when it is only handed to the disk.
+    /// Report an append as durable when it is only handed to the disk.
     PersistedBeforeFlush,
     /// Answer clients when a proposal is made instead of when it is committed.
     EffectBeforeCommit,
@@ -19,14 +19,14 @@ pub enum Mutation {
     KeepSpeculation,
     /// Forget term and vote in a restart.
     ForgetVote,
-    /// The disk ignores entries that replace earlier ones.
+    /// Ignore entries that replace earlier ones on disk.
     IgnoreReplacement,
     /// Write a checkpoint of speculative state before it is committed.
     SpeculativeCheckpoint,
-    /// Rest without a look at the nodes of the others.
+    /// Hibernate without watching the nodes of the others.
     WatchNobody,
-    /// A member whose disk is lost comes back as the same member.
+    /// Let a member whose disk is lost return as the same member.
     LostDiskComesBack,
-    /// A member that joins takes itself for a voter from the beginning.
+    /// Let a joining member consider itself a voter from the beginning.
     VotesEarly,
 }

@@ -1,4 +1,4 @@
-//! One simulated node: a group, a log on a disk with failures, a store for checkpoints and the toy machine.
+//! One simulated node: a group, a log on a faulty disk, a store for checkpoints and the toy machine.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::{Mutation, Random, hash};
 
 pub const VOTERS: [u64; 3] = [1, 2, 3];
 
-/// A proposal whose client waits.
+/// A proposal with a waiting client.
 struct Waiting {
     number: u64,
     id: EntryId,
@@ -33,12 +33,12 @@ struct PendingCheckpoint {
 pub struct Running {
     pub group: Group,
     log: Log,
-    /// Handed to the disk, not flushed: in order.
+    /// Appends handed to the disk and not flushed, in order.
     pub queue: VecDeque<Append>,
     /// True while the disk works on the front of the queue.
     pub disk_busy: bool,
     machine: Machine,
-    /// The position of the last event of the group.
+    /// The position of the group's last event.
     reported: EntryId,
     /// The last own proposal that the machine has applied speculatively.
     speculative: EntryId,
@@ -53,15 +53,15 @@ pub struct Node {
     pub disk: MemoryDisk,
     kv: MemoryKv,
     pub running: Option<Running>,
-    /// Counts starts, so that what was meant for an earlier life is dropped.
+    /// Number of starts, so that events of an earlier life are dropped.
     pub life: u64,
     mutation: Mutation,
     seed: u64,
-    /// With which members it began, if it joined later.
+    /// Members at its first start, if it joined later.
     joined: Option<Members>,
-    /// A store that is filled from the log, and the snapshot that is being installed.
+    /// A store that is filled from the log, and the snapshot being installed.
     evidence: LogEvidence,
-    /// Members that took effect here and were not looked at yet.
+    /// Membership changes that took effect here, not yet processed by the world.
     pub news: Vec<Members>,
 }
 
@@ -100,7 +100,7 @@ fn store(kv: &mut MemoryKv, machine: &Machine, id: EntryId) {
     kv.commit(batch).unwrap();
 }
 
-/// Chunks that come with pauses.
+/// Chunks that arrive with pauses.
 struct Chunks {
     rest: VecDeque<Bytes>,
     pause: bool,
@@ -134,19 +134,19 @@ impl Node {
         }
     }
 
-    /// One that joins a group which has these members by now.
+    /// A node that joins a group with these current members.
     pub fn joining(id: u64, seed: u64, mutation: Mutation, members: Members) -> Self {
         let mut node = Self::new(id, seed, mutation);
         node.joined = Some(members);
         node
     }
 
-    /// Who leads, as far as it knows.
+    /// The leader, as far as it knows.
     pub fn leader(&self) -> Option<u64> {
         self.running.as_ref()?.group.leader()
     }
 
-    /// A change of the members, if this node leads.
+    /// Proposes a membership change, if this node leads.
     pub fn change(&mut self, change: Change) -> bool {
         let Some(running) = &mut self.running else {
             return false;
@@ -214,7 +214,7 @@ impl Node {
         });
     }
 
-    /// Power fails, perhaps while the disk is flushing what waits.
+    /// Cuts the power, perhaps during a flush.
     pub fn crash(&mut self, random: &mut Random) {
         if let Some(mut running) = self.running.take() {
             self.disk.hang_syncs();
@@ -229,7 +229,7 @@ impl Node {
         self.disk.crash(&mut |bound| random.below(bound));
     }
 
-    /// The disk has flushed some of what waits.
+    /// Completes this many flushes.
     pub fn disk_done(&mut self, count: usize, oracle: &mut Oracle) {
         let Some(running) = &mut self.running else {
             return;
@@ -260,7 +260,7 @@ impl Node {
         }
     }
 
-    /// A client's command. False if this node does not lead.
+    /// Handles a client's command. False if this node does not lead.
     pub fn command(&mut self, command: Command, oracle: &mut Oracle) -> bool {
         let Some(running) = &mut self.running else {
             return false;
@@ -284,7 +284,7 @@ impl Node {
         true
     }
 
-    /// Writes a checkpoint of the present state as soon as that is committed, and compacts the log behind it.
+    /// Writes a checkpoint of the current state as soon as that is committed, and compacts the log behind it.
     pub fn checkpoint(&mut self, keep: u64, oracle: &mut Oracle) {
         let Some(running) = &mut self.running else {
             return;
@@ -314,7 +314,7 @@ impl Node {
         };
         store(&mut self.kv, &pending.machine, pending.id);
         if let Some(id) = running.group.compact(pending.id.index.saturating_sub(keep)) {
-            // Compaction may overtake appends that wait: none of them concerns the entries that go.
+            // Compaction may overtake pending appends: none of them concerns the compacted entries.
             if id.index <= running.log.last().index {
                 running.log.compact(id.index, id.term).unwrap();
                 let base = Frame::Base {
@@ -333,7 +333,7 @@ impl Node {
         }
     }
 
-    /// Does what the group asks for. Returns messages to send.
+    /// Carries out the group's requests. Returns messages to send.
     pub fn poll(&mut self, oracle: &mut Oracle) -> Vec<Message> {
         let mut messages = Vec::new();
         loop {
@@ -485,7 +485,7 @@ impl Node {
 }
 
 impl Running {
-    /// Of some snapshots there is no room for all.
+    /// Takes a part of a snapshot; for some snapshots there is no room.
     fn take_in(&mut self, part: Part, bytes: Bytes) {
         if part.number == 0 {
             self.chunks.clear();
@@ -499,7 +499,7 @@ impl Running {
         }
     }
 
-    /// Back to what is committed: the checkpoint and the log behind it.
+    /// Returns to the committed state: the checkpoint and the log after it.
     fn rebuild(&mut self, kv: &MemoryKv) {
         self.machine = load(kv);
         self.speculative = self.reported;
@@ -524,7 +524,7 @@ fn told(oracle: &mut Oracle, members: Members) -> Members {
     members
 }
 
-/// The part of an arriving snapshot for which there is no room: of every other one.
+/// The part of an arriving snapshot for which there is no room, for every other snapshot.
 fn no_room(arrival: u64) -> Part {
     let number = match arrival % 4 {
         0 => 0,
@@ -534,7 +534,7 @@ fn no_room(arrival: u64) -> Part {
     Part { arrival, number }
 }
 
-/// What a reopened log holds, in the oracle's terms.
+/// Content of a reopened log, in the oracle's terms.
 fn found(log: &Log, oracle: &Oracle) -> Durable {
     let base = log.base();
     let mut durable = Durable {
@@ -557,7 +557,7 @@ fn found(log: &Log, oracle: &Oracle) -> Durable {
     durable
 }
 
-/// Behind which entry the log of a replica begins that gets the checkpoint: some want a part of the log with it.
+/// The entry before the log of a replica that gets the checkpoint: some snapshots include a part of the log.
 fn log_begin(group: &Group, checkpoint: EntryId) -> EntryId {
     let base = group.base().index;
     let index = base + (checkpoint.index - base) * (checkpoint.index % 3) / 2;

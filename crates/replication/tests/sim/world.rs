@@ -1,4 +1,4 @@
-//! The world: an agenda of what happens when, the faults, and the clients.
+//! The world: an agenda of events, the faults, and the clients.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use super::node::{Node, VOTERS};
 use super::oracle::Oracle;
 use super::{Mutation, Random};
 
-/// Microseconds between two ticks of a node, more or less.
+/// Approximate microseconds between two ticks of a node.
 pub const TICK: u64 = 10_000;
 const COUNTERS: u64 = 3;
-/// Microseconds without a sign of life after which a node is not heard any more.
+/// Microseconds of silence after which a node counts as away.
 const SILENT_AFTER: u64 = 5 * TICK;
 
 #[derive(Debug)]
 enum Happening {
     Arrive(Flight),
-    /// A node's sign of life, for all its groups.
+    /// A node's heartbeat, for all its groups.
     Beat {
         from: u64,
         to: u64,
     },
-    /// Nobody listens at the address of the node that is gone, if it did not come back meanwhile.
+    /// Connections to a node that is down are refused, unless it is back by then.
     Refused {
         gone: u64,
         to: u64,
@@ -49,23 +49,23 @@ pub struct World {
     network: Network,
     agenda: Agenda<Happening>,
     next_command: u64,
-    /// Microseconds that a flush takes at most.
+    /// Maximum microseconds per flush.
     flush: u64,
     faults: bool,
     mutation: Mutation,
     seed: u64,
-    /// Nodes whose disk does not answer before this moment.
+    /// Nodes with hanging disks, and the end of the fault.
     hanging: BTreeMap<u64, u64>,
-    /// When a node (first) heard another one last.
+    /// Time of the (first or last) heartbeat from another node.
     heard: BTreeMap<(u64, u64), u64>,
-    /// Messages between members so far.
+    /// Number of messages between members so far.
     pub sent: u64,
-    /// Ticks in which a member rested.
+    /// Number of ticks with a hibernating member.
     pub hibernates: u64,
-    /// The members change now and then; the newest that took effect anywhere.
+    /// In worlds with membership changes, the newest membership that took effect anywhere.
     members: Option<Members>,
     next_member: u64,
-    /// A voter without a disk, which the others have to do without until it is removed.
+    /// A voter whose disk is lost; the others continue without it until it is removed.
     lost: Option<u64>,
     pub changes: u64,
     pub lost_disks: u64,
@@ -120,7 +120,7 @@ impl World {
         world
     }
 
-    /// A world without faults in which nobody wants anything.
+    /// A world without faults and requests.
     pub fn idle(seed: u64, mutation: Mutation) -> Self {
         let mut world = Self::new(seed, mutation);
         world.heal();
@@ -130,14 +130,14 @@ impl World {
         world
     }
 
-    /// A world in which members come and go.
+    /// A world with membership changes.
     pub fn with_changes(seed: u64, mutation: Mutation) -> Self {
         let mut world = Self::new(seed, mutation);
         world.members = Some(Members::bootstrap(VOTERS.to_vec()));
         world
     }
 
-    /// A world in which nothing goes wrong by itself; a message takes up to `delay` microseconds.
+    /// A world without random faults; a message takes up to `delay` microseconds.
     pub fn without_faults(seed: u64, delay: u64) -> Self {
         let mut world = Self::new(seed, Mutation::None);
         world.network.heal();
@@ -151,19 +151,19 @@ impl World {
         self.agenda.now
     }
 
-    /// The node that leads, with its term: the newest of several.
+    /// The leading node with its term: the newest of several.
     pub fn leader(&self) -> Option<(u64, u64)> {
         let leaders = self.nodes.values().filter(|node| node.leads());
         leaders.map(|node| (node.term(), node.id)).max()
     }
 
-    /// Nothing reaches this node any more; it is heard by the others.
+    /// Drops all messages to this node; the others still hear it.
     pub fn deafen(&mut self, node: u64) {
         let others = self.ids().into_iter().filter(|other| *other != node);
         self.network.cut.extend(others.map(|other| (other, node)));
     }
 
-    /// The disk of this node answers no flush for so many microseconds; it is heard, and hears.
+    /// Hangs the disk of this node for this many microseconds; its messages are not affected.
     pub fn hang_disk(&mut self, node: u64, time: u64) {
         self.hung_disks += 1;
         self.hanging.insert(node, self.agenda.now + time);
@@ -173,7 +173,7 @@ impl World {
         self.nodes.keys().copied().collect()
     }
 
-    /// Starts members that were added, and ends those that were removed: with their disks.
+    /// Starts members that were added, and ends removed ones, including their disks.
     fn follow_members(&mut self) {
         let Some(members) = self.members.clone() else {
             return;
@@ -201,7 +201,7 @@ impl World {
         self.lost = self.lost.filter(|lost| members.contains(*lost));
     }
 
-    /// A voter's disk is gone for good, if the others are a majority without it.
+    /// Loses a voter's disk for good, if the others are a majority without it.
     fn lose_disk(&mut self) {
         let Some(members) = self.members.clone() else {
             return;
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// Whoever leads changes the members, one at a time.
+    /// The leader changes the members, one at a time.
     fn change_members(&mut self) {
         self.follow_members();
         let Some(members) = self.members.clone() else {
@@ -261,7 +261,7 @@ impl World {
         self.agenda.after(delay, happening);
     }
 
-    /// Runs until a moment.
+    /// Runs until this time.
     pub fn run_until(&mut self, end: u64) {
         while let Some(happening) = self.agenda.next(end) {
             self.happen(happening);
@@ -341,7 +341,7 @@ impl World {
         }
     }
 
-    /// The node tells all others that it is there.
+    /// Sends the node's heartbeat to all others.
     fn beat(&mut self, from: u64) {
         for to in self.ids().into_iter().filter(|to| *to != from) {
             for delay in self.network.deliveries(&mut self.random, from, to) {
@@ -350,7 +350,7 @@ impl World {
         }
     }
 
-    /// The node tells its member who is not heard.
+    /// Tells the node's member which members are silent.
     fn tell_silence(&mut self, id: u64) {
         if self.mutation == Mutation::WatchNobody {
             return;
@@ -368,7 +368,7 @@ impl World {
         }
     }
 
-    /// Lets a node do what follows from what happened to it.
+    /// Lets a node carry out the consequences of the last event.
     fn settle(&mut self, id: u64) {
         let Some(node) = self.nodes.get_mut(&id) else {
             return;
@@ -412,7 +412,7 @@ impl World {
         }
     }
 
-    /// A burst of commands to whoever takes them, so that several proposals are in flight.
+    /// Sends a burst of commands to any node that accepts them, so that several proposals are in flight.
     fn client(&mut self) {
         for _ in 0..=self.random.below(4) {
             let command = Command {
@@ -434,7 +434,7 @@ impl World {
         }
     }
 
-    /// A node, at random.
+    /// A random node.
     fn any(&mut self) -> u64 {
         let ids = self.ids();
         let at = self.random.below(ids.len() as u64) as usize;
@@ -467,13 +467,13 @@ impl World {
                 self.network.cut.insert((id, to));
             }
             7 => {
-                // Nobody reaches this node, nor it anybody.
+                // This node is isolated from all others.
                 let others = self.ids();
                 self.network.isolate(id, others);
             }
             8 => {
                 self.network.cut.clear();
-                // Something between the two refused, and the node is there.
+                // Something in between refused the connection, although the node is up.
                 let to = self.any();
                 self.tell_gone(id, to);
             }
@@ -502,7 +502,7 @@ impl World {
         }
     }
 
-    /// A node hears that nobody listens at the address of another one.
+    /// Tells a node that connections to another one are refused.
     pub fn tell_gone(&mut self, gone: u64, to: u64) {
         let node = self.nodes.get_mut(&to);
         if let Some(running) = node.and_then(|node| node.running.as_mut()) {
@@ -526,7 +526,7 @@ impl World {
         }
     }
 
-    /// Nothing fails any more.
+    /// Ends all faults.
     fn heal(&mut self) {
         self.faults = false;
         self.network.heal();
@@ -534,13 +534,13 @@ impl World {
         self.flush = 500;
     }
 
-    /// Nobody reaches this node any more, nor it anybody.
+    /// Isolates this node from all others.
     pub fn isolate(&mut self, id: u64) {
         let others = self.ids();
         self.network.isolate(id, others);
     }
 
-    /// The leader proposes that a member goes.
+    /// The leader proposes to remove a member.
     pub fn remove(&mut self, leader: u64, member: u64) {
         if let Some(node) = self.nodes.get_mut(&leader) {
             assert!(node.change(Change::Remove(member)));
@@ -554,12 +554,12 @@ impl World {
         }
     }
 
-    /// One command for whoever leads.
+    /// Sends one command to the leader.
     pub fn command_once(&mut self) {
         self.client();
     }
 
-    /// Who leads, of those that are not in `without`.
+    /// The leader, among all nodes except `without`.
     pub fn leader_but(&self, without: u64) -> Option<u64> {
         let mut nodes = self.nodes.values();
         let leads = |node: &&Node| node.id != without && node.leads();
@@ -578,7 +578,7 @@ impl World {
         self.restart_all();
         for _ in 0..3 {
             self.run_until(self.agenda.now + 300_000);
-            // A change that was on its way may have taken effect.
+            // A pending membership change may have taken effect.
             self.follow_members();
         }
         let patience = self.agenda.now + 2_000_000;
@@ -599,7 +599,7 @@ impl World {
             1,
             "exactly one leader when all is well"
         );
-        // Without new commands everybody catches up.
+        // Without new commands all nodes catch up.
         self.next_command = u64::MAX / 2;
         self.agenda
             .retain(|happening| !matches!(happening, Happening::Client));
@@ -608,7 +608,7 @@ impl World {
         for node in self.nodes.values() {
             assert_eq!(node.reported(), commit, "node {} did not catch up", node.id);
         }
-        // Who does not hibernate with its leader misses it before long, and there are elections for ever.
+        // A member that does not hibernate with its leader soon misses it, and elections never end.
         for node in self.nodes.values() {
             let group = &node.running.as_ref().unwrap().group;
             assert!(group.hibernates(), "node {} does not hibernate", node.id);

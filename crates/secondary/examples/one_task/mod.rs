@@ -1,4 +1,4 @@
-//! An engine that runs instances of a process with one task, for what is measured of secondary storage.
+//! An engine that runs instances of a process with one task, for measurements of secondary storage.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use skep_sim::one_task::{self, Worker, completion, creation, deployment};
 
 /// Instances per entry of the log, as under load.
 pub const PER_ENTRY: usize = 64;
-/// Entries between the beginning of an instance and its end.
+/// Number of entries between the start of an instance and its end.
 const LIVES: usize = 8;
 
 /// Writes the log, entry by entry.
@@ -19,9 +19,9 @@ pub struct Writing {
     processes: Vec<String>,
     instances: usize,
     begun: usize,
-    /// How many of them stand in an entry.
+    /// Number of instances per entry.
     per_entry: usize,
-    /// Of each so many instances one is never completed; 0: all are.
+    /// One in this many instances is never completed; 0: all are.
     open: usize,
     waiting: VecDeque<Vec<Key>>,
     now: i64,
@@ -29,10 +29,10 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// `open`: of each so many instances one is never completed; 0: all are.
+    /// `open`: one in this many instances is never completed; 0: all are.
     pub fn new(processes: usize, instances: usize, open: usize) -> Writing {
         let (mut engine, mut worker) = (one_task::engine(), Worker::default());
-        // History is not deleted meanwhile.
+        // Recent, so that history is not deleted meanwhile.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let now = now.expect("a clock").as_millis() as i64;
         let processes: Vec<String> = (0..processes).map(|n| format!("one-task-{n}")).collect();
@@ -53,7 +53,7 @@ impl Writing {
         }
     }
 
-    /// So many instances more, each in an entry of its own. The number of the first of them.
+    /// Adds this many instances, each in its own entry. Returns the number of the first of them.
     #[allow(dead_code)] // Of one of the examples.
     pub fn goes_on(&mut self, instances: usize) -> usize {
         (self.per_entry, self.instances) = (1, self.begun + instances);
@@ -72,7 +72,7 @@ impl Writing {
 impl Iterator for Writing {
     type Item = Vec<Bytes>;
 
-    /// The entries of the next step; `None` when all instances have ended.
+    /// The entries of the next step; `None` if all instances have ended.
     fn next(&mut self) -> Option<Vec<Bytes>> {
         if self.begun >= self.instances && self.waiting.is_empty() {
             return None;

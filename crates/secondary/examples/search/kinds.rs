@@ -1,4 +1,4 @@
-//! The queries that are asked.
+//! The measured queries.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -17,9 +17,9 @@ use skep_sim::one_task::cpu_time_of;
 use super::place::{self, Where};
 use super::{Filled, PROCESSES};
 
-/// What a kind of query takes at most, with all its repetitions.
+/// Maximum duration of a kind of query, including all repetitions.
 const LONG_ENOUGH: Duration = Duration::from_secs(10);
-/// Pages of a walk.
+/// Number of pages of a walk.
 const WALK: usize = 200;
 
 pub struct Asking<'a> {
@@ -76,7 +76,7 @@ impl Times {
         }
     }
 
-    /// False: it was asked often enough.
+    /// Sends the query. False once there were enough repetitions.
     fn ask(&mut self, store: &Store, query: Query) -> bool {
         let begun = Instant::now();
         match asked(store, query) {
@@ -141,7 +141,7 @@ impl<'a> Asking<'a> {
         self.statistics();
     }
 
-    /// Asks many times; `query` makes the one with this number.
+    /// Repeats a query; `query` creates the one with this number.
     fn measure(&self, what: &str, query: impl Fn(usize) -> Query) {
         let mut times = Times::begin(what, self.place);
         for n in 0..self.count {
@@ -164,7 +164,7 @@ impl<'a> Asking<'a> {
         self.keys[n * 7 % self.keys.len()]
     }
 
-    /// An order that an instance has, from all over the store.
+    /// The order of an existing instance; orders are spread over the whole store.
     fn order(&self, n: usize) -> usize {
         let step = (self.instances / self.count).max(1);
         n * step % self.instances
@@ -251,7 +251,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Page after page, each from the cursor of the one before.
+    /// Page after page, each from the previous one's cursor.
     fn walk(&self) {
         for (what, body) in [
             (
@@ -270,7 +270,7 @@ impl<'a> Asking<'a> {
                 if !times.ask(self.store, Query::Search(page.clone())) {
                     break;
                 }
-                // Not measured: the same page again, for its last row.
+                // Not measured: repeats the page to get its last row.
                 let rows = found(self.store, page.clone()).rows;
                 let Some(last) = rows.last() else {
                     break;
@@ -370,7 +370,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// An instance is created, and at once looked for.
+/// Creates an instance and searches it immediately.
 pub fn just_created(filled: &mut Filled, place: &Where, count: usize) {
     let from = filled.writing.goes_on(count);
     let mut times = Times::begin("what was just created, by the value of its variable", place);

@@ -1,8 +1,8 @@
-//! Searches in a store of many instances of small processes: how fast it is filled, how large it is, and how long they take.
+//! Searches in a store with many instances of small processes: the time to fill it, its size, and the duration of searches.
 //!
-//! Of nine instances one is active, the others have ended; there are ten processes. Each kind of query is asked many times with
-//! other values, until it has taken long enough to tell. Times are those that who asks waits for, so that they tell something
-//! only on a quiet machine; beside them stands the CPU time of the thread that answers and of the server, if there is one.
+//! One in nine instances is active, the others have ended; there are ten processes. Each kind of query is repeated with different values
+//! until the total time is meaningful. Times are response times, meaningful only on a quiet machine; besides, the CPU time of the answering
+//! thread and of the server, if there is one, is shown.
 //!
 //! `cargo run --release -p skep-secondary --example search [embedded|postgres|opensearch|elasticsearch] [INSTANCES] [QUERIES]`
 
@@ -27,9 +27,9 @@ use skep_sim::one_task::cpu_time_of;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Entries that wait to be stored at most: the log is not kept.
+/// Maximum number of pending entries: the log is not kept.
 const AHEAD: usize = 64;
-/// Different processes.
+/// Number of processes.
 const PROCESSES: usize = 10;
 
 /// Entries that were not read yet.
@@ -54,7 +54,7 @@ impl CommittedLog for Tail {
     }
 }
 
-/// A store, and the engine that writes the log from which it is filled.
+/// A store, and the engine that writes its log.
 struct Filled {
     store: Store,
     tail: Tail,
@@ -84,7 +84,7 @@ impl Filled {
         }
     }
 
-    /// Writes the next entries; false when all instances were written.
+    /// Writes the next entries; false once all instances were written.
     fn write(&mut self) -> bool {
         let Some(entries) = self.writing.next() else {
             return false;
@@ -149,7 +149,7 @@ fn main() {
     let asking = Asking::new(&filled.store, &place, instances, count);
     asking.all();
     kinds::just_created(&mut filled, &place, count.min(1_000));
-    // What was written last lies beside the embedded store's file until the end.
+    // Until then the latest writes are in files beside the embedded store's file.
     filled.store.stop();
     let bytes = place.bytes(directory.path());
     println!(

@@ -1,4 +1,4 @@
-//! Where the rows are, and what the servers there need.
+//! Locations of the rows, and the measurements of their servers.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use skep_testbed::{Postgres, Product, SearchServer};
 use skep_testkit::stores;
 
 const PREFIX: &str = "figures";
-/// What the kernel counts CPU time in.
+/// Unit of CPU time in the kernel.
 const TICK: Duration = Duration::from_millis(10);
 
 pub enum Where {
@@ -20,7 +20,7 @@ pub enum Where {
 }
 
 impl Where {
-    /// The back end of this name; its server is started.
+    /// Starts the back end with this name.
     pub fn named(name: &str) -> Where {
         match name {
             "embedded" => Where::Embedded,
@@ -41,7 +41,7 @@ impl Where {
         }
     }
 
-    /// The thread that answers.
+    /// The answering thread.
     pub fn answers(&self) -> &'static str {
         match self {
             Where::Embedded => "query-1",
@@ -49,7 +49,7 @@ impl Where {
         }
     }
 
-    /// What the server would do by itself sooner or later is done, so that it is not in the way.
+    /// Runs the server's background maintenance now, so that it does not interfere.
     pub fn settle(&self) {
         match self {
             Where::Embedded => {}
@@ -91,7 +91,7 @@ fn search_server(product: Product) -> SearchServer {
     SearchServer::start_new(product).expect("a search server")
 }
 
-/// CPU time of all processes that this one has started and that are still there, and of those that these have waited for.
+/// CPU time of all running child processes, and of the descendants that they have waited for.
 pub fn cpu_of_servers() -> Duration {
     let processes = std::fs::read_dir("/proc").expect("Linux").flatten();
     let mut known: HashMap<u32, (u32, u32)> = HashMap::new();
@@ -99,7 +99,7 @@ pub fn cpu_of_servers() -> Duration {
         let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else {
             continue;
         };
-        // The name of the program may have blanks.
+        // The name of the program may contain blanks.
         let Some((begin, rest)) = stat.rsplit_once(')') else {
             continue;
         };

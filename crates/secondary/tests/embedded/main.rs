@@ -1,5 +1,5 @@
-//! What happens to the file of the embedded store: it is damaged, held by somebody else, lost, or killed in the middle of a flush, and
-//! its disk runs full. Nothing is missing afterwards, nothing is there twice, and nobody empties it.
+//! Failures of the embedded store's file: it is damaged, locked by another process, lost, or its process is killed during a flush, and its
+//! disk fills up. Nothing is missing or duplicated afterwards, and nothing is emptied.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ use skep_testkit::stores::partition;
 
 const DEADLINE: Duration = Duration::from_secs(180);
 
-/// What so many instances write, with room for damage.
+/// The batches of this many instances, large enough to be damaged.
 fn batches(instances: usize) -> Vec<Bytes> {
     written(instances, &format!(r#"{{"text":"{}"}}"#, "x".repeat(2000)))
 }
@@ -36,7 +36,7 @@ impl Filled {
         Filled::keeping(directory, log, Duration::from_secs(100 * 365 * 24 * 3600))
     }
 
-    /// Ended instances are kept so long.
+    /// Opens a store that keeps ended instances for this time.
     fn keeping(directory: &Path, log: Vec<Bytes>, history_ttl: Duration) -> Result<Filled, String> {
         let progress = Arc::new(LogProgress::default());
         progress.commit(log.len() as u64);
@@ -98,7 +98,7 @@ impl Filled {
         }
     }
 
-    /// Waits until everything is stored: so many instances.
+    /// Waits until everything is stored, and checks the number of instances.
     fn has(&self, instances: usize) {
         let began = Instant::now();
         while self.store.status().exported_entry() < self.progress.committed() {
@@ -114,7 +114,7 @@ fn file(directory: &Path) -> PathBuf {
     directory.join("query.sqlite")
 }
 
-/// What adds up shows repeats.
+/// A sum over rows, which reveals repeated writes.
 fn counted(directory: &Path) -> i64 {
     let connection = Connection::open(file(directory)).unwrap();
     let sum = "SELECT sum(created) FROM job_statistics";
@@ -135,7 +135,7 @@ fn a_file_that_is_none_is_named_and_left_as_it_is() {
         "{told}"
     );
     assert_eq!(std::fs::read(file(directory.path())).unwrap(), junk);
-    // Where the log has everything, it is put aside and made anew.
+    // If the log is complete, the file can be set aside and recreated.
     let aside = skep_secondary::set_aside(directory.path()).unwrap();
     assert_eq!(std::fs::read(aside).unwrap(), junk);
     Filled::open(directory.path(), batches(3)).has(3);
@@ -148,12 +148,12 @@ fn damage_within_the_file_is_told_and_nothing_is_emptied() {
     let filled = Filled::open(directory.path(), first.clone());
     filled.has(200);
     drop(filled);
-    // All of it is in the file; what lies beside it would hide the damage.
+    // All rows are in the file itself; the files beside it would hide the damage.
     for beside in ["query.sqlite-wal", "query.sqlite-shm"] {
         let _ = std::fs::remove_file(directory.path().join(beside));
     }
     let mut bytes = std::fs::read(file(directory.path())).unwrap();
-    // All but the first pages, which say what there is and how far it goes.
+    // Keeps the first pages with the schema and the position.
     let from = bytes.len() / 4;
     bytes[from..].fill(0x5a);
     std::fs::write(file(directory.path()), &bytes).unwrap();
@@ -187,7 +187,7 @@ fn somebody_who_holds_the_file_is_told_of_and_waited_for() {
     filled.follow(after);
     let fault = filled.fault();
     assert!(fault.contains("locked"), "{fault}");
-    // Who asks gets what is there, and is told that it is not all.
+    // Searches return the existing rows, marked as incomplete.
     let (found, behind) = filled.ask().unwrap();
     assert!(found == known && behind > 0, "{found} {behind}");
     other.execute_batch("COMMIT").unwrap();
@@ -205,7 +205,7 @@ fn a_file_that_is_deleted_under_it_is_made_again_at_the_next_start() {
     for name in ["query.sqlite", "query.sqlite-wal", "query.sqlite-shm"] {
         let _ = std::fs::remove_file(directory.path().join(name));
     }
-    // Whoever has it open still has all of it.
+    // A process that has the file open still has all of it.
     filled.follow(after);
     filled.has(30);
     drop(filled);
@@ -236,7 +236,7 @@ fn a_disk_that_runs_full_gets_the_rest_when_it_has_room() {
     });
 }
 
-/// Set in a process that fills a store until it is killed: the directory.
+/// Set in a process that fills a store until it is killed: the store's directory.
 const CHILD: &str = "SKEP_FILLS";
 
 #[test]
@@ -263,7 +263,7 @@ fn who_is_killed_between_flushes_goes_on_without_loss_or_repeat() {
             .spawn()
             .unwrap();
         let out = std::io::BufReader::new(child.stdout.take().unwrap());
-        // It dies after so much, wherever it is then.
+        // It is killed after this progress, at any point.
         let lines = std::io::BufRead::lines(out).map_while(Result::ok);
         let mut entries = lines.filter_map(|line| line.parse::<u64>().ok());
         let target = last + 10 + round;
@@ -313,7 +313,7 @@ fn a_value_that_an_earlier_version_stored_as_it_was_sent_is_found() {
     }
 }
 
-/// What so many instances write that begin and end, each with so many bytes.
+/// The batches of this many completed instances, each with this many bytes.
 fn ended(instances: usize, bytes: usize) -> Vec<Bytes> {
     let mut rig = one_task::rig();
     for _ in 0..instances {
@@ -336,7 +336,7 @@ fn a_store_whose_history_has_left_gives_the_room_back() {
     drop(filled);
     let full = file(directory.path()).metadata().unwrap().len();
     assert!(full > 20 * MIB, "{full}");
-    // The instances are of a day that has passed.
+    // The instances have ended on a past day.
     let filled = Filled::keeping(directory.path(), log, Duration::ZERO).unwrap();
     let began = Instant::now();
     loop {
@@ -408,7 +408,7 @@ fn an_index_of_an_earlier_version_is_made_again() {
 fn the_write_ahead_file_stays_small_whatever_is_written() {
     let directory = tempfile::tempdir().unwrap();
     let filled = Filled::open(directory.path(), Vec::new());
-    // Few rows with much in them: 12 times 12 MB.
+    // Few large rows: 12 times 12 MB.
     let (mut most, mut rig) = (0, one_task::rig());
     for n in 0..12 {
         for _ in 0..6 {

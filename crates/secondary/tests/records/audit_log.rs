@@ -1,4 +1,4 @@
-//! What users did, told from what came of it.
+//! Users' operations, derived from their effects.
 
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
@@ -26,7 +26,7 @@ fn anna() -> Claims {
     Claims::User(anna.into())
 }
 
-/// Entity, operation and result of each entry, in their order.
+/// Entity, operation and result of each entry, in order.
 fn told(store: &Filled) -> Vec<String> {
     let text = |row: &Json, name: &str| row[name].as_str().unwrap().to_string();
     let rows = store.find(&AUDIT_LOG, "{}").into_iter();
@@ -121,7 +121,7 @@ fn refusals_because_of_a_state_are_told() {
         (&failed["operationType"], &failed["userTaskKey"]),
         (&json!("ASSIGN"), &json!(task.to_string()))
     );
-    // What is not there is no state.
+    // An unknown task is not an invalid state.
     let nothing = skep_protocol::Key::new(1, 1 << 40);
     assert!(rig.claim(nothing, "carl").is_err());
     follow(&mut rig, &store);
@@ -242,7 +242,7 @@ fn what_a_user_did_to_others_and_their_rights_is_told_by_ids() {
     ] {
         rig.send(Command::Identity(command)).unwrap();
     }
-    // What is refused is not told.
+    // Refusals are not logged.
     let again = rig.send(Command::Identity(IdentityCommand::CreateGroup(sales())));
     assert!(again.is_err());
     follow(&mut rig, &store);
@@ -252,7 +252,7 @@ fn what_a_user_did_to_others_and_their_rights_is_told_by_ids() {
         told,
         [
             "USER CREATE SUCCESS",
-            // A new user may read their own entry.
+            // New users have the permission to read their own entry.
             "AUTHORIZATION CREATE SUCCESS",
             "GROUP CREATE SUCCESS",
             "GROUP ASSIGN SUCCESS",
@@ -286,7 +286,7 @@ fn what_a_user_did_to_others_and_their_rights_is_told_by_ids() {
     assert_eq!(store.one(&AUDIT_LOG, created)["entityDescription"], "Sales");
 }
 
-/// Where all callers are told of: still nobody in particular sets up a cluster.
+/// Even with all callers audited: the set-up of a cluster has no user.
 #[test]
 fn what_a_node_sets_up_at_its_start_is_not_told() {
     let all = AuditedConfig {

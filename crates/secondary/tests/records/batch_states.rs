@@ -1,5 +1,5 @@
-//! Batch operations: in whatever order they are suspended, resumed, cancelled and their items chosen, what can be searched is the
-//! state that the engine has.
+//! Batch operations that are suspended, resumed and cancelled, and whose items are chosen, in any order: the searchable state equals that
+//! of the engine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,7 +20,7 @@ struct Story {
     rig: Rig,
     random: Random,
     operations: Vec<Key>,
-    /// For each operation, and each partition, up to which key items were chosen.
+    /// The last key chosen, by operation and partition.
     chosen: BTreeMap<(Key, u32), Key>,
 }
 
@@ -28,7 +28,7 @@ impl Story {
     fn new(seed: u64) -> Story {
         let mut rig = Rig::with_partitions(PARTITIONS);
         rig.record_batches();
-        // Work that is put off is seen half done.
+        // Deferred work is visible halfway.
         rig.interrupted = true;
         Story {
             rig,
@@ -76,7 +76,7 @@ impl Story {
         }
     }
 
-    /// What the broker does when it has found some more items: none is there any more when its turn comes.
+    /// Plays the broker that has found more items, none of which exists any more when its turn comes.
     fn choose(&mut self, batch_operation_key: Key) {
         let partition = 1 + self.random.next(PARTITIONS.into()) as u32;
         let chosen = self.chosen.entry((batch_operation_key, partition));
@@ -100,7 +100,7 @@ impl Story {
         self.rig.send_to(partition, add);
     }
 
-    /// The state of an operation, as the partition that made it has it.
+    /// The state of an operation on the partition that created it.
     fn state(&mut self, key: Key) -> String {
         let operations = &mut self.rig.engine(1).state.batch_operations;
         if let Some(row) = operations.get(key) {
@@ -145,7 +145,7 @@ impl Story {
 #[test]
 fn an_operation_has_the_state_that_the_engine_has() {
     skep_sim::each(super::BACKEND.seeds(), |seed| {
-        // In some runs everything is merged in memory, in others each batch is stored by itself.
+        // In some runs everything is merged in memory, in others each batch is stored separately.
         let window = [0, 5, 10_000][(seed % 3) as usize];
         let store = Filled::new(super::BACKEND, 1, Duration::from_millis(window));
         let mut story = Story::new(seed);

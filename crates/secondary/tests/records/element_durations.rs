@@ -1,4 +1,4 @@
-//! How long elements took, counted by definition, element and day.
+//! Durations of elements, counted by definition, element and day.
 
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
@@ -16,7 +16,7 @@ fn of_element(store: &Filled, id: &str) -> Vec<Json> {
     rows
 }
 
-/// What a row says, with the number of those that took as long as this.
+/// Shortest and longest duration in a row, and the count in the bucket of `ms`.
 fn told(row: &Json, ms: i64) -> (i64, i64, i64) {
     let number = |name: &str| row[name].as_i64().unwrap_or(-1);
     let count = durations::COUNTS[durations::place(ms)];
@@ -40,19 +40,19 @@ fn what_was_completed_is_counted_by_how_long_it_took() {
         rig.create("p", "{}");
     }
     follow(&mut rig, &store);
-    // An element counts once it has ended.
+    // Elements count once they have ended.
     assert_eq!(of_element(&store, "task"), Vec::<Json>::new());
     let started = of_element(&store, "start");
     assert_eq!(started.len(), 1);
     assert_eq!(told(&started[0], 0), (0, 0, 4));
-    // Its beginning is stored, and its end comes in another window.
+    // The start is stored already, the end comes in another window.
     rig.advance(5_000);
     let jobs = rig.jobs("work");
     rig.complete(&jobs[0], "{}");
     follow(&mut rig, &store);
     let one = of_element(&store, "task");
     assert_eq!(told(&one[0], 5_000), (5_000, 5_000, 1));
-    // What comes in another window is added, with the end of one that began in the same.
+    // Added in another window, together with an element that starts and ends in it.
     rig.advance(55_000);
     rig.complete(&jobs[1], "{}");
     rig.create("p", "{}");
@@ -64,12 +64,12 @@ fn what_was_completed_is_counted_by_how_long_it_took() {
     assert_eq!(told(&all[0], 60_000), (0, 60_000, 1));
     assert_eq!(told(&all[0], 5_000), (0, 60_000, 1));
     assert_eq!(told(&all[0], 0), (0, 60_000, 1));
-    // What is canceled counts for nothing.
+    // Cancelled elements do not count.
     let instance = Key(jobs[2].process_instance_key.0);
     rig.cancel(instance).unwrap();
     follow(&mut rig, &store);
     assert_eq!(of_element(&store, "task"), all);
-    // Another day has a row of its own.
+    // Another day has its own row.
     rig.advance(ELEMENT_DURATION_SPAN);
     rig.complete(&jobs[3], "{}");
     follow(&mut rig, &store);
@@ -83,7 +83,7 @@ fn what_was_completed_is_counted_by_how_long_it_took() {
     sums_up(&store, long);
 }
 
-/// Over all days.
+/// Checks the sums over all days.
 fn sums_up(store: &Filled, longest: i64) {
     let count = |ms: i64| Measure::Sum(ELEMENT_DURATION_COUNTS + durations::place(ms));
     let mut search = Search::all(&ELEMENT_DURATION, Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Each entity, told from the records of a small story.
+//! Each entity, projected from the records of a small story.
 
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
@@ -48,7 +48,7 @@ fn decisions_have_the_names_of_their_files_and_know_the_latest() {
     );
     let files = store.find(&DECISION_REQUIREMENTS, r#"{"version": 2}"#);
     assert_eq!(files[0]["decisionRequirementsId"], "file");
-    // The latest that is left is the latest.
+    // The latest remaining version becomes the latest.
     let file = rig.events("DECISION_REQUIREMENTS").nth(1).unwrap().key;
     rig.delete_resource(file).unwrap();
     follow(&mut rig, &store);
@@ -56,7 +56,7 @@ fn decisions_have_the_names_of_their_files_and_know_the_latest() {
     assert_eq!(latest["version"], 1);
 }
 
-/// What the connectors runtime does again and again: all latest versions, page by page.
+/// A regular query of the connectors runtime: all latest versions, page by page.
 #[test]
 fn a_version_that_comes_between_two_pages_is_not_a_second_latest_one() {
     let (mut rig, store) = rig(super::BACKEND);
@@ -110,7 +110,7 @@ fn evaluations_are_told_with_inputs_and_rules() {
         r#"{"decisionDefinitionId": "dish", "state": "EVALUATED"}"#,
     );
     assert_eq!(dish["result"], r#""big""#);
-    // The Java client of 8.9 reads no null here.
+    // The Java client of 8.9 does not accept null here.
     for of_process in [
         "processInstanceKey",
         "processDefinitionKey",
@@ -324,7 +324,7 @@ fn what_is_migrated_is_told_of_its_new_definition() {
         .collect();
     assert_eq!(ids.len(), 3);
     assert!(ids.iter().all(|id| id.ends_with('2')), "{ids:?}");
-    // Its value stays.
+    // The value remains.
     assert_eq!(store.one(&VARIABLE, "{}")["value"], r#""o-1""#);
 }
 
@@ -392,7 +392,7 @@ fn global_task_listeners_are_found_by_their_events() {
         left.map(|row| row["id"].as_str().unwrap().to_string())
             .collect::<Vec<_>>()
     };
-    // The gateway leaves out what is deleted.
+    // The gateway filters deleted ones.
     assert_eq!(there("{}"), ["all", "two", "gone"]);
     assert_eq!(
         there(r#"{"eventTypes": ["creating", "completing"]}"#),
@@ -441,7 +441,7 @@ fn elements_are_counted_over_all_instances_and_over_some() {
         other => panic!("{other:?}"),
     };
     let row = |name: &str, counts: [i64; 4]| (name.to_string(), counts.to_vec());
-    // Active, canceled, with incidents, completed.
+    // Active, cancelled, with incidents, completed.
     let all = rows(Query::DefinitionStatistics {
         process_definition_key: definition,
     });
@@ -660,7 +660,7 @@ fn what_belongs_to_an_instance_has_its_business_id() {
     }
     evaluate(&mut rig, "d", "{}");
     follow(&mut rig, &store);
-    // What comes later has it as well.
+    // Later entities have it as well.
     rig.publish("paid", "o-1", 0, "{}");
     follow(&mut rig, &store);
     let of_business = r#"{"businessId": {"$like": "B-*"}}"#;

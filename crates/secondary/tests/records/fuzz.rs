@@ -1,5 +1,5 @@
-//! Random searches: whatever filter, sort and page one has, the store finds what a plain look at all rows finds, or the search is
-//! refused before it is asked. A search server may refuse a pattern itself, as too complex.
+//! Random searches: for any filter, sort and page the store finds the same as a linear scan of all rows, or the search is refused in
+//! advance. A search server may itself refuse a pattern as too complex.
 //!
 //! `SKEP_SEEDS=500 cargo test -p skep-secondary --test records fuzz` tries more; `SKEP_SEED=7` only this one.
 
@@ -31,7 +31,7 @@ fn found(store: &Filled, search: Search) -> ResultPage {
     }
 }
 
-/// `None`: the server has no room for a pattern with so many signs.
+/// `None`: the pattern has too many wildcards for the server.
 fn found_or_refused(store: &Filled, search: Search, body: &str) -> Option<ResultPage> {
     match store.ask_or_be_refused(Query::Search(search)) {
         Ok(Answer::Page(found)) => Some(found),
@@ -68,7 +68,7 @@ fn value(random: &mut Random, field: &Field, at: usize, rows: &[Row]) -> Json {
     }
 }
 
-/// A pattern that fits some texts: one of them with signs for some of its letters.
+/// A pattern derived from a text by replacing some letters with wildcards.
 fn pattern(random: &mut Random, text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {
@@ -135,7 +135,7 @@ fn body(random: &mut Random, entity: &Entity, rows: &[Row], cursor: Option<&str>
     json!({"filter": filter(random, entity, rows), "sort": sort, "page": page})
 }
 
-/// Whether a text fits a pattern: `*` any run, `?` one letter, a backslash takes the next one as it is.
+/// Whether a text matches a pattern: `*` is any sequence, `?` one letter, a backslash escapes the next character.
 fn fits(pattern: &[char], text: &[char]) -> bool {
     match (pattern, text) {
         ([], text) => text.is_empty(),
@@ -170,7 +170,7 @@ fn holds(op: &Op, value: &Value) -> bool {
 fn all_hold(conditions: &[Condition], row: &Row) -> bool {
     conditions.iter().all(|condition| match condition {
         Condition::Field { field, op } => holds(op, &row[*field]),
-        // A value in the spellings that earlier versions stored.
+        // A value in the spellings stored by earlier versions.
         Condition::Any(alternatives) => alternatives.iter().any(|one| all_hold(one, row)),
         other => panic!("no such filter is made: {other:?}"),
     })
@@ -186,7 +186,7 @@ fn expected(search: &Search, rows: &[Row]) -> ResultPage {
     merge::page(search, rows)
 }
 
-/// Searches one entity of a store at random; how many rows were found.
+/// Searches one entity of a store at random; returns the number of rows found.
 fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
     let mut random = Random::new(seed ^ entities::number(entity) as u64);
     let rows = rows_of(store, entity);
@@ -194,11 +194,11 @@ fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
     for _ in 0..SEARCHES {
         let body = body(&mut random, entity, &rows, cursor.as_deref()).to_string();
         let Ok(mut search) = search(entity, &body) else {
-            // The cursor is one of another sort.
+            // The cursor belongs to another sort.
             cursor = None;
             continue;
         };
-        // Lists lack what they do not show, but have the same rows and cursors.
+        // Without details rows lack some columns, but rows and cursors are the same.
         let whole = random.next(2) == 0;
         (search.details, search.whole_texts) = (whole, whole);
         let Some(is) = found_or_refused(store, search.clone(), &body) else {
@@ -262,6 +262,6 @@ fn random_searches_find_what_is_there() {
             count += searches(&store, entity, *seed);
         }
     }
-    // Many find something, for the test to tell anything.
+    // Many must find something for the test to be meaningful.
     assert!(count > 100 * seeds.len(), "{count} rows");
 }

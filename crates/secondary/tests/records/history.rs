@@ -1,4 +1,4 @@
-//! What leaves the store by its age, entity by entity.
+//! Deletion from the store by age, entity by entity.
 
 use std::time::{Duration, Instant};
 
@@ -102,7 +102,7 @@ fn what_has_ended_leaves_with_all_that_belongs_to_it() {
         assert!(Instant::now() < deadline, "{}", left.title);
         std::thread::sleep(Duration::from_millis(20));
     }
-    // It told of something that could leave.
+    // The story contained rows of each of these entities.
     for entity in [
         &entities::USER_TASK,
         &entities::JOB,

@@ -1,4 +1,4 @@
-//! Secondary storage in a search server that is reached by https.
+//! Secondary storage in a search server over HTTPS.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use skep_testkit::certificates::Certificates;
 use skep_testkit::one_task::{create, rig};
 use skep_testkit::stores::follow;
 
-/// Speaks TLS in front of a server that does not.
+/// Terminates TLS in front of a server without it.
 struct Front {
     port: u16,
     _runtime: Runtime,
@@ -33,7 +33,7 @@ impl Front {
             while let Ok((client, _)) = listener.accept().await {
                 let accepted = acceptor.accept(client);
                 tokio::spawn(async move {
-                    // Who does not trust the certificate goes away.
+                    // A client that does not trust the certificate disconnects.
                     let Ok(mut client) = accepted.await else {
                         return;
                     };

@@ -1,4 +1,4 @@
-//! Users, groups, roles, tenants, mapping rules and authorizations, and who belongs to what.
+//! Users, groups, roles, tenants, mapping rules and authorizations, and memberships.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn authorize(rig: &mut Rig, owner: &str, matcher: ResourceMatcher) {
     done(rig, IdentityCommand::CreateAuthorization(authorization));
 }
 
-/// Everybody and everything, with what was changed and deleted.
+/// Creates entities of all kinds, some of which are changed and deleted.
 fn everything(rig: &mut Rig) {
     for name in ["anna", "bert", "carl"] {
         user(rig, name);
@@ -156,7 +156,7 @@ fn everything(rig: &mut Rig) {
     done(rig, IdentityCommand::DeleteGroup { id: "night".into() });
 }
 
-/// As the gateway asks: without what was deleted.
+/// Searches like the gateway: without deleted rows.
 fn there(store: &Filled, mut search: Search) -> Vec<Vec<Value>> {
     let entity = search.entity;
     search
@@ -180,7 +180,7 @@ fn equals(entity: &Entity, field: &str, text: &str) -> Condition {
     is(entity, field, Op::Eq(Value::text(text)))
 }
 
-/// The texts of one column of what is there.
+/// The texts of one column, without deleted rows.
 fn column(store: &Filled, search: Search, field: &str) -> Vec<String> {
     let at = search.entity.index_of(field).expect("a field");
     let rows = there(store, search);
@@ -215,7 +215,7 @@ fn who_there_is_and_what_each_may_do_is_found_and_no_password() {
         store.one(&MAPPING_RULE, claims),
         json!({"mappingRuleId": "r-2", "claimName": "department", "claimValue": "r-2", "name": "Name of r-2"})
     );
-    // Also what was deleted stands there.
+    // Deleted rows are included.
     for entity in skep_query::entities::ALL {
         for row in store.find(entity, "{}") {
             assert!(!row.to_string().contains("argon2"), "{row}");
@@ -256,7 +256,7 @@ fn authorizations_are_found_by_whose_they_are_and_on_what() {
     assert_eq!(of_bert["ownerType"], "USER");
 }
 
-/// Those who belong to something, by the column of their kind.
+/// The members of an entity, by the column of their kind.
 fn members(store: &Filled, parent: (&str, &str)) -> Vec<String> {
     let entity = &MEMBER_USER;
     let mut search = Search::all(entity, vec![], 100);
@@ -272,7 +272,7 @@ fn members(store: &Filled, parent: (&str, &str)) -> Vec<String> {
     column(store, search, "username")
 }
 
-/// What a row belongs to by way of members.
+/// The entities found by their membership.
 fn belonging(
     store: &Filled,
     (entity, own): (&'static Entity, &'static str),
@@ -300,7 +300,7 @@ fn members_are_found_until_they_leave() {
     let (mut rig, store) = rig(super::BACKEND);
     everything(&mut rig);
     follow(&mut rig, &store);
-    // Bert was removed, Carl is deleted; the group of the night is, too.
+    // Bert was removed, Carl was deleted, and so was the group of the night.
     assert_eq!(members(&store, ("GROUP", "sales")), ["anna"]);
     assert_eq!(members(&store, ("GROUP", "night")), [""; 0]);
     assert_eq!(members(&store, ("ROLE", "guard")), ["anna"]);
@@ -330,14 +330,14 @@ fn members_are_found_until_they_leave() {
         belonging(&store, (&ROLE, "roleId"), "parentId", &of_group),
         ["clerk"]
     );
-    // Who comes back has the row that was there.
+    // A user who becomes a member again reuses the row.
     let again = membership("sales", EntityType::User, "bert");
     done(&mut rig, IdentityCommand::AddToGroup(again));
     follow(&mut rig, &store);
     assert_eq!(members(&store, ("GROUP", "sales")), ["bert", "anna"]);
 }
 
-/// What the first partition decides the others write as well: one place that all of them share has it once, with names and mails.
+/// The other partitions repeat the first partition's changes: a shared location has each row once, with names and mail addresses.
 #[test]
 fn what_all_partitions_write_stands_there_once() {
     let mut rig = Rig::with_partitions(2);
@@ -355,7 +355,7 @@ fn what_all_partitions_write_stands_there_once() {
     for store in &stores {
         store.follow(&batches);
     }
-    // The second one first, and then the first: both have written.
+    // The second one first, then the first: both have written.
     for store in stores.iter().rev() {
         store.find(&USER, "{}");
     }
@@ -366,7 +366,7 @@ fn what_all_partitions_write_stands_there_once() {
         first.one(&USER, r#"{"username": "anna"}"#)["name"],
         "Name of anna"
     );
-    // A new user may read their own entry.
+    // New users have the permission to read their own entry.
     assert_eq!(first.find(&AUTHORIZATION, "{}").len(), 3 + 3);
     assert_eq!(first.find(&MEMBER, "{}").len(), 10);
 }

@@ -30,7 +30,7 @@ fn jobs_are_counted_where_they_happen() {
         (&made["jobType"], &made["tenantId"]),
         (&json!("work"), &json!("<default>"))
     );
-    // A failure counts each time; what comes in another window adds up.
+    // Each failure counts; counts of several windows are added.
     let jobs = rig.jobs("work");
     rig.fail(&jobs[0], 1, 0);
     follow(&mut rig, &store);
@@ -44,14 +44,14 @@ fn jobs_are_counted_where_they_happen() {
     assert_eq!(counts(&worked), [&Json::Null, &json!(1), &json!(2)]);
     let failed = store.find(&JOB, r#"{"errorMessage": {"$in": ["it broke", "no way"]}}"#);
     assert_eq!(failed.len(), 2);
-    // Another minute has rows of its own.
+    // Another minute has its own rows.
     rig.advance(JOB_STATISTICS_SPAN);
     rig.create("p", "{}");
     follow(&mut rig, &store);
     let all = store.find(&JOB_STATISTICS, r#"{"jobType": "work"}"#);
     let starts: Vec<&Json> = all.iter().map(|row| &row["startTime"]).collect();
     assert_eq!(all.len(), 3, "{starts:?}");
-    // Over several minutes they are summed up.
+    // Sums over several minutes.
     let answer = store.ask(Query::Groups(Groups {
         search: Search::all(&JOB_STATISTICS, Vec::new(), 0),
         by: vec![JOB_STATISTICS.column("startTime")],

@@ -1,4 +1,4 @@
-//! More than one answer takes is refused, and no less.
+//! Searches beyond the limits of an answer are refused, and no others.
 
 use std::time::Duration;
 

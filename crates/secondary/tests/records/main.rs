@@ -1,4 +1,4 @@
-//! What an engine writes is what the store finds, whichever it is.
+//! Every kind of store finds everything that an engine writes.
 #![allow(clippy::duplicate_mod)] // The suite is compiled for each back end.
 
 #[path = "."]

@@ -1,4 +1,4 @@
-//! What tests of outages share: a store that is filled at once, and what is waited for.
+//! Shared by tests of outages: a store that is filled immediately, and conditions to wait for.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use skep_secondary::StoreLocation;
 
 use skep_testkit::stores::Filled;
 
-/// How long is waited for what comes about; a loaded machine takes its time.
+/// Generous time limit: a loaded machine may be slow.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
 pub fn filled(location: StoreLocation) -> Filled {
     Filled::at(location, 1, Duration::from_millis(1))
 }
 
-/// Waits until everything is stored and nothing is in the way any more.
+/// Waits until everything is stored and there is no fault.
 pub fn recover(store: &Filled) {
     let deadline = Instant::now() + PATIENCE;
     while store.durable() < store.committed() || store.fault().is_some() {
@@ -24,7 +24,7 @@ pub fn recover(store: &Filled) {
     }
 }
 
-/// Waits until this is in the way.
+/// Waits until the store has this fault.
 pub fn fault(store: &Filled, told: &str) {
     let deadline = Instant::now() + PATIENCE;
     while !store.fault().is_some_and(|fault| fault.contains(told)) {
@@ -33,7 +33,7 @@ pub fn fault(store: &Filled, told: &str) {
     }
 }
 
-/// Whoever asks is told of this. All that they are told.
+/// Asserts that searches are refused with this text. Returns the whole reason.
 pub fn refused(store: &Filled, told: &str) -> String {
     let jobs = search(&JOB, "{}").unwrap();
     match store.try_ask(Query::Search(jobs)) {

@@ -1,4 +1,4 @@
-//! What becomes of secondary storage while its database is away, and when it is back.
+//! Secondary storage while its database is down, and after it is back.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use skep_testkit::one_task::{create, rig};
 use skep_testkit::stores::follow;
 use skep_testkit::stores::rdbms;
 
-/// What a database says to somebody whose password is wrong.
+/// Error of a database for a wrong password.
 const WRONG: &str = "password authentication failed";
 
 #[test]
@@ -49,7 +49,7 @@ fn crashes_of_the_database_lose_and_repeat_nothing() {
     let store = filled(rdbms(&server, ""));
     let mut rig = rig();
     for round in 1..=4 {
-        // It dies while it is written to, each time at another point.
+        // It is killed during writes, each time at another point.
         for _ in 0..20 {
             create(&mut rig, 2);
             follow(&mut rig, &store);
@@ -66,7 +66,7 @@ fn crashes_of_the_database_lose_and_repeat_nothing() {
     let instances = 4 * 51;
     assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), instances);
     assert_eq!(store.find(&ELEMENT_INSTANCE, "{}").len(), 2 * instances);
-    // What adds up shows repeats.
+    // Sums reveal repeated writes.
     let sum = server.sql("SELECT sum(completed), sum(terminated) FROM ended_element");
     assert_eq!(sum.unwrap(), format!("{instances}|0"));
     let sum = server.sql("SELECT sum(created) FROM job_statistics");
@@ -88,7 +88,7 @@ fn who_was_given_up_writes_no_more() {
     let first = std::mem::take(&mut rig.batches);
     old.follow(&first);
     assert_eq!(old.find(&PROCESS_INSTANCE, "{}").len(), 3);
-    // Both go on with the same log, as two nodes that both think that it is theirs.
+    // Both continue with the same log, like two nodes that each consider the location their own.
     create(&mut rig, 3);
     let second = std::mem::take(&mut rig.batches);
     new.follow(&first);
@@ -120,7 +120,7 @@ fn a_wrong_password_is_told() {
     refused(&store, WRONG);
 }
 
-/// A place in the database of a server, seen as somebody of one's own.
+/// A location in the database of a server, for this user.
 fn place_of(url: String, user: &str, prefix: &str) -> StoreLocation {
     let settings = RdbmsSettings {
         url,
@@ -161,7 +161,7 @@ fn a_database_that_is_full_gets_the_rest_when_it_has_room() {
     let Some(server) = Postgres::start_new() else {
         return;
     };
-    // Its log of changes has files of 16 MiB, which are there already.
+    // PostgreSQL's write-ahead log has files of 16 MiB, which exist already.
     if let Err(why) = server.limit_files(Some(17 << 20)) {
         panic!("prlimit: {why}");
     }
@@ -205,7 +205,7 @@ fn a_database_far_away_gets_everything_and_answers() {
         create(&mut rig, 10);
         follow(&mut rig, &store);
     }
-    // Whoever asks waits until what was acknowledged is there.
+    // Searches wait until acknowledged work is stored.
     assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 100);
     recover(&store);
     assert_eq!(store.find(&JOB, "{}").len(), 100);
@@ -287,7 +287,7 @@ fn columns_that_are_new_are_added() {
     store.follow(&batches);
     assert_eq!(store.find(&JOB, "{}").len(), 1);
     drop(store);
-    // As an earlier version left it.
+    // As left by an earlier version.
     let earlier = format!(
         "ALTER TABLE {prefix}job DROP COLUMN \"type\"; DROP TABLE {prefix}incident;
         UPDATE {prefix}skep SET shape = 'earlier'"
@@ -316,7 +316,7 @@ fn an_index_of_an_earlier_version_is_made_again() {
         assert_eq!(store.find(&JOB, "{}").len(), 1);
     };
     filled_once();
-    // As an earlier version left it.
+    // As left by an earlier version.
     let name = format!("{prefix}element_instance_2");
     let earlier = format!(
         "DROP INDEX {name};
@@ -334,7 +334,7 @@ fn an_index_of_an_earlier_version_is_made_again() {
 
 #[test]
 fn a_stop_does_not_wait_for_a_database_that_lets_nobody_in() {
-    // It accepts connections, and says nothing on them.
+    // It accepts connections, but never answers.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     // Longer than the test waits.

@@ -1,5 +1,5 @@
-//! Random processes: whatever happens to them, the rows of each entity are what the records say, and what the engine's state
-//! says of what is still going on.
+//! Random processes: the rows of each entity always equal those derived from the records, and agree with the engine's state for everything
+//! that is still active.
 //!
 //! `SKEP_SEEDS=500 cargo test -p skep-secondary --test records property` tries more processes; `SKEP_SEED=7` only this one.
 
@@ -21,7 +21,7 @@ use skep_testkit::story::{STEPS, Story};
 /// Rows by their keys, with the columns that are compared.
 type Rows = BTreeMap<String, Vec<String>>;
 
-/// What records say, entity by entity; written apart from the projections, from the JSON that exporters see.
+/// Expected rows, entity by entity, derived independently of the projections from the JSON that exporters see.
 #[derive(Default)]
 struct Expected {
     process_instances: Rows,
@@ -203,7 +203,7 @@ fn compare(rig: &Rig, expected: &Expected, store: &Filled, seed: u64) {
     });
     let counted: BTreeMap<_, _> = counted.collect();
     assert_eq!(counted, expected.counted, "seed {seed}");
-    // The state knows what is still going on, and nothing else.
+    // The state contains active instances only.
     let mut open: Vec<String> = rig.open_instances().iter().map(Key::to_string).collect();
     open.sort_unstable();
     let active = r#"{"state": "ACTIVE", "parentProcessInstanceKey": {"$exists": false}}"#;
@@ -214,7 +214,7 @@ fn compare(rig: &Rig, expected: &Expected, store: &Filled, seed: u64) {
         .collect();
     active.sort_unstable();
     assert_eq!(active, open, "seed {seed}: open instances");
-    // An instance is marked as long as an incident in it, or in what it called, is open.
+    // An instance is marked while it, or an instance that it called, has an open incident.
     let incidents = rig.incidents();
     let marked = store.find(&PROCESS_INSTANCE, r#"{"hasIncident": true}"#);
     assert_eq!(
@@ -224,9 +224,9 @@ fn compare(rig: &Rig, expected: &Expected, store: &Filled, seed: u64) {
     );
 }
 
-/// Runs a random process; the store that has its story.
+/// Runs a random process; returns the store with its story.
 pub fn run(seed: u64) -> Filled {
-    // In some runs everything is merged in memory, in others each batch is stored by itself.
+    // In some runs everything is merged in memory, in others each batch is stored separately.
     let window = [0, 5, 10_000][(seed % 3) as usize];
     let store = Filled::new(super::BACKEND, 1, Duration::from_millis(window));
     let mut story = Story::new(seed);

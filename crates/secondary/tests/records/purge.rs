@@ -1,4 +1,4 @@
-//! What all partitions keep in one place is emptied, and filled again from the beginning.
+//! A location shared by all partitions is emptied, and filled again from the beginning.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn what_was_there_is_gone_and_new_partitions_begin_at_the_beginning() {
     if matches!(location, StoreLocation::Embedded) {
         return;
     }
-    // Nothing was written yet.
+    // Nothing has been written yet.
     config(&location).purge("test", 1).unwrap();
     assert_eq!(filled(&location, 5).stop(), None);
     let other = filled(&others, 2);
@@ -44,7 +44,7 @@ fn what_was_there_is_gone_and_new_partitions_begin_at_the_beginning() {
         matches!(&refused, TargetError::Foreign(reason) if reason.contains("to the cluster test, and")),
         "{refused:?}"
     );
-    // After a crash it is done again.
+    // It is repeated after a crash.
     for _ in 0..2 {
         config(&location).purge("test", 2).unwrap();
     }
@@ -77,7 +77,7 @@ fn a_node_that_was_paused_in_a_purge_deletes_nothing_that_was_written_since() {
     assert_eq!(filled(&location, 2).stop(), None);
     config(&location).purge("test", 7).unwrap();
     let store = filled(&location, 3);
-    // The same step of the same purge comes again, from a node that knows nothing of what happened meanwhile.
+    // The same step of the same purge is repeated by a node that does not know of later events.
     config(&location).purge("test", 7).unwrap();
     assert_eq!(instances(&store), 3);
     let overtaken = config(&location).purge("test", 6).unwrap_err();

@@ -1,5 +1,4 @@
-//! What becomes of secondary storage while its search server is away, refuses, or was left in the middle of something; and what
-//! only a search server has to be asked.
+//! Secondary storage while its search server is down, refuses requests, or has incomplete writes; and behaviour specific to search servers.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -31,7 +30,7 @@ pub fn location(settings: DocumentsSettings) -> StoreLocation {
     StoreLocation::Documents(Arc::new(Documents::new(settings).unwrap()))
 }
 
-/// What adds up shows repeats.
+/// A sum over documents, which reveals repeated writes.
 fn created_jobs(store: &Filled) -> i64 {
     let mut rows = search(&JOB_STATISTICS, r#"{"page": {"limit": 10000}}"#).unwrap();
     rows.details = true;
@@ -63,7 +62,7 @@ fn a_server_that_comes_late_gets_everything() {
     server.start().unwrap();
     recover(&store);
     assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 5);
-    // It dies while it is written to, each time at another point.
+    // It is killed during writes, each time at another point.
     for round in 1..=3 {
         for _ in 0..20 {
             create(&mut rig, 2);
@@ -133,7 +132,7 @@ fn a_window_that_is_there_already_is_written_once_more_and_adds_nothing() {
         .map(|entity: &'static Entity| store.find(entity, "{}"))
         .into()
     };
-    // One window, as long as it takes: only the stop ends it.
+    // One window, which only the stop ends.
     let in_one = || Filled::at(documents(server, &prefix), 1, Duration::from_secs(3600));
     let store = in_one();
     store.follow(&everything);
@@ -142,7 +141,7 @@ fn a_window_that_is_there_already_is_written_once_more_and_adds_nothing() {
     drop(store);
     let after = place_of(server, &prefix);
 
-    // As a node leaves it that dies when all documents are there and the position is not.
+    // As left by a node that died after writing all documents, but before the position.
     let mut location = before.clone();
     location["begun"] = after["record"].clone();
     set_place(server, &prefix, &location);
@@ -170,7 +169,7 @@ fn who_was_given_up_writes_no_more() {
     let old = filled(documents(server, &prefix));
     old.follow(&first);
     recover(&old);
-    // Both go on with the same log, as two nodes that both think that it is theirs.
+    // Both continue with the same log, like two nodes that each consider the location their own.
     create(&mut rig, 3);
     let second = std::mem::take(&mut rig.batches);
     let new = filled(documents(server, &prefix));
@@ -207,7 +206,7 @@ fn fields_that_are_new_are_added() {
         return;
     };
     let prefix = server.prefix();
-    // As an earlier version left it.
+    // As left by an earlier version.
     let job = r#"{"mappings": {"dynamic": "strict", "properties": {"jobKey": {"type": "long"}}}}"#;
     server
         .ask("PUT", &format!("/{prefix}-skep-job"), job)
@@ -234,14 +233,14 @@ fn an_index_that_takes_no_writes_is_waited_for() {
     create(&mut rig, 1);
     follow(&mut rig, &store);
     recover(&store);
-    // What a server does to its indices when its disk is full.
+    // A server's reaction to a full disk.
     let settings = format!("/{prefix}-skep-job/_settings");
     let block = |on: Json| json!({"index.blocks.read_only_allow_delete": on}).to_string();
     server.ask("PUT", &settings, &block(json!(true))).unwrap();
     create(&mut rig, 3);
     follow(&mut rig, &store);
     fault(&store, "flood-stage");
-    // What is there can be searched meanwhile.
+    // Existing documents remain searchable.
     let query = search(&PROCESS_INSTANCE, "{}").unwrap();
     let (done, found) = std::sync::mpsc::channel();
     store.query(Query::Search(query), Consistency::Eventual, move |answer| {
@@ -259,7 +258,7 @@ const UNAUTHORIZED: u8 = 1;
 const TOO_MANY: u8 = 2;
 const SILENT: u8 = 3;
 
-/// Between the store and its server: passes on, or does what servers and networks do on bad days.
+/// A proxy between the store and its server, which forwards data or simulates faults.
 struct Proxy {
     port: u16,
     mode: Arc<AtomicU8>,
@@ -285,7 +284,7 @@ impl Proxy {
         proxy
     }
 
-    /// Ends all connections; new ones are treated so.
+    /// Ends all connections; new ones are treated according to `mode`.
     fn set(&self, mode: u8) {
         self.mode.store(mode, Ordering::SeqCst);
         for stream in self.open.lock().unwrap().drain(..) {
@@ -293,7 +292,7 @@ impl Proxy {
         }
     }
 
-    /// Waits for one that came since.
+    /// Waits for a new connection.
     fn await_connection(&self) {
         let deadline = Instant::now() + PATIENCE;
         while self.open.lock().unwrap().is_empty() {
@@ -321,7 +320,7 @@ fn serve(mut client: TcpStream, to: u16, mode: u8) {
         }
         UNAUTHORIZED => "401 Unauthorized",
         TOO_MANY => "429 Too Many Requests",
-        // It reads, and says nothing.
+        // Reads, but never answers.
         _ => {
             while client.read(&mut buffer).is_ok_and(|read| read > 0) {}
             return;
@@ -366,7 +365,7 @@ fn refusals_are_told_and_waited_for_and_a_stop_waits_for_nobody() {
     proxy.set(SILENT);
     create(&mut rig, 2);
     follow(&mut rig, &store);
-    // Something is on its way when the node stops.
+    // A request is in transit when the node stops.
     proxy.await_connection();
     let told = store.stop().unwrap_or_default();
     assert!(
@@ -413,19 +412,19 @@ fn a_pattern_that_the_server_cannot_look_for_is_refused_with_its_cause() {
     };
     let refused = store.try_ask(like(format!("*w{}k", "?".repeat(30))));
     assert_eq!(refused, Err(QueryError::TooComplex));
-    // Signs in a row are one, whatever their number and order.
+    // Adjacent wildcards count as one, in any number and order.
     for (pattern, total) in [("*?**?*rk", 1), ("w?*?**?", 1), ("*????*?", 0)] {
         let Answer::Page(found) = store.ask(like(pattern.to_string())) else {
             panic!("no page");
         };
         assert_eq!(found.total, total, "{pattern}");
     }
-    // The jobs were created for the worker without a name.
+    // Creations are counted for the worker with an empty name.
     let nobody = store.find(&JOB_STATISTICS, r#"{"worker": {"$like": ""}}"#);
     assert_eq!(nobody.len(), 1);
 }
 
-/// What a store says to a search.
+/// A store's answer to a search.
 fn page(store: &Filled, body: &str) -> Json {
     let asked = search(&PROCESS_INSTANCE, body).unwrap();
     match store.ask(Query::Search(asked.clone())) {
@@ -434,7 +433,7 @@ fn page(store: &Filled, body: &str) -> Json {
     }
 }
 
-/// Instances of which some have ended, and some have an incident.
+/// Instances, some of which have ended or have an incident.
 fn with_ended_and_failed() -> Rig {
     let mut rig = rig();
     for n in 0..23 {
@@ -481,7 +480,7 @@ fn what_too_many_other_rows_decide_is_gone_through() {
             n(2)
         ),
     ];
-    // Some of which many rows have not, and some of which they have the same.
+    // Fields that many rows lack, or have in common.
     let sorts = [
         ("processInstanceKey", "DESC"),
         ("endDate", "ASC"),

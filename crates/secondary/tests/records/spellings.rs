@@ -1,4 +1,4 @@
-//! A variable is found by what it means, however the sender wrote it, and however the search does.
+//! Variables are found by the meaning of their values, independently of the spelling in the variable and in the search.
 
 use skep_protocol::document::in_one_form;
 use skep_query::entities::{PROCESS_INSTANCE, VARIABLE};
@@ -7,7 +7,7 @@ use skep_model::builder::Bpmn;
 use skep_testkit::rig::Rig;
 use skep_testkit::stores::{follow, rig};
 
-/// Texts that mean the same.
+/// Texts with the same meaning.
 const SAME: [&[&str]; 4] = [
     &[
         r#""Jürgen""#,

@@ -1,4 +1,4 @@
-//! What belongs to a tenant is found by who belongs to it: in all kinds of stores.
+//! Rows of a tenant are found by its members, in all kinds of stores.
 
 use skep_identity::Tenancy;
 use skep_model::builder::Bpmn;
@@ -18,7 +18,7 @@ use skep_query::{Answer, Entity, Query, Row, Search};
 use skep_testkit::rig::Rig;
 use skep_testkit::stores::{Filled, follow, rig};
 
-/// A process that has something of each kind.
+/// A process with an element for each kind of row.
 fn process() -> Bpmn {
     Bpmn::process("p")
         .start("s")
@@ -42,7 +42,7 @@ fn variable(rig: &mut Rig, tenant: Option<&str>) {
     rig.send(Command::CreateClusterVariable(value)).unwrap();
 }
 
-/// Cancels an instance by a batch operation, which has it as its only item.
+/// Cancels an instance by a batch operation with this single item.
 fn cancel(rig: &mut Rig, process_instance_key: Key) {
     let create = CreateBatchOperation {
         kind: BatchOperationType::CancelProcessInstance,
@@ -122,7 +122,7 @@ fn who_belongs_to_a_tenant_finds_what_it_has_and_what_belongs_to_nobody() {
         for others in [&[][..], &["<default>"], &["ACME", "acm"]] {
             assert_eq!(count(others), of_nobody, "{} {others:?}", entity.title);
         }
-        // Each row is whose it is found by.
+        // Rows found for a tenant belong to it.
         if let Some(at) = entity.index_of("tenantId") {
             let rows = found(&store, entity, &["acme"]);
             let foreign = |row: &Row| row[at].as_text().is_some_and(|tenant| tenant != "acme");

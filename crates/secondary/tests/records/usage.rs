@@ -1,4 +1,4 @@
-//! What tenants used.
+//! Usage by tenants.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Document;
@@ -41,7 +41,7 @@ fn root_instances_decisions_and_assignees_are_counted() {
     follow(&mut rig, &store);
     let rows = store.find(&USAGE, "{}");
     let count = rows.iter().find(|row| row["assignee"].is_null()).unwrap();
-    // What a process calls is not a root.
+    // Called instances are not roots.
     assert_eq!(
         (&count["processInstances"], &count["decisionInstances"]),
         (&2.into(), &3.into())

@@ -1,4 +1,4 @@
-//! Whatever a search may ask for, every store understands it.
+//! Every store supports every search.
 #![allow(clippy::duplicate_mod)] // The suite is compiled for each back end.
 
 use std::sync::Arc;
@@ -54,8 +54,8 @@ fn a_file_of_another_format_is_not_touched() {
     assert!(error.contains("format 99"), "{error}");
 }
 
-/// A file of an earlier version lacks the tables of users and of what they may do, and of nothing else. Builds of November 2026 called a file
-/// with them format 9.
+/// Files of an earlier version lack only the tables of users and permissions. Builds of November 2026 called a file with these tables
+/// format 9.
 #[test]
 fn a_file_gets_the_tables_that_it_lacks_and_keeps_its_format() {
     for format in [8, 9] {

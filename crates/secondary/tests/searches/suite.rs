@@ -1,4 +1,4 @@
-//! Whatever a search may ask for, the store understands it.
+//! The store supports every search.
 
 use std::sync::{Arc, mpsc};
 
@@ -27,7 +27,7 @@ fn ask(store: &Store, query: Query) -> Result<Answer, QueryError> {
     answered.map(|(answer, _)| answer)
 }
 
-/// A value that the field can be compared with, as JSON.
+/// A value, as JSON, that the field can be compared with.
 fn sample(field: &Field) -> String {
     match field.kind {
         Kind::Key => "\"12\"".to_string(),
@@ -70,7 +70,7 @@ fn every_operator_of_every_field() {
         let is_list = |field: &Field| entity.items.iter().any(|(name, ..)| *name == field.name);
         for field in entity.fields.iter().filter(|field| !field.ops.is_none()) {
             for filter in filters(field) {
-                // A list is asked for its items, by each operator.
+                // Operators on a list apply to its items.
                 let filter = if is_list(field) {
                     format!("[{}]", filter.replace(r#"a'b\"c;--"#, "creating"))
                 } else {

@@ -1,14 +1,14 @@
-//! The reference in docs/cli.md, made from the table of commands.
+//! The reference in docs/cli.md, generated from the table of commands.
 
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
-/// The part before this mark is written by hand.
+/// The text before this mark is written by hand.
 const MARK: &str = "<!-- What follows is made from the program: SKEP_GOLDEN=write cargo test -p skep documented -->\n";
 
-/// The settings of a server have a page of their own.
+/// Commands documented with the settings of a server, on their own page.
 const ELSEWHERE: [&str; 2] = ["serve", "config"];
 
 fn reference(root: &Command) -> String {

@@ -238,7 +238,7 @@ mod tests {
             why.contains("line 3") && why.contains("no 'password'"),
             "{why}"
         );
-        // Without a default, and without a name, nothing of the file counts.
+        // Without a default and without a given name, the file has no effect.
         assert!(read(&file, None).unwrap().is_empty());
     }
 }

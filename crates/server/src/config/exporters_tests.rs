@@ -1,4 +1,4 @@
-//! Settings of exporters, as operators write them.
+//! Settings of exporters, as written by operators.
 
 use super::super::{ConfigError, Loaded, resolve};
 use super::*;

@@ -1,4 +1,4 @@
-//! Settings below `camunda.security`, as operators write them.
+//! Settings below `camunda.security`, as written by operators.
 
 use skep_protocol::permission::{PermissionType, ResourceType};
 use skep_protocol::value::{EntityType, Member, ResourceMatcher};
@@ -369,7 +369,7 @@ fn a_later_document_of_a_file_replaces_a_list() {
     assert_eq!(users, ["c"]);
 }
 
-/// The given settings, the entry that is named, and the message about it.
+/// The given settings, the named entry, and the message about it.
 type Refused = (
     &'static [(&'static str, &'static str)],
     &'static str,

@@ -277,7 +277,7 @@ fn an_empty_variable_is_not_set() {
 
 #[test]
 fn every_setting_reaches_its_place() {
-    // Giving a setting the text of its own default changes nothing, and the text of its value yields that value.
+    // Setting the text of the default changes nothing, and the text of a value parses to that value.
     for key in KEYS {
         let mut settings = Settings::default();
         let shown = key.kind.show(&(key.get)(&settings));
@@ -518,7 +518,7 @@ fn the_compose_file_of_a_cluster_names_settings_that_there_are() {
     let nodes = in_compose_file(nodes);
     assert_eq!(nodes.len(), 6);
     for (number, own) in nodes.chunks(2).enumerate() {
-        // The first of the nodes is enough here.
+        // The first of the node's settings suffice here.
         let given = in_compose_file(shared).into_iter().chain(own.to_vec());
         let given: Vec<Given> = given.map(|(name, text)| variable(&name, &text)).collect();
         assert!(given.len() >= 6);

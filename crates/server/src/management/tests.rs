@@ -156,7 +156,7 @@ async fn send(to: SocketAddr, method: &str, path: &str, body: &str) -> (u16, Str
     (status, String::from_utf8_lossy(&body).into_owned())
 }
 
-/// Partitions are told to stop before they are leaders: they must not wait for a checkpoint that has nothing to save.
+/// Partitions are stopped before they lead: they must not wait for a checkpoint without any changes.
 #[test]
 fn a_broker_stops_right_after_its_start() {
     for _ in 0..5 {
@@ -764,7 +764,7 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
     let cancel = "{\"filter\": {\"processDefinitionId\": \"none\"}}";
     let answer = send(rest, "POST", "/v2/process-instances/cancellation", cancel).await;
     assert_eq!(answer.0, 200, "{}", answer.1);
-    // Without a worker the gateway gives up waiting and counts a failure.
+    // Without a worker the gateway stops waiting and counts a failure.
     let create =
         "{\"processDefinitionId\": \"order\", \"awaitCompletion\": true, \"requestTimeout\": 1}";
     let answer = send(rest, "POST", "/v2/process-instances", create).await;

@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(newest["from"], 103 * STEP);
         assert_eq!(newest["series"][0]["points"], json!([4]));
         assert_eq!(told(&rings, 104 * STEP)["series"][0]["points"], json!([]));
-        // A clock that was set back changes nothing.
+        // A clock that was set back has no effect.
         put(&mut rings, 90, 1, vec![value("jobs", 9.0)]);
         assert_eq!(told(&rings, 100 * STEP), all);
     }
@@ -243,7 +243,7 @@ mod tests {
             (&points[0], &points[POINTS - 1]),
             (&json!(1280), &json!(1999))
         );
-        // After a gap longer than the ring, nothing from before is left.
+        // After a gap longer than the ring, no earlier points are left.
         put(&mut rings, 10_000, 2, vec![value("elements", 1.0)]);
         let after = told(&rings, i64::MIN);
         assert_eq!(after["series"].as_array().unwrap().len(), 1, "{after}");
@@ -266,7 +266,7 @@ mod tests {
             told(&rings, 0)["series"].as_array().unwrap().len(),
             MAX_SERIES
         );
-        // A series that never has a number takes no room.
+        // A series without any number takes no room.
         put(&mut rings, 3, 2, vec![value("jobs", f32::NAN)]);
         assert!(!rings.partitions.contains_key(&2));
     }

@@ -1,4 +1,4 @@
-//! Commands that act: instances, incidents, jobs, messages, signals, variables, decisions, and what was deployed.
+//! Commands that change something: instances, incidents, jobs, messages, signals, variables, decisions, deployments.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ pub fn example(name: &str) -> String {
     format!("{EXAMPLES}/{name}")
 }
 
-/// Commands for one server, from one directory.
+/// Runs commands for one server, in one directory.
 pub struct Desk {
     pub directory: tempfile::TempDir,
     pub server: Server,
@@ -28,20 +28,20 @@ impl Desk {
         run(self.directory.path(), &[args, &at].concat())
     }
 
-    /// What a command that must succeed prints.
+    /// Output of a command that must succeed.
     pub fn says(&self, args: &[&str]) -> String {
         let done = self.run(args);
         assert!(done.status.success(), "{args:?}: {}", stderr(&done));
         stdout(&done)
     }
 
-    /// What it prints, as JSON.
+    /// The same as JSON.
     pub fn json(&self, args: &[&str]) -> Value {
         let text = self.says(&[args, &["--json"]].concat());
         serde_json::from_str(&text).unwrap_or_else(|why| panic!("{args:?}: {why}: {text}"))
     }
 
-    /// What a command that must fail says.
+    /// Error output of a command that must fail.
     pub fn refuses(&self, code: i32, args: &[&str]) -> String {
         let done = self.run(args);
         assert_eq!(
@@ -59,7 +59,7 @@ impl Desk {
         self.says(&[&["start"], args].concat()).trim().to_string()
     }
 
-    /// The first that a list shows, which must come.
+    /// A field of the first item in a list, which must not be empty.
     pub fn first(&self, list: &[&str], field: &str) -> String {
         let found = self.json(list);
         let value = found["items"][0][field].as_str();

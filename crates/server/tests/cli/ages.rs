@@ -1,4 +1,4 @@
-//! Connections that are as old as the settings let them get.
+//! Connections that have reached the maximum age of the settings.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -40,7 +40,7 @@ fn an_old_http2_connection_is_told_to_end() {
     let desk = Desk::new(&SETTINGS);
     for address in [&desk.server.rest, &desk.server.grpc] {
         let mut connection = connect(address);
-        // The preface, and empty settings.
+        // The preface and empty settings.
         connection
             .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
             .unwrap();
@@ -71,7 +71,7 @@ async fn what_is_under_way_on_an_old_connection_is_answered() {
         let minute = Duration::from_secs(60);
         let awaited = client.create_instance_with_result(&order, minute, &[]);
         let work = async {
-            // Three times the age.
+            // Three times the maximum age.
             tokio::time::sleep(Duration::from_millis(900)).await;
             let job = desk.first(&["jobs"], "jobKey");
             desk.says(&["complete", &job, "--var", "charged=true"]);

@@ -1,11 +1,11 @@
-//! What is around the commands: profiles, several addresses, completion, colours.
+//! Features of all commands: profiles, several addresses, completion, colours.
 
 use std::process::Command;
 
 use super::acting::Desk;
 use super::binary::{run, skep, stderr, stdout, workplace};
 
-/// An address where nobody listens.
+/// An address that nobody listens on.
 fn nobody() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())
@@ -43,7 +43,7 @@ fn a_profile_names_a_server() {
             vec![("SKEP_PROFILE", "here")],
             true,
         ),
-        // A flag wins over the environment, and that over the profile.
+        // A flag takes precedence over the environment, and the environment over the profile.
         (
             vec!["jobs", "--profile", "here"],
             vec![("SKEP_ADDRESS", nobody.as_str())],
@@ -76,7 +76,7 @@ fn a_profile_names_a_server() {
         "{}",
         stderr(&secret)
     );
-    // How a server listens is none of a profile's business.
+    // Profiles do not affect the addresses that a server listens on.
     profiles("default: odd\nprofiles:\n  odd:\n    address: not-an-ip\n");
     let config = at(&["config"], &[]);
     assert!(config.status.success(), "{}", stderr(&config));

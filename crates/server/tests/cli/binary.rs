@@ -1,4 +1,4 @@
-//! The built binary in a directory of its own, and a server for its commands.
+//! The built binary in its own directory, and a server for its commands.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 pub fn skep(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skep"));
     command.current_dir(directory);
-    // What is set around the tests is not theirs.
+    // Commands must not inherit the settings of the test environment.
     for (name, _) in std::env::vars_os() {
         let ours = name.to_str().is_some_and(|name| {
             [
@@ -47,7 +47,7 @@ pub struct Server {
     pub management: String,
 }
 
-/// Disks of test machines may be nearly full.
+/// Test machines may have nearly full disks.
 pub const ROOM: [&str; 4] = [
     "--set",
     "camunda.data.primary-storage.disk.free-space.processing=2MB",
@@ -96,7 +96,7 @@ impl Server {
         }
     }
 
-    /// SIGTERM; returns whether it ended well, and its log.
+    /// Sends SIGTERM; returns whether the server ended successfully, and its log.
     pub fn terminate(mut self) -> (bool, String) {
         let pid = self.process.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();

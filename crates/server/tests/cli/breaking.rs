@@ -1,4 +1,4 @@
-//! `skep chaos`: a cluster is broken on purpose, judged, and put away again.
+//! `skep chaos`: breaks a cluster on purpose, judges it, and cleans up.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::binary::{run, skep, stderr, stdout, workplace};
 
-/// One node with some load; `FAULT` is what happens to it.
+/// One node with some load; `FAULT` is replaced by a fault.
 const PLAN: &str = "name: small
 hypothesis: What was acknowledged outlives the end of its node.
 nodes:
@@ -49,7 +49,7 @@ fn plan(here: &Path, fault: &str) {
     std::fs::write(here.join("plan.yaml"), PLAN.replace("FAULT", fault)).unwrap();
 }
 
-/// Processes whose command line names this directory, other than those that undo.
+/// Servers whose command line names this directory, without the processes that undo faults.
 fn processes_of(directory: &Path) -> Vec<String> {
     let directory = directory.canonicalize().unwrap();
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -141,7 +141,7 @@ fn a_leader_that_is_cut_off_is_replaced_and_nothing_is_lost() {
     let here = directory.path();
     let plan = PLAN.replace("FAULT", CUT);
     let plan = plan.replace("nodes:\n", "nodes:\n  count: 3\n  partitions: 1\n");
-    // A job that is on its way for longer than its time is given out again: how long this takes is not to decide.
+    // A job that is delayed beyond its time-out is activated again: the test must not depend on that.
     let repeated =
         "- {name: no job comes again, measure: {of: ledger.repeated}, limit: {at-most: 0}}\n";
     std::fs::write(here.join("plan.yaml"), plan.replace(repeated, "")).unwrap();
@@ -161,7 +161,7 @@ fn plan_with_database(here: &Path, fault: &str) {
     std::fs::write(here.join("plan.yaml"), plan).unwrap();
 }
 
-/// The numbers of all processes that this one has started, and those that they have.
+/// The ids of all descendants of this process.
 fn descendants(of: u32) -> Vec<u32> {
     let parents = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let entry = entry.ok()?;
@@ -194,7 +194,7 @@ fn a_database_comes_when_the_plan_says_so_and_goes_with_a_run_that_is_killed() {
     let ran = run(here, &["chaos", "plan.yaml", "--report", "report"]);
     let said = format!("{}{}", stdout(&ran), stderr(&ran));
     if said.contains("PostgreSQL is not installed") {
-        // Without it nothing is done, and that is no success.
+        // Without PostgreSQL nothing is done, which does not count as success.
         assert_eq!(ran.status.code(), Some(3), "{said}");
         assert!(!here.join("report/nodes").exists());
         return;

@@ -1,4 +1,4 @@
-//! Commands for who writes processes and workers.
+//! Commands for developers of processes and workers.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -157,7 +157,7 @@ fn what_changes_in_a_directory_is_deployed_and_shown() {
         .find(|word| word.starts_with("http://"))
         .unwrap();
     let rest = rest.trim_end_matches(',').to_string();
-    // One of the two files there cannot be deployed; the other one is.
+    // One of the two files cannot be deployed; the other one is.
     until("nothing was deployed");
     until("deployed process quick, version 1");
     let started = run(

@@ -1,4 +1,4 @@
-//! Instances that are run and followed, modified and migrated, and lists that are looked at again.
+//! Running and following instances, modifying and migrating them, and watching lists.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -127,7 +127,7 @@ fn an_instance_is_modified() {
     );
 }
 
-/// The first process, where the element `charge` is `collect`.
+/// The first process with the element `charge` renamed to `collect`.
 fn second_version(desk: &Desk) {
     let model = std::fs::read_to_string(example("first-process.bpmn")).unwrap();
     let model = model.replace("\"charge\"", "\"collect\"");

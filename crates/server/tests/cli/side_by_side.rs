@@ -1,4 +1,4 @@
-//! `skep bench`: two builds in turn. How fast they are decides nothing here.
+//! `skep bench`: two builds in turn. Their speed does not matter here.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn bench(here: &Path, against: &str, more: &[&str]) -> std::process::Output {
     )
 }
 
-/// Nothing of a comparison stays.
+/// Whether a comparison has left nothing behind.
 fn is_empty(here: &Path) -> bool {
     let mut left = std::fs::read_dir(here).unwrap();
     !left.any(|entry| {

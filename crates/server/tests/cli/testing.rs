@@ -1,4 +1,4 @@
-//! Process tests: test cases in JSON files, on servers of their own and on one that runs already.
+//! Process tests: test cases in JSON files, on their own servers and on a running one.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -25,7 +25,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(ROOT).join("tests/process-test").join(name)
 }
 
-/// The models that the test cases there need, as flags.
+/// Flags for the models that these test cases need.
 fn resources() -> Vec<String> {
     let examples = [
         "first-process.bpmn",
@@ -49,7 +49,7 @@ fn with_resources(here: &Path, args: &[&str]) -> Output {
     test(here, &[args, &resources].concat())
 }
 
-/// The report without what differs from run to run: keys and times.
+/// The report without keys and times, which differ from run to run.
 fn masked(report: &str) -> String {
     let mut text = String::new();
     for line in report.lines() {
@@ -92,7 +92,7 @@ fn every_instruction_does_what_it_says() {
     assert!(stdout(&done).contains("18 passed, 0 failed"));
 }
 
-/// The library of the reference fails them.
+/// The reference's library fails these.
 #[test]
 fn some_test_cases_pass_that_the_reference_does_not_carry_out() {
     let directory = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn a_file_that_is_no_file_of_test_cases_is_refused_before_anything_runs() {
     );
 }
 
-/// What others do on the server is neither seen nor touched, and nothing that runs is left behind.
+/// Other work on the server is neither seen nor touched, and no instance is left running.
 #[test]
 fn test_cases_on_a_running_server_are_apart_from_what_else_it_does() {
     let desk = Desk::new(&["--set", "camunda.cluster.partition-count=3"]);
@@ -232,7 +232,7 @@ fn test_cases_on_a_running_server_are_apart_from_what_else_it_does() {
     let mut others: Vec<&str> = others.iter().map(String::as_str).collect();
     others.sort_unstable();
     assert_eq!(active, others);
-    // The mocks are gone: the process that is called waits for its own worker again.
+    // The mocks are gone: the called process waits for its own worker again.
     desk.start(&["call-activity"]);
     let waits = || desk.json(&["jobs", "--type", "called"])["items"][0]["state"] == "CREATED";
     let end = Instant::now() + Duration::from_secs(30);

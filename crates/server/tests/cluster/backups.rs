@@ -1,4 +1,4 @@
-//! Backups of a cluster at work, and what is restored from them: by other numbers of nodes, from a directory and from S3.
+//! Backups of a cluster under load, and restores to other numbers of nodes, from a directory and from S3.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::support::{FREE_PORTS, Server, eventually};
 pub const PATH: &str = "/actuator/backupRuntime";
 const BACKUP: &str = "camunda.data.primary-storage.backup";
 
-/// Settings for a directory of backups.
+/// Settings for backups in a directory.
 pub fn directory(store: &Path) -> Vec<String> {
     settings(&[
         ("store", "FILESYSTEM"),
@@ -53,7 +53,7 @@ pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Asks for a backup; the status and the message of the answer.
+/// Requests a backup; returns the status and the message of the answer.
 fn ask_for(server: &Server, id: u64) -> (u16, String) {
     let (status, body) = server
         .manage("POST", PATH, &json!({ "backupId": id }).to_string())
@@ -85,7 +85,7 @@ async fn create(client: &Client) -> i64 {
     created.unwrap().process_instance_key
 }
 
-/// Keys of all instances that can be searched.
+/// Keys of all instances found by a search.
 pub fn instances(server: &Server) -> HashSet<i64> {
     let mut keys = HashSet::new();
     let mut page = json!({ "limit": 1000 });
@@ -117,7 +117,7 @@ async fn expect_searchable(server: &Server, wanted: usize) -> HashSet<i64> {
     instances(server)
 }
 
-/// A client that creates one instance after another, each in another partition: what it created first caused all that came later.
+/// A client that creates instances one after another, each on another partition: each one is a cause of the later ones.
 struct Chain {
     keys: Arc<Mutex<Vec<i64>>>,
     task: JoinHandle<()>,
@@ -129,7 +129,7 @@ impl Chain {
         let (client, chain) = (server.client(), keys.clone());
         let task = tokio::spawn(async move {
             loop {
-                // A leader may change; what was not acknowledged is none of the chain.
+                // The leader may change; unacknowledged instances do not belong to the chain.
                 let request = CreateInstance::latest("one-task");
                 if let Ok(instance) = client.create_instance(&request).await {
                     chain.lock().unwrap().push(instance.process_instance_key);
@@ -247,9 +247,9 @@ async fn a_backup_under_load_is_one_moment_and_one_node_goes_on_from_those_of_th
             let is_there = |key: &&i64| there.contains(key);
             let first_lacking = chain.iter().position(|key| !there.contains(key));
             let held = first_lacking.unwrap_or(chain.len());
-            // What was acknowledged before the backup was asked for is in it.
+            // It contains everything acknowledged before the backup was requested.
             assert!(held >= known, "backup {id}: {held} of {known}");
-            // Nothing is in it whose cause is not.
+            // It contains no effect without its cause.
             let later = chain[held..].iter().filter(is_there).count();
             assert_eq!(later, 0, "backup {id}: effects without their causes");
         }
@@ -273,7 +273,7 @@ async fn three_nodes_go_on_from_the_backup_of_one() {
     for _ in 0..10 {
         kept.insert(create(&server.client()).await);
     }
-    // A part of it is in a checkpoint, the rest in the log.
+    // One part is in a checkpoint, the rest in the log.
     assert_eq!(
         server
             .management("POST", "/actuator/partitions/takeSnapshot")
@@ -295,7 +295,7 @@ async fn three_nodes_go_on_from_the_backup_of_one() {
     let mut servers = nodes.all().await;
     assert_eq!(expect_searchable(&servers[1], kept.len()).await, kept);
     assert!(!kept.contains(&lost));
-    // They are one cluster: it goes on without one of them, and no key comes again.
+    // They form a cluster: it continues without one of them, and no key is used twice.
     servers[0].kill();
     let client = servers[2].client();
     eventually(
@@ -328,7 +328,7 @@ fn one_object(store: &Path, part: &str) -> PathBuf {
     store.join(format!("backups/3/partition-1/{part}/000001"))
 }
 
-/// All objects are whole, and yet a key would be given twice: only applying all of it shows that.
+/// All objects are intact, but a key would be used twice: only a complete replay detects that.
 fn expect_replay_to_notice_another_cut(store: &Path, data: &Path, arguments: &[String]) {
     let manifest = store.join("backups/3/manifest.json");
     let whole = std::fs::read(&manifest).unwrap();
@@ -381,7 +381,7 @@ async fn a_damaged_backup_is_not_restored_and_half_a_directory_does_not_start() 
         std::fs::write(&object, whole).unwrap();
     }
     expect_replay_to_notice_another_cut(store.path(), &again, &arguments);
-    // What the last attempt has left is not a data directory.
+    // The rest of the failed attempt is not a data directory.
     let ports = FREE_PORTS.map(str::to_string);
     let started = skep(
         &["serve"],
@@ -519,14 +519,14 @@ async fn backups_are_taken_by_schedule_and_old_ones_go() {
     };
     eventually("two were taken", async || listed().len() >= 2).await;
     let first = *listed().last().unwrap();
-    // Milliseconds since 1970, and the offset.
+    // Milliseconds since 1970, plus the offset.
     assert!(first > 1_700_000_000_000 + 1_000_000);
     eventually("the first is gone, and there are others", async || {
         let listed = listed();
         !listed.contains(&first) && !listed.is_empty()
     })
     .await;
-    // Who asks without an id gets one too.
+    // A request without an id gets one.
     eventually("one is taken in between", async || {
         let (status, body) = server.manage("POST", PATH, "{}").unwrap();
         assert!(status == 202 || status == 409, "{body}");

@@ -1,11 +1,11 @@
-//! Nodes come and go by the API, and a change is given up, while nodes are killed under load.
+//! Nodes are added and removed by the API, and a change is cancelled, while nodes are killed under load.
 
 use serde_json::Value;
 
 use super::faults::Clients;
 use super::*;
 
-/// What the node knows of a change: its status.
+/// Status of a change, as known to the node.
 pub fn status_of(server: &Server, change: u32) -> Option<String> {
     let path = format!("{CLUSTER}/changes/{change}");
     let (_, body) = server.management("GET", &path)?;
@@ -13,7 +13,7 @@ pub fn status_of(server: &Server, change: u32) -> Option<String> {
     Some(change["status"].as_str()?.to_string())
 }
 
-/// The nodes with a copy of the partition, as a node knows.
+/// The nodes with a copy of the partition, as known to the node.
 fn copies(server: &Server, partition: u64) -> Vec<u64> {
     let answer = server.management("GET", CLUSTER);
     let cluster = answer.and_then(|(_, body)| serde_json::from_str(&body).ok());
@@ -36,7 +36,7 @@ async fn a_node_comes_and_goes_though_each_of_the_others_is_killed_in_between() 
     let mut fourth = nodes.start(SIZE);
     let add = r#"{"brokers":{"add":[3]}}"#;
     let remove = r#"{"brokers":{"remove":[3]}}"#;
-    // Whoever carries changes out does so until it is killed: of these three one was it.
+    // One of these three nodes was coordinating the change when it was killed.
     for (n, wanted) in [add, remove, add].into_iter().enumerate() {
         let other = (n + 1) % SIZE;
         let clients = Clients::start(std::iter::once(&servers[other]), &ledger);
@@ -66,7 +66,7 @@ async fn a_node_comes_and_goes_though_each_of_the_others_is_killed_in_between() 
         );
         let known = fourth.await.unwrap();
         if wanted == remove {
-            // It is none of them any more: as another member it comes again, with nothing.
+            // It is no longer a member: it returns as a new member, without data.
             drop(known);
             std::fs::remove_dir_all(nodes.directory(SIZE)).unwrap();
             fourth = nodes.start(SIZE);
@@ -85,7 +85,7 @@ async fn a_node_comes_and_goes_though_each_of_the_others_is_killed_in_between() 
 async fn a_change_that_cannot_end_outlives_kills_and_is_given_up() {
     let nodes = Nodes::new(1);
     let mut servers = nodes.all().await;
-    // Nobody starts that node.
+    // Node 3 is not started.
     change(&servers[0], "", r#"{"brokers":{"add":[3]}}"#);
     for (n, server) in servers.iter_mut().enumerate() {
         server.kill();
@@ -118,7 +118,7 @@ async fn a_change_that_cannot_end_outlives_kills_and_is_given_up() {
     .await;
 }
 
-/// `skep cluster apply`, as the hooks of the Helm chart run it.
+/// `skep cluster apply`, as run by the hooks of the Helm chart.
 pub fn apply(server: &Server, arguments: &[&str]) -> (Option<i32>, String) {
     let management = format!("http://127.0.0.1:{}", server.management);
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
@@ -147,7 +147,7 @@ async fn the_command_line_grows_and_shrinks_a_cluster_and_repeats_nothing() {
         (Some(0), true),
         "{text}"
     );
-    // Nothing but usage is wrong with the first, and the cluster refuses the second.
+    // The first has a usage error, the second is refused by the cluster.
     let (code, text) = apply(&servers[0], &["--size", "2", "--replication-factor", "3"]);
     assert_eq!(code, Some(2), "{text}");
 
@@ -163,7 +163,7 @@ async fn the_command_line_grows_and_shrinks_a_cluster_and_repeats_nothing() {
     for partition in [1, 2] {
         assert!(!copies(&servers[0], partition).contains(&3));
     }
-    // Nobody is asked: what it waits for is said, and the end comes in time.
+    // No node answers: the command reports what it waits for, and ends in time.
     let gone = servers.pop().unwrap();
     let port = gone.management;
     drop(gone);

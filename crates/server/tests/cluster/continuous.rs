@@ -1,4 +1,5 @@
-//! Continuous backups of real processes, whose leader is killed: the command line shows the moments, restores one, and checks all of them.
+//! Continuous backups of real processes, whose leader is killed: the command line lists the moments, restores one, and verifies all of
+//! them.
 
 use std::process::Output;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -21,12 +22,12 @@ fn instant(millis: i64) -> String {
     time.to_string()
 }
 
-/// Instances that were acknowledged: when each was asked for and answered.
+/// Acknowledged instances, with the times of request and answer.
 #[derive(Default)]
 struct Ledger(Vec<(i64, i64, i64)>);
 
 impl Ledger {
-    /// Tries until one is acknowledged. One without an answer may be there as well.
+    /// Repeats until one is acknowledged. Unanswered attempts may have created instances as well.
     async fn create(&mut self, client: &Client) {
         let mut sent = now();
         let request = CreateInstance::latest("one-task");
@@ -43,7 +44,7 @@ impl Ledger {
         .await;
     }
 
-    /// Until a marker of after now can be restored; its time.
+    /// Creates instances until a marker later than now can be restored; returns its time.
     async fn create_until_marked(&mut self, server: &Server) -> i64 {
         let (client, from) = (server.client(), now());
         let began = Instant::now();
@@ -121,7 +122,7 @@ async fn a_moment_between_two_backups_is_restored_though_a_leader_was_killed() {
     expect_command_line_restores(&nodes, store.path(), (backup, wanted), &ledger).await;
 }
 
-/// A command that asks a server.
+/// A command that queries a server.
 fn skep_of(server: &Server, command: &[&str]) -> String {
     let management = format!("http://127.0.0.1:{}", server.management);
     let mut skep = std::process::Command::new(env!("CARGO_BIN_EXE_skep"));
@@ -182,14 +183,14 @@ async fn expect_command_line_restores(
     expect_only_what_was_before(&server, wanted, ledger).await;
 }
 
-/// Instances that were acknowledged before the moment are there, and those that were asked for after it are not.
+/// Asserts that instances acknowledged before the moment exist, and that instances requested after it do not.
 async fn expect_only_what_was_before(server: &Server, wanted: i64, ledger: &Ledger) {
     let before = ledger
         .0
         .iter()
         .filter(|(_, _, answered)| *answered < wanted);
     let before: Vec<i64> = before.map(|(key, _, _)| *key).collect();
-    // Once a new instance of each partition is found, all before it would be found too.
+    // Once a new instance of each partition is found, all older ones are searchable as well.
     let mut new = Ledger::default();
     for _ in 0..SIZE * 2 {
         new.create(&server.client()).await;

@@ -1,4 +1,4 @@
-//! Networks that are cut one way or both, disks that are slow or fail, restarts node by node: under load, with the same ledger.
+//! Networks cut in one or both directions, slow or failing disks, rolling restarts: under load, with the same ledger.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use skep_testbed::Proxy;
 use super::*;
 use skep_testkit::sandbox;
 
-/// Connections from one node to another: one for each class of messages.
+/// Connections from one node to another, one for each message class.
 const CLASSES: usize = 3;
 
 /// Three nodes that reach each other through proxies only, with TLS.
 struct Net {
     nodes: Nodes,
-    /// From one node to another.
+    /// Proxies by source and destination.
     links: BTreeMap<(usize, usize), Proxy>,
 }
 
@@ -54,7 +54,7 @@ impl Net {
                 "camunda.cluster.initial-contact-points".to_string(),
                 points.join(","),
             ),
-            // Nobody is there: others reach it by their contact points alone.
+            // Nobody listens on this port: others reach the node by their contact points alone.
             (
                 "camunda.cluster.network.internal-api.advertised-port".to_string(),
                 "1".to_string(),
@@ -84,8 +84,8 @@ impl Net {
         servers
     }
 
-    /// A node that has heard from another where the third one is goes the way of that other, until it has asked its own contact
-    /// point and connects again.
+    /// Waits until every node uses its own links. A node that has learned the address of a third one from another node connects over that
+    /// node's link, until it queries its own contact point and reconnects.
     async fn let_each_go_its_own_way(&self) {
         eventually("each node to go its own way to each other", async || {
             let elsewhere = |link: &Proxy| link.connections() < CLASSES;
@@ -99,7 +99,7 @@ impl Net {
         .await;
     }
 
-    /// Nothing that one says arrives at the other, or everything that was held up.
+    /// Holds back data in the direction of the cut, or releases it.
     fn hold(&self, victim: usize, cut: Cut, held: bool) {
         for ((from, to), link) in &self.links {
             let out = *from == victim && cut != Cut::In;
@@ -114,13 +114,13 @@ impl Net {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Cut {
     Both,
-    /// It hears the others, and they do not hear it.
+    /// It receives messages from the others, but they receive none from it.
     Out,
-    /// They hear it, and it does not hear them.
+    /// They receive its messages, but it receives none from them.
     In,
 }
 
-/// Clients at work on some of the servers.
+/// Clients that work on some of the servers.
 pub struct Clients {
     tasks: Vec<tokio::task::JoinHandle<()>>,
     gap: Arc<std::sync::Mutex<Gap>>,
@@ -145,7 +145,7 @@ impl Clients {
         Clients { tasks, gap, stop }
     }
 
-    /// The longest time in which nobody was answered.
+    /// Ends them; returns the longest time without any answer.
     pub async fn end(self) -> Duration {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
@@ -162,7 +162,7 @@ pub fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server
         .map(|s| s.1)
 }
 
-/// Until the others have a leader of their own and take work.
+/// Waits until the others have their own leader and accept work.
 async fn go_on_without(servers: &[Server], victim: usize, ledger: &Shared) {
     let before = ledger.created();
     let client = others(servers, victim).next().unwrap().client();
@@ -174,7 +174,7 @@ async fn go_on_without(servers: &[Server], victim: usize, ledger: &Shared) {
     .await;
 }
 
-/// The node has found back by itself.
+/// Waits until the node has recovered by itself.
 pub async fn takes_work(server: &Server, ledger: &Shared) {
     let request = CreateInstance::latest("one-task");
     let client = server.client();
@@ -220,14 +220,14 @@ async fn a_leader_that_is_paused_for_half_a_minute_follows_when_it_is_back() {
     ledger::deploy_one_task(&servers[1].client()).await;
     let ledger = Shared::default();
     let victim = leader(&servers[1]).await;
-    // Clients of the leader wait for it: what comes of their requests is known to nobody.
+    // Clients of the leader wait for it: the outcome of their requests is unknown.
     let waiting = Clients::start(std::iter::once(&servers[victim]), &ledger);
     let clients = Clients::start(others(&servers, victim), &ledger);
     let before = ledger.created();
     eventually("work", async || ledger.created() > before + 50).await;
     servers[victim].stop();
     go_on_without(&servers, victim, &ledger).await;
-    // That long is the fault; nothing is decided by it.
+    // The duration of the fault; it has no influence on the result.
     tokio::time::sleep(Duration::from_secs(30)).await;
     servers[victim].go_on();
     takes_work(&servers[victim], &ledger).await;
@@ -239,7 +239,7 @@ async fn a_leader_that_is_paused_for_half_a_minute_follows_when_it_is_back() {
     println!("{} acknowledged instances, nothing lost", ledger.created());
 }
 
-/// Starts a node whose system call is disturbed as `strace` is told.
+/// Starts a node with faults injected into a system call, as `strace` specifies.
 async fn start_disturbed(nodes: &Nodes, node: usize, call: &str, injection: &str) -> Server {
     let (trace, inject) = (
         format!("trace={call}"),
@@ -265,16 +265,16 @@ async fn start_disturbed(nodes: &Nodes, node: usize, call: &str, injection: &str
     start.log_to(log).ready().await
 }
 
-/// What becomes of the partition of a leader whose disk is disturbed.
+/// Expected effect on the partition of a leader with a faulty disk.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     GoesOn,
-    /// With these words in its log, while another one leads.
+    /// Another node leads, and these words are in its log.
     IsReplaced(&'static str),
 }
 
-/// A node gets a disk that is disturbed, and is made to lead: the others take over where it cannot go on, and nothing is lost. Returns
-/// for how long nobody was answered.
+/// A node gets a faulty disk and leadership: the others take over if it cannot continue, and nothing is lost. Returns the longest time
+/// without any answer.
 async fn with_a_disk(injection: &str, then: Then) -> Duration {
     let nodes = Nodes::new(1);
     let mut servers = nodes.all().await;
@@ -283,7 +283,7 @@ async fn with_a_disk(injection: &str, then: Then) -> Duration {
     servers[0].terminate();
     servers[0] = start_disturbed(&nodes, 0, "fdatasync", injection).await;
     let clients = Clients::start(others(&servers, 0), &ledger);
-    // Its place is with the first replica, which it is.
+    // Leadership belongs to the first replica, which is this one.
     let says = |words| servers[0].log().contains(words);
     eventually("the node to lead, or to have given up", async || {
         servers[1].management("POST", "/actuator/rebalance");
@@ -341,7 +341,7 @@ fn a_flush_of_the_leader_that_hangs_lets_others_lead() {
         |_| async {
             require_strace();
             let hangs = Duration::from_secs(30);
-            // Each thread, now and then.
+            // Occasionally in each thread.
             let injection = format!("delay_exit={}:when=40+200", hangs.as_micros());
             let gap = with_a_disk(&injection, Then::IsReplaced("disk does not answer")).await;
             assert!(gap < hangs, "{gap:?}");
@@ -354,14 +354,14 @@ fn require_strace() {
     sandbox::require("strace", &["-D", "-f", "-e", inject, "true"]);
 }
 
-/// What a client met that sends to whichever node answers.
+/// Results of a client that sends requests to any node.
 #[derive(Default)]
 struct Met {
-    /// How long each creation took, with all its attempts.
+    /// Duration of each creation, including retries.
     took: Vec<Duration>,
-    /// Refusals that say that nothing was done.
+    /// Number of refusals which say that nothing was done.
     again: usize,
-    /// Outcomes that nobody knows: a client does not send these again by itself.
+    /// Requests with unknown outcome, which a client does not repeat by itself.
     unknown: Vec<String>,
 }
 

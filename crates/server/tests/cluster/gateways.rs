@@ -1,4 +1,4 @@
-//! Clients that talk to gateways alone: `skep serve --role gateway` in front of three brokers.
+//! Clients of gateways: `skep serve --role gateway` in front of three brokers.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::faults::Clients;
 use super::*;
 
 impl Nodes {
-    /// A gateway with this number, on a port of its own. Starting it takes a thread: it waits for a cluster.
+    /// Starts a gateway with this number and its own port, in a thread, as it blocks: it waits for a cluster.
     pub fn gateway(&self, number: usize) -> tokio::task::JoinHandle<Server> {
         let points: Vec<String> = self
             .ports
@@ -41,7 +41,7 @@ impl Nodes {
     }
 }
 
-/// Works off jobs as they come in a stream.
+/// Completes jobs from a stream.
 async fn work_by_stream(client: Client, ledger: Shared, stop: Arc<AtomicBool>) {
     let request = StreamJobs {
         timeout: Duration::from_secs(2),
@@ -52,7 +52,7 @@ async fn work_by_stream(client: Client, ledger: Shared, stop: Arc<AtomicBool>) {
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        // It ends with the gateway, or is looked at again now and then.
+        // The stream ends with the gateway. The time-out allows for regular checks.
         while let Ok(Ok(Some(job))) =
             tokio::time::timeout(Duration::from_millis(500), stream.next()).await
         {
@@ -64,13 +64,13 @@ async fn work_by_stream(client: Client, ledger: Shared, stop: Arc<AtomicBool>) {
     }
 }
 
-/// What `POST` answers at the REST port.
+/// Answer to a search on the REST port.
 fn search(server: &Server, path: &str) -> Option<Value> {
     let (status, body) = server.ask(server.rest, "POST", path, "{}")?;
     (status == 200).then(|| serde_json::from_str(&body).unwrap_or_default())
 }
 
-/// The measurements of all brokers come to whoever asks, as soon as each has some.
+/// Waits until the gateway shows the measurements of all brokers.
 async fn tells_what_brokers_measure(gateway: &Server) {
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
@@ -99,7 +99,7 @@ async fn tells_what_brokers_measure(gateway: &Server) {
     }
 }
 
-/// Everything that clients do works with a gateway that has nothing.
+/// All operations of clients work on a gateway, which has no data.
 async fn serves_as_a_broker_does(gateway: &Server) {
     let client = gateway.client();
     let topology = client.topology().await.unwrap();
@@ -116,7 +116,7 @@ async fn serves_as_a_broker_does(gateway: &Server) {
         (status, cluster["brokers"].as_array().unwrap().len()),
         (200, 3)
     );
-    // Who waits for the end of an instance waits across nodes.
+    // A client may wait across nodes for the end of an instance.
     let waiting = gateway.client();
     let waiting = tokio::spawn(async move {
         let request = CreateInstance::latest("one-task");
@@ -142,7 +142,7 @@ async fn serves_as_a_broker_does(gateway: &Server) {
     );
     client.complete_job(jobs[0].key, None).await.unwrap();
     let ended = waiting.await.unwrap().unwrap();
-    // Who was answered finds what it was told of.
+    // After the answer, a search finds the completed instance.
     let key = ended.instance.process_instance_key.to_string();
     let found = search(gateway, "/v2/process-instances/search").unwrap();
     let found = found["items"].as_array().unwrap().iter();
@@ -156,7 +156,7 @@ async fn serves_as_a_broker_does(gateway: &Server) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
     let nodes = Nodes::new(3);
-    // It may come before there is a cluster.
+    // The gateway may start before there is a cluster.
     let gateway = nodes.gateway(0);
     let mut servers = nodes.all().await;
     let gateway = gateway.await.unwrap();
@@ -174,7 +174,7 @@ async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
     ));
     eventually("work", async || ledger.completed() > 50).await;
 
-    // A broker beneath them.
+    // One of the brokers.
     servers[1].kill();
     let before = ledger.created();
     eventually("the others to lead", async || {
@@ -188,7 +188,7 @@ async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
     .await;
     servers[1] = nodes.start(1).await.unwrap();
 
-    // A gateway, which comes back elsewhere.
+    // A gateway, which comes back on other ports.
     other.kill();
     let (before, done) = (ledger.created(), ledger.completed());
     eventually("work without a gateway", async || {
@@ -224,7 +224,7 @@ async fn a_gateway_takes_what_operators_ask_and_needs_a_number_of_its_own() {
     let (_, told) = gateway.management("GET", "/actuator/nodes").unwrap();
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told.as_object().unwrap().len(), 3, "{told}");
-    // Another one with the same number waits, and the log says why.
+    // Another one with the same number waits, and logs the reason.
     let points = format!(
         "camunda.cluster.initial-contact-points=127.0.0.1:{}",
         nodes.ports[0]

@@ -1,4 +1,4 @@
-//! Two nodes of three are lost for good: the one that is left goes on, and gets others again. Each step is one of docs/cluster.md.
+//! Two of three nodes are lost for good: the remaining one continues and gets new nodes. Each step is described in docs/cluster.md.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use super::*;
 /// Both lost nodes.
 const LOST: &str = r#"{"brokers":{"remove":[0,1]}}"#;
 
-/// How far the node's copies are in their stores.
+/// Positions of the node's copies in their stores.
 fn exported(server: &Server) -> Option<[u64; 2]> {
     let (_, body) = server.management("GET", "/actuator/partitions")?;
     let partitions: Value = serde_json::from_str(&body).ok()?;
@@ -18,7 +18,7 @@ fn exported(server: &Server) -> Option<[u64; 2]> {
     Some([of("1")?, of("2")?])
 }
 
-/// Work, until all nodes have everything.
+/// Works until all nodes have everything.
 async fn works(servers: &[Server], ledger: &Shared) {
     let wanted = ledger.created() + 100;
     let clients = Clients::start(servers.iter(), ledger);
@@ -32,7 +32,7 @@ async fn works(servers: &[Server], ledger: &Shared) {
     .await;
 }
 
-/// Asks for it until nobody takes the lost ones for reachable any more. What was answered.
+/// Repeats the request until the lost nodes are no longer considered reachable. Returns the answer.
 async fn remove_lost(left: &Server, query: &str) -> Value {
     let mut answer = None;
     eventually("the lost nodes to be removed", async || {
@@ -49,7 +49,7 @@ fn known(server: &Server) -> Value {
     serde_json::from_str(&body).unwrap()
 }
 
-/// A node of before with its data: until it says that it is none of the cluster any more.
+/// Starts a former node with its data: it must report that it is no longer a member.
 async fn is_refused(nodes: &Nodes, node: usize) {
     let log = nodes.data.path().join(format!("{node}-again.log"));
     let mut again = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
@@ -79,7 +79,7 @@ async fn one_of_three_goes_on_when_the_others_are_lost_for_good() {
     let ledger = Shared::default();
     ledger::deploy_one_task(&servers[0].client()).await;
     works(&servers, &ledger).await;
-    // While they are there nobody overrules them.
+    // A forced removal is refused while the other nodes are reachable.
     let path = format!("{CLUSTER}?force=true");
     let refused = servers[2].manage("PATCH", &path, LOST);
     assert!(matches!(&refused, Some((400, text)) if text.contains("lost for good")));
@@ -105,7 +105,7 @@ async fn one_of_three_goes_on_when_the_others_are_lost_for_good() {
     .await;
     ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
 
-    // It outlives its process, and those of before stay out.
+    // The decision survives a restart, and former nodes stay out.
     servers[2].kill();
     servers[2] = nodes.start(2).await.unwrap();
     is_refused(&nodes, 0).await;
@@ -128,7 +128,7 @@ async fn one_of_three_goes_on_when_the_others_are_lost_for_good() {
     })
     .await;
     works(&servers, &ledger).await;
-    // Nobody needs the one that was left.
+    // The former survivor is not indispensable.
     servers[2].kill();
     ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
 }

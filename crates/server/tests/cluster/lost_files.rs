@@ -1,5 +1,4 @@
-//! A part of a node's data directory is gone, or an older copy of it was put back: the replica that was there must not vote as if it
-//! had acknowledged nothing.
+//! A part of a node's data directory is lost, or replaced by an older copy: the replica must not vote as if it had acknowledged nothing.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -28,7 +27,7 @@ async fn works(servers: &[Server], ledger: &Shared) {
     clients.end().await;
 }
 
-/// The health of the node's copy of partition 1, as its operator sees it.
+/// The health of the node's copy of partition 1, as shown to operators.
 fn health(server: &Server) -> String {
     let (_, body) = server
         .management("GET", "/actuator/partitions")
@@ -57,10 +56,10 @@ async fn a_partition_whose_directory_is_gone_takes_no_part_until_its_node_is_add
         "{said}"
     );
     assert_ne!(health(&servers[2]), "HEALTHY");
-    // The others lead, and its node finds them: also to deploy, which concerns all partitions.
+    // The others lead, and this node finds them: even for deployments, which concern all partitions.
     ledger::deploy_one_task(&servers[2].client()).await;
     works(&servers, &ledger).await;
-    // Without the copy one of the others alone is no majority: it waits for the third rather than let an empty one vote.
+    // Without this copy the remaining one is no majority: it waits for the third rather than let an empty one vote.
     servers[0].kill();
     let led = async |server: &Server| {
         let topology = server.client().topology().await;
@@ -71,7 +70,7 @@ async fn a_partition_whose_directory_is_gone_takes_no_part_until_its_node_is_add
     servers[0] = nodes.start(0).await.unwrap();
     ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
 
-    // As docs/cluster.md says of a lost disk.
+    // As described in docs/cluster.md for a lost disk.
     servers[2].kill();
     eventually("the node to be removed", async || {
         let path = format!("{CLUSTER}?force=true");
@@ -100,7 +99,7 @@ async fn a_partition_whose_directory_is_gone_takes_no_part_until_its_node_is_add
     ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
 }
 
-/// What the node says until it has said the text; then it is killed.
+/// Runs the node until it has logged this text, and then kills it.
 async fn says(nodes: &Nodes, node: usize, name: &str, wanted: &str) {
     let log = nodes.data.path().join(format!("{node}-{name}.log"));
     let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
@@ -155,7 +154,7 @@ async fn what_is_left_of_a_replica_and_older_copies_of_it_take_no_part() {
     copy(older.path(), &partition);
     says(&nodes, 2, "older", "is an older copy").await;
     restored();
-    // Nothing was done to it meanwhile.
+    // The data is still untouched.
     servers.push(nodes.start(2).await.unwrap());
     assert_eq!(health(&servers[2]), "HEALTHY");
     ledger::expect_everything_acknowledged(&servers[2], &ledger).await;

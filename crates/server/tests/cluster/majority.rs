@@ -1,4 +1,4 @@
-//! One node of three is left: what it still does, and what it says of the rest.
+//! One of three nodes is left: operations that still work on it, and its answers to all others.
 
 use serde_json::Value;
 
@@ -12,11 +12,11 @@ fn rest(server: &Server, method: &str, path: &str, body: &str) -> (u16, Value) {
     (status, serde_json::from_str(&body).unwrap_or_default())
 }
 
-/// Commands are refused with the cause over both interfaces.
+/// Commands are refused with the cause on both interfaces.
 async fn refuses_commands(left: &Server) {
     let request = CreateInstance::latest("one-task");
     let client = left.client();
-    // It led, or somebody did, a moment ago: it takes an election time until it knows better.
+    // A node led a moment ago: it takes an election timeout to find out.
     eventually("the cause over gRPC", async || {
         let error = client.create_instance(&request).await.unwrap_err();
         assert!(error.is_ambiguous() || error.is_retryable(), "{error}");
@@ -34,7 +34,7 @@ async fn refuses_commands(left: &Server) {
     );
 }
 
-/// What can be read is told as this node knows it.
+/// Reads are answered from this node's knowledge.
 async fn tells_what_it_knows(left: &Server, key: i64) {
     let (status, topology) = rest(left, "GET", "/v2/topology", "");
     assert_eq!((status, &topology["clusterSize"]), (200, &3.into()));
@@ -69,7 +69,7 @@ async fn without_a_majority_commands_are_refused_with_the_cause_and_reads_are_an
         finds(&servers[2], key) == (200, true)
     })
     .await;
-    // By whichever node that was: all have as much.
+    // Any node may have taken it: wait until all copies are equal.
     eventually("copies to be abreast", async || {
         let mut positions = servers.iter().map(exported);
         let first = positions.next().flatten();
@@ -87,14 +87,14 @@ async fn without_a_majority_commands_are_refused_with_the_cause_and_reads_are_an
     .await;
 }
 
-/// How far the node's copy of partition 1 is in its store.
+/// Position of the node's copy of partition 1 in its store.
 fn exported(server: &Server) -> Option<u64> {
     let (_, body) = server.management("GET", "/actuator/partitions")?;
     let partitions: Value = serde_json::from_str(&body).ok()?;
     partitions["1"]["exportedPosition"].as_u64()
 }
 
-/// Whether a search answers, and finds the instance.
+/// Status of a search, and whether it finds the instance.
 fn finds(server: &Server, key: i64) -> (u16, bool) {
     let search = format!(r#"{{"filter":{{"processInstanceKey":"{key}"}}}}"#);
     let (status, found) = rest(server, "POST", "/v2/process-instances/search", &search);

@@ -1,4 +1,4 @@
-//! Everything is purged under load, while nodes are killed.
+//! A purge under load, while nodes are killed.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ fn begin(server: &Server) -> u32 {
     u32::try_from(planned["changeId"].as_u64().unwrap()).unwrap()
 }
 
-/// Operations that are done of the change that is under way.
+/// Number of completed operations of the running change.
 fn steps(server: &Server) -> usize {
     let answer = server.management("GET", CLUSTER);
     let shown: Value = answer
@@ -26,7 +26,7 @@ fn steps(server: &Server) -> usize {
     completed.map_or(usize::MAX, Vec::len)
 }
 
-/// How many instances are found.
+/// Number of instances found.
 fn total(server: &Server) -> Option<u64> {
     let path = "/v2/process-instances/search";
     let (200, body) = server.ask(server.rest, "POST", path, "{}")? else {
@@ -36,7 +36,7 @@ fn total(server: &Server) -> Option<u64> {
     found["page"]["totalItems"].as_u64()
 }
 
-/// Goes on whatever is answered. The keys that it was given.
+/// Creates instances whatever the answers. Returns their keys.
 async fn insist(client: Client, stop: Arc<AtomicBool>) -> Vec<i64> {
     let request = CreateInstance::latest("one-task");
     let mut given = Vec::new();
@@ -54,7 +54,7 @@ async fn all_is_purged_under_load_though_a_node_is_killed_at_each_stage() {
     let nodes = Nodes::new(3);
     let mut servers = nodes.all().await;
     let mut old: HashSet<i64> = HashSet::new();
-    // Copies go first, then they come again.
+    // Copies are deleted first, then recreated.
     for (n, stage) in [1, 4, 9, 12].into_iter().enumerate() {
         let victim = n % SIZE;
         let ledger = Shared::default();

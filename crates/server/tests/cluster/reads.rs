@@ -1,4 +1,4 @@
-//! What one node has acknowledged is found at once at every other one, or the answer says that it may lack something.
+//! Work acknowledged by one node is found at once on every other one, or the answer is marked as possibly incomplete.
 
 use std::io::{Read, Write};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Status, whether the answer says that it may lack something, and body of a request without a body.
+/// Sends a request without a body. Returns the status, whether the answer is marked as possibly incomplete, and the body.
 fn get(server: &Server, path: &str) -> Option<(u16, bool, Value)> {
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.rest)).ok()?;
     let patience = Some(Duration::from_secs(60));
@@ -25,7 +25,7 @@ fn get(server: &Server, path: &str) -> Option<(u16, bool, Value)> {
     ))
 }
 
-/// False: the answer says that it may lack the instance, or there is none at the moment.
+/// False if the answer is marked as possibly incomplete, or if there is none at the moment.
 fn finds(server: &Server, key: i64) -> bool {
     let path = format!("/v2/process-instances/{key}");
     match get(server, &path) {
@@ -58,7 +58,7 @@ async fn what_one_node_has_acknowledged_is_found_at_once_at_all_others_and_after
     assert!(found > 250, "{found} of 300");
     for node in 0..SIZE {
         servers[node].kill();
-        // What the others acknowledge meanwhile.
+        // Work that the others acknowledge meanwhile.
         let client = servers[(node + 1) % SIZE].client();
         eventually("an instance", async || {
             let instance = client.create_instance(&request).await;

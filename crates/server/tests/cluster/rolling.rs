@@ -1,4 +1,4 @@
-//! A rolling restart under clients that keep their connections: each node stops and comes back in turn, every call is answered, and none is
+//! A rolling restart under clients with persistent connections: each node stops and comes back in turn, every call is answered, and none is
 //! refused or left in doubt.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{Nodes, Server, eventually, ledger};
 
 const CREATE: &str = r#"{"processDefinitionId":"one-task","variables":{"orderId":"A-17"}}"#;
 
-/// What clients were told that they should not be.
+/// Answers that clients should not have received.
 #[derive(Default)]
 struct Seen {
     answered: AtomicU64,
@@ -27,8 +27,8 @@ impl Seen {
     }
 }
 
-/// An HTTP/1.1 client as the official ones are: it keeps its connection, looks whether it was closed before it sends, and takes the next
-/// node when it cannot connect.
+/// An HTTP/1.1 client like the official ones: it keeps its connection, checks before sending whether it was closed, and tries the next node
+/// when it cannot connect.
 struct Caller {
     nodes: Vec<u16>,
     at: usize,
@@ -36,7 +36,7 @@ struct Caller {
 }
 
 impl Caller {
-    /// A connection that is not known to be closed.
+    /// A connection not known to be closed.
     async fn connection(&mut self) -> TcpStream {
         if let Some(kept) = self.connection.take()
             && is_open(&kept)
@@ -79,7 +79,7 @@ impl Caller {
     }
 }
 
-/// Nothing has come that was not asked for, nor the end.
+/// Whether the connection is open and no unsolicited data has arrived.
 fn is_open(connection: &TcpStream) -> bool {
     let nothing = connection.try_read(&mut [0]);
     nothing.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
@@ -143,7 +143,7 @@ async fn a_rolling_restart_refuses_nothing_and_leaves_nothing_in_doubt() {
                     connection: None,
                 };
                 while !stop.load(Ordering::Relaxed) {
-                    // Where the nodes are, as a name server would tell.
+                    // Addresses of the nodes, as from a name server.
                     caller.nodes.clone_from(&ports.lock().unwrap());
                     caller.call(&seen).await;
                     tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! A leader whose disk has little room, or none: another one leads until there is room again, and nothing is lost.
+//! A leader with little or no disk space: another one leads until there is space again, and nothing is lost.
 
 use super::faults::{Clients, others, takes_work};
 use super::*;
@@ -7,7 +7,7 @@ use skep_testkit::sandbox::{self, FileSystem};
 
 const MIB: u64 = 1 << 20;
 
-/// Small files, so that a small disk is a whole world. Without secondary storage, as its history stays when work is finished.
+/// Small files, so that a small disk suffices. No secondary storage, whose history remains after work is finished.
 const SMALL: [(&str, &str); 6] = [
     ("secondary-storage.type", "none"),
     ("primary-storage.log-stream.log-segment-size", "4MB"),
@@ -17,7 +17,7 @@ const SMALL: [(&str, &str); 6] = [
     ("snapshot-period", "5s"),
 ];
 
-/// Node 0 has a small disk of its own.
+/// Node 0 has its own small disk.
 fn with_a_small_disk(directory: &Path, more: &[(&str, &str)]) -> (Nodes, FileSystem) {
     let mut nodes = Nodes::new(1);
     for (name, value) in SMALL.iter().chain(more) {
@@ -31,7 +31,7 @@ fn with_a_small_disk(directory: &Path, more: &[(&str, &str)]) -> (Nodes, FileSys
     (nodes, disk)
 }
 
-/// Node 0 is the first replica: that is where its partition belongs.
+/// Node 0 is the first replica, to which leadership belongs.
 async fn let_node_0_lead(servers: &[Server]) {
     eventually("node 0 to lead", async || {
         servers[1].management("POST", "/actuator/rebalance");
@@ -47,11 +47,11 @@ async fn another_leads(servers: &[Server], ledger: &Shared) {
     .await;
     let before = ledger.created();
     eventually("work to go on", async || ledger.created() > before + 20).await;
-    // Clients of the node with the full disk notice nothing of it.
+    // Clients of the node with the full disk do not notice it.
     takes_work(&servers[0], ledger).await;
 }
 
-/// What another node knows of partition 1, by node.
+/// Knowledge of another node about partition 1, by node.
 fn nodes_of(servers: &[Server]) -> Value {
     let answer = servers[1].management("GET", "/actuator/nodes");
     let nodes = answer.and_then(|(_, body)| serde_json::from_str(&body).ok());
@@ -62,7 +62,7 @@ fn of_node_0(servers: &[Server], field: &str) -> Value {
     nodes_of(servers)["0"]["1"][field].clone()
 }
 
-/// Entries that node 1 has and node 0 lacks.
+/// Number of entries that node 0 is behind node 1.
 fn lag_of_node_0(servers: &[Server]) -> Option<u64> {
     let nodes = nodes_of(servers);
     let applied = |node: &str| nodes[node]["1"]["appliedIndex"].as_u64();
@@ -83,14 +83,14 @@ fn a_leader_whose_disk_gets_low_hands_over_until_there_is_room_again() {
         let filler = disk.fill_but(36 * MIB);
         another_leads(&servers, &ledger).await;
         assert_eq!(of_node_0(&servers, "diskLow"), true);
-        // Rebalancing does not bring it back to where new work would be refused.
+        // Rebalancing does not move leadership back to a node that would refuse new work.
         for _ in 0..3 {
             servers[1].management("POST", "/actuator/rebalance");
             let before = ledger.created();
             eventually("work to go on", async || ledger.created() > before + 20).await;
             assert_ne!(leader(&servers[1]).await, 0);
         }
-        // What is left is for what gives room back: the others are a majority without it.
+        // The rest is reserved for work that frees space: the others are a majority without this node.
         let more = disk.fill_but(16 * MIB);
         eventually("the node to take no entries", async || {
             lag_of_node_0(&servers) > Some(50)
@@ -106,7 +106,7 @@ fn a_leader_whose_disk_gets_low_hands_over_until_there_is_room_again() {
     });
 }
 
-/// Another node's part in what the cluster knows of itself goes on, and that of the node without room comes back.
+/// The metadata group continues on the other nodes, and on the node without space it recovers.
 async fn change_priority(servers: &[Server]) {
     let path = "/actuator/cluster/brokers/2/partitions/1";
     eventually("a change to be taken", async || {
@@ -121,7 +121,7 @@ async fn change_priority(servers: &[Server]) {
 fn a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself() {
     let name = "room::a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself";
     sandbox::run(name, async |directory| {
-        // Nobody looks at the free space: it is full before anybody knows.
+        // Free space is not monitored: the disk is full before the node knows.
         let unwatched = [("primary-storage.disk.monitoring-enabled", "false")];
         let (nodes, disk) = with_a_small_disk(&directory, &unwatched);
         let mut servers = nodes.all().await;
@@ -157,7 +157,7 @@ fn a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself() {
 
 const REPLICA_0: &str = "/actuator/cluster/brokers/0/partitions/1";
 
-/// About so many MiB of state that cannot be compressed, in rows of half a MiB.
+/// Creates about this many MiB of incompressible state, in rows of half a MiB.
 async fn make_state(server: &Server, ledger: &Shared, mebibytes: u64) {
     let client = server.client();
     let mut random = 1_u64;
@@ -187,7 +187,7 @@ fn size_of(directory: &Path) -> u64 {
         .sum()
 }
 
-/// What a node says of the health of its replica of partition 1: status and message.
+/// The node's report on the health of its replica of partition 1: status and message.
 fn health_of_replica(server: &Server) -> (Value, Value) {
     let answer = server.management("GET", "/actuator/partitions");
     let partitions = answer.and_then(|(_, body)| serde_json::from_str::<Value>(&body).ok());
@@ -217,7 +217,7 @@ fn a_replica_without_room_for_the_snapshot_stays_a_follower_and_takes_it_once_th
             })
         })
         .await;
-        // Room for some of it.
+        // Space for a part of the snapshot.
         let filler = disk.fill_but(46 * MIB);
         let joins = servers[1].manage("POST", REPLICA_0, r#"{"priority":3}"#);
         assert!(matches!(joins, Some((202, _))), "{joins:?}");
@@ -228,7 +228,7 @@ fn a_replica_without_room_for_the_snapshot_stays_a_follower_and_takes_it_once_th
         let (status, message) = health_of_replica(&servers[0]);
         assert_eq!(status, "UNHEALTHY");
         assert!(message.to_string().contains("no room"), "{message}");
-        // What had arrived gave its room back, and the leader's next offers take none.
+        // The received part was deleted, and the leader's later offers take no space.
         for _ in 0..3 {
             takes_work(&servers[2], &ledger).await;
             assert!(disk.free() > 24 * MIB, "{} bytes are free", disk.free());

@@ -1,4 +1,4 @@
-//! Partitions are added by the command line while clients work at one node and the others are killed.
+//! Partitions are added by the command line while clients work on one node and the others are killed.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ async fn partitions_with_work(server: &Server) -> BTreeSet<i64> {
     seen
 }
 
-/// `skep status`.
+/// Output of `skep status`.
 fn status_page(server: &Server) -> String {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
         .args(["status", "--address"])
@@ -74,7 +74,7 @@ async fn partitions_are_doubled_under_load_though_nodes_are_killed_meanwhile() {
     let (code, text) = apply(&servers[2], &["--size", "3", "--partitions", "2"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("it began with 3"), "{text}");
-    // They become fewer, and what they have stays.
+    // Partitions are deactivated, and keep their data.
     let wait = ["--size", "3", "--partitions", "4", "--wait"];
     let (code, text) = apply(&servers[2], &wait);
     assert_eq!(code, Some(0), "{text}");

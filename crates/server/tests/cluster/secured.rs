@@ -1,10 +1,10 @@
-//! TLS between nodes, with certificates on both sides: gateways come to brokers by it, and nobody else does.
+//! TLS between nodes, with certificates on both sides: gateways can connect to brokers, strangers cannot.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 use super::*;
 
-/// An authority, and what it has signed: files `NAME.pem` and `NAME.key` for each name.
+/// Creates an authority, and files `NAME.pem` and `NAME.key` signed by it for each name.
 pub fn make_certificates(directory: &Path, authority: &str, names: &[String]) {
     let mut params = CertificateParams::new([]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -21,7 +21,7 @@ pub fn make_certificates(directory: &Path, authority: &str, names: &[String]) {
     }
 }
 
-/// Settings by which a node shows the certificate of this name.
+/// Settings of a node with the certificate of this name.
 pub fn settings(directory: &Path, authority: &str, name: &str) -> [(String, String); 4] {
     let tls = "camunda.cluster.network.transport-layer-security.cluster";
     let file = |name: String| directory.join(name).display().to_string();
@@ -60,7 +60,7 @@ async fn gateways_come_to_brokers_by_tls_and_a_stranger_does_not() {
     let request = CreateInstance::latest("one-task");
     gateway.client().create_instance(&request).await.unwrap();
 
-    // It trusts the brokers, and they do not trust it.
+    // The gateway trusts the brokers, but they do not trust it.
     let mut stranger = settings(&directory, "authority.pem", "stranger").to_vec();
     stranger.push((
         "camunda.cluster.initial-contact-points".to_string(),

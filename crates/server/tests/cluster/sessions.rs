@@ -1,4 +1,4 @@
-//! Browsers that have logged in at an identity provider: any node serves their sessions, whichever of them is lost.
+//! Browsers logged in at an identity provider: any node serves their sessions, whichever node is lost.
 
 use std::io::{Read, Write};
 
@@ -21,7 +21,7 @@ impl Answer {
             .map(|(_, value)| value)
     }
 
-    /// Name and value of a cookie that it sets.
+    /// Name and value of a cookie that the answer sets.
     fn cookie(&self, name: &str) -> String {
         let mut cookies = self.header("set-cookie");
         let found = cookies.find(|cookie| cookie.starts_with(name));
@@ -30,7 +30,7 @@ impl Answer {
     }
 }
 
-/// `None`: the node does not answer.
+/// Sends a request. `None`: the node does not answer.
 fn ask(server: &Server, method: &str, path: &str, headers: &str) -> Option<Answer> {
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.rest)).ok()?;
     let patience = Some(Duration::from_secs(60));
@@ -49,7 +49,7 @@ fn ask(server: &Server, method: &str, path: &str, headers: &str) -> Option<Answe
     })
 }
 
-/// The headers of a browser that has logged in at this node.
+/// The headers of a browser logged in at this node.
 async fn logged_in(server: &Server, issuer: &Issuer) -> String {
     let mut away = None;
     eventually("the provider to say where logins go", async || {
@@ -69,7 +69,7 @@ async fn logged_in(server: &Server, issuer: &Issuer) -> String {
     format!("Cookie: {session}\r\nX-CSRF-TOKEN: {csrf}\r\n")
 }
 
-/// The groups of the user; `None`: that cannot be told now.
+/// The groups of the user; `None`: temporarily unknown.
 fn groups(server: &Server, browser: &str) -> Option<Value> {
     let answer = ask(server, "GET", "/v2/authentication/me", browser)?;
     match answer.status {
@@ -118,7 +118,7 @@ async fn a_session_outlives_the_node_that_began_it_and_ends_on_all_of_them() {
         .await;
     }
     servers[0].kill();
-    // What changes at the provider from now on only the others can have asked for.
+    // Later changes at the provider can be noticed only by the other nodes.
     issuer.says_at_refresh(&json!({"groups": ["second"]}));
     for server in &servers[1..] {
         eventually("the session without its first node", async || {

@@ -1,9 +1,9 @@
-//! Takes over from an earlier version: data directories that each format version has left are read and their work completed, and the nodes
-//! of a cluster are replaced one by one under load, forwards and back.
+//! Upgrades from an earlier version: data directories of each format version are read and their work completed, and the nodes of a cluster
+//! are replaced one by one under load, forwards and back.
 //!
-//! `golden/data-N.tar.gz` are directories of a server with two partitions that was killed: half of the work is in its checkpoint, the rest in
-//! the log only. `data-1` is of commit bc7885cd, `data-2` of the version that made it. They are never edited; docs/testing.md says how the
-//! next one is made.
+//! `golden/data-N.tar.gz` are directories of a killed server with two partitions: half of the work is in its checkpoint, the rest only in
+//! the log. `data-1` is of commit bc7885cd, `data-2` of the version that introduced it. They are never edited; docs/testing.md describes
+//! how to make the next one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -58,7 +58,7 @@ fn instances(server: &Server, state: &str) -> usize {
     found(server, "process-instances", &json!({"state": state})).len()
 }
 
-/// Completes all jobs that there are. The worker that had one when its server was killed has long had its time.
+/// Completes all jobs. The worker that had one when its server was killed has long timed out.
 fn complete_jobs(server: &Server) {
     let request =
         json!({"type": "work", "maxJobsToActivate": 100, "timeout": 600_000, "worker": "w"});
@@ -74,7 +74,7 @@ fn complete_jobs(server: &Server) {
     }
 }
 
-/// What clients do about each kind of work.
+/// Completes each kind of work, as clients do.
 async fn complete_all(server: &Server) {
     for task in found(server, "user-tasks", &json!({"state": "CREATED"})) {
         let key = task["userTaskKey"].as_str().unwrap();
@@ -112,7 +112,7 @@ async fn complete_all(server: &Server) {
             &json!({}),
         );
     }
-    // Two timers are due in 83 days; the others were in a second.
+    // Two timers are due in 83 days; the others were due within a second.
     eventually("all but two instances are completed", async || {
         complete_jobs(server);
         instances(server, "ACTIVE") == 2
@@ -159,12 +159,12 @@ async fn takes_over(version: u32) {
         EACH
     );
     complete_all(&server).await;
-    // A restart reads what this version has written.
+    // A restart reads the data written by this version.
     server.kill();
     for partition in 1..=2 {
         let file =
             std::fs::read(data.join(format!("partitions/{partition}/query.sqlite"))).unwrap();
-        // SQLite's `user_version`: the earlier version opens the file too, should somebody go back.
+        // SQLite's `user_version`: the earlier version can open the file too, for a downgrade.
         assert_eq!(file[60..64], [0, 0, 0, 8]);
     }
     let server = Server::start(&data, &["--partitions", "2"]).await;
@@ -193,7 +193,7 @@ async fn the_directory_of_protocol_version_2_is_taken_over() {
     takes_over(2).await;
 }
 
-/// The binary of commit bc7885cd: `SKEP_TEST_EARLIER`, or what `.ci/earlier` has built. `None`: there is none, which was said.
+/// The binary of commit bc7885cd: `SKEP_TEST_EARLIER`, or the one built by `.ci/earlier`. `None`: there is none, which has been reported.
 fn earlier() -> Option<PathBuf> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache/earlier/skep");
     let binary = std::env::var_os("SKEP_TEST_EARLIER").map_or(built, PathBuf::from);
@@ -208,7 +208,7 @@ fn earlier() -> Option<PathBuf> {
     None
 }
 
-/// Clients of one node. They go on while the node is away.
+/// Clients of one node. They continue while the node is down.
 struct Clients {
     stop: Arc<AtomicBool>,
     tasks: Vec<tokio::task::JoinHandle<()>>,
@@ -268,7 +268,7 @@ impl Upgraded {
         &self.servers[node].as_ref().unwrap().0
     }
 
-    /// The node stops, and comes back as this version.
+    /// Restarts the node with this version.
     async fn becomes(&mut self, node: usize, binary: &Path) {
         let (mut server, clients) = self.servers[node].take().unwrap();
         let code = tokio::task::spawn_blocking(move || server.terminate());
@@ -280,7 +280,7 @@ impl Upgraded {
         self.works_between_all(node).await;
     }
 
-    /// Each node leads a partition, so that every node sends commands, answers and jobs to every other one.
+    /// Works while each node leads a partition, so that every node sends commands, answers and jobs to every other one.
     async fn works_between_all(&self, asked: usize) {
         let client = self.server(asked).client();
         let mut asked_at = None::<Instant>;
@@ -336,7 +336,7 @@ async fn a_cluster_of_commit_bc7885cd_is_upgraded_node_by_node_under_load() {
     let own = PathBuf::from(env!("CARGO_BIN_EXE_skep"));
     let mut cluster = Upgraded::start(&earlier).await;
     cluster.works_between_all(0).await;
-    // As long as one node has the earlier version there is a way back.
+    // A downgrade is possible as long as one node has the earlier version.
     for node in [0, 1] {
         cluster.becomes(node, &own).await;
     }

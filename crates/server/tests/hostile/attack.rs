@@ -1,4 +1,4 @@
-//! Clients that deploy and start hostile models, work their jobs badly, and cancel in the middle of it.
+//! Clients that deploy and start hostile models, handle their jobs badly, and cancel instances midway.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use super::dice::Dice;
 use super::models;
 use super::support::Server;
 
-/// Attacks under way at a time.
+/// Number of concurrent attacks.
 const DEPLOYERS: usize = 3;
-/// Attacks whose instances are alive. Beyond it the oldest are cancelled: an operator would not look on for ever.
+/// Maximum number of attacks with live instances. Beyond it the oldest are cancelled, as an operator would.
 const ALIVE: usize = 12;
 
-/// What the attackers did, over the restarts of the server.
+/// Counters of the attackers, over restarts of the server.
 #[derive(Clone)]
 pub struct Attackers(Arc<Shared>);
 
@@ -43,14 +43,14 @@ struct Alive {
     instances: Vec<i64>,
 }
 
-/// Attacks under way.
+/// Running attacks.
 pub struct Attacks {
     tasks: JoinSet<()>,
     attackers: Attackers,
 }
 
 impl Attacks {
-    /// Lets nobody begin anything new, and cuts off who waits for an answer.
+    /// Prevents new attacks, and aborts those that wait for an answer.
     pub async fn end(mut self) {
         self.attackers.0.ended.store(true, Ordering::Relaxed);
         self.tasks.shutdown().await;
@@ -104,13 +104,13 @@ impl Attackers {
         )
     }
 
-    /// At least some of the models could be deployed and started.
+    /// Whether at least some of the models could be deployed and started.
     pub fn attacked(&self) -> bool {
         let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
         count(&self.0.deployed) * 3 > count(&self.0.refused) && count(&self.0.started) > 0
     }
 
-    /// The last attacks, and where all of them are.
+    /// The last attacks, and the directory with all of them.
     pub fn report(&self) -> String {
         let recent = self.0.recent.lock().unwrap();
         let lines: Vec<_> = recent.iter().map(String::as_str).collect();
@@ -201,7 +201,7 @@ impl Attackers {
         instances
     }
 
-    /// Deletes the definition as well: what calls itself cannot go on then.
+    /// Also deletes the definition, so that recursive calls cannot continue.
     async fn cancel_the_oldest(&self, client: &Client) {
         let oldest = {
             let mut alive = self.0.alive.lock().unwrap();
@@ -217,7 +217,7 @@ impl Attackers {
         let _ = client.delete_resource(oldest.definition).await;
     }
 
-    /// A worker that completes, fails and throws as it comes, at times with large variables.
+    /// A worker that completes, fails and throws at random, sometimes with large variables.
     async fn work(self, client: Client) {
         let mut dice = Dice::of(self.0.seed, u64::MAX);
         while self.goes_on() {

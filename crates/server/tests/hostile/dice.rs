@@ -1,11 +1,11 @@
-//! Choices that a seed decides.
+//! Choices determined by a seed.
 
 /// SplitMix64: small, and good enough for choices.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// The dice of the `n`th attack under a seed: attacks do not depend on each other's order.
+    /// The dice of the `n`th attack under a seed: attacks do not depend on their order.
     pub fn of(seed: u64, n: u64) -> Dice {
         let mut dice = Dice(seed ^ n.wrapping_mul(0xd1b5_4a32_d192_ed03));
         dice.next();
@@ -29,7 +29,7 @@ impl Dice {
         self.below(n) == 0
     }
 
-    /// From 1 to about `max`, each order of magnitude as often as the others.
+    /// From 1 to about `max`, each order of magnitude equally often.
     pub fn size(&mut self, max: u64) -> u64 {
         let bits = u64::from(max.max(1).ilog2()) + 1;
         let highest = 1u64 << self.below(bits);

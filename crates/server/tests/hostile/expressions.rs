@@ -2,7 +2,7 @@
 
 use super::dice::Dice;
 
-/// What an expression is to give where it stands.
+/// Variable names in expressions.
 const NAMES: [&str; 6] = ["a", "b", "big", "many", "deep", "missing"];
 
 /// Any expression, of about this depth, without the leading `=`.
@@ -14,7 +14,7 @@ pub fn any(dice: &mut Dice, depth: u64) -> String {
         return heavy(dice);
     }
     if dice.one_in(200) {
-        // Deeper than an expression may be.
+        // Deeper than expressions may be.
         let depth = dice.size(30_000) as usize;
         return format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
     }
@@ -52,7 +52,7 @@ fn leaf(dice: &mut Dice) -> String {
     }
 }
 
-/// Short texts with long work.
+/// Short texts that cause much work.
 pub fn heavy(dice: &mut Dice) -> String {
     let n = dice.size(2_000_000);
     let m = dice.size(2_000_000);
@@ -98,7 +98,7 @@ pub fn heavy(dice: &mut Dice) -> String {
     }
 }
 
-/// One that is true, and one that is false, each after some work perhaps.
+/// A true and a false condition, possibly expensive.
 pub fn condition(dice: &mut Dice) -> String {
     match dice.below(5) {
         0 => "=a < 3".to_string(),

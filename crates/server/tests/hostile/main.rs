@@ -1,8 +1,8 @@
-//! Hostile models on the real binary: whatever is deployed and started, a small process is answered in time, the partitions
-//! stay healthy, memory stays bounded, and the server comes back after a stop and after a `kill -9`.
+//! Hostile models on the real binary: whatever is deployed and started, a small process is served in time, the partitions stay healthy,
+//! memory stays bounded, and the server restarts after a stop and after a `kill -9`.
 //!
-//! `SKEP_FUZZ_SECONDS=600 cargo test -p skep --test hostile -- --nocapture` runs longer than the default. A seed that failed
-//! is run again with `SKEP_SEED=<seed>`; its models are kept in the directory that the failure names.
+//! `SKEP_FUZZ_SECONDS=600 cargo test -p skep --test hostile -- --nocapture` runs longer than the default. `SKEP_SEED=<seed>` repeats a
+//! failed seed; its models are kept in the directory named by the failure.
 
 mod attack;
 mod dice;
@@ -23,11 +23,11 @@ use support::{Server, Start};
 /// The settings of a run, each from an environment variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// `SKEP_FUZZ_SECONDS`: how long the attacks last.
+    /// `SKEP_FUZZ_SECONDS`: duration of the attacks.
     seconds: u64,
-    /// `SKEP_FUZZ_ANSWER_MS`: the longest answer that the probe accepts.
+    /// `SKEP_FUZZ_ANSWER_MS`: maximum response time that the probe accepts.
     answer: Duration,
-    /// `SKEP_FUZZ_RSS_MB`: the most memory that the server may have, in MiB.
+    /// `SKEP_FUZZ_RSS_MB`: maximum memory of the server, in MiB.
     rss_mib: u64,
 }
 
@@ -37,8 +37,8 @@ fn setting(name: &str) -> Option<u64> {
 
 impl Bounds {
     fn read() -> Bounds {
-        // Without optimization everything takes about ten times as long, and the machine may have other work: then only
-        // what holds the probe for good is found.
+        // Without optimization everything takes about ten times as long, and the machine may be busy: then the probe detects only permanent
+        // stalls.
         let answer = if cfg!(debug_assertions) {
             180_000
         } else {
@@ -80,7 +80,7 @@ async fn a_few_clients_do_not_keep_others_from_their_work() {
     tokio::task::block_in_place(|| shares::nobody_is_refused(&server));
 }
 
-/// Disks of test machines may be nearly full.
+/// Test machines may have nearly full disks.
 const ROOM: [&str; 4] = [
     "--set",
     "camunda.data.primary-storage.disk.free-space.processing=2MB",
@@ -88,13 +88,13 @@ const ROOM: [&str; 4] = [
     "camunda.data.primary-storage.disk.free-space.replication=1MB",
 ];
 
-/// What is in flight is finished before, on a disk that may be slow.
+/// Running work is finished first, on a disk that may be slow.
 const STOP_AT_MOST: Duration = Duration::from_secs(180);
 
-/// Two servers under attack would hold each other up.
+/// Two servers under attack would slow each other down.
 static ONE_AT_A_TIME: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-/// Attacks for a while, with a restart in the middle of it, and another one at the end.
+/// Attacks for a while, with a restart halfway and another one at the end.
 async fn run(seed: u64, partitions: u64) {
     // Shown when the test fails.
     println!("SKEP_SEED={seed} repeats this");
@@ -108,7 +108,7 @@ async fn run(seed: u64, partitions: u64) {
     let mut arguments = vec!["--partitions", partitions.as_str()];
     arguments.extend(ROOM);
     if cfg!(debug_assertions) {
-        // The time of an evaluation is counted in steps, each of which takes many times as long without optimization.
+        // The time limit of an evaluation is converted to steps, each of which takes many times as long without optimization.
         arguments.extend(["--set", "camunda.expression.timeout=4ms"]);
         arguments.extend(["--set", "skep.api.request-timeout=180s"]);
     }
@@ -128,7 +128,7 @@ async fn run(seed: u64, partitions: u64) {
     let mut server = start().await;
     let second = attack_for(half, &server, &attackers, bounds).await;
     stop(&mut server).await;
-    // What was left behind goes on, and still holds nobody up.
+    // The remaining instances continue, and still do not block others.
     let server = start().await;
     let rest = probe::watch(&server, bounds, Duration::from_secs(2), &attackers).await;
     drop(server);
@@ -163,7 +163,7 @@ async fn attack_for(
     seen
 }
 
-/// SIGTERM is heard, whatever goes on.
+/// SIGTERM takes effect under any load.
 async fn stop(server: &mut Server) {
     let started = std::time::Instant::now();
     let code = tokio::task::block_in_place(|| server.terminate());

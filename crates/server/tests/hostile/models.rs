@@ -1,4 +1,4 @@
-//! Models that ask for much: random structure, fan-out, nesting, recursion, mappings and timers.
+//! Resource-intensive models: random structure, fan-out, nesting, recursion, mappings and timers.
 
 use skep_model::builder::Bpmn;
 
@@ -35,7 +35,7 @@ fn child(n: u64) -> String {
     format!("hostile-{n}-child")
 }
 
-/// Calls itself, once or several times a level.
+/// A process that calls itself, once or several times per level.
 fn recursion(dice: &mut Dice, n: u64) -> Bpmn {
     let calls = 1 + dice.below(3);
     let mut bpmn = Bpmn::process(id(n)).start("start").parallel("fork");
@@ -54,7 +54,7 @@ fn recursion(dice: &mut Dice, n: u64) -> Bpmn {
     bpmn
 }
 
-/// A parallel gateway to many branches, and perhaps another one behind each join.
+/// A parallel gateway with many branches, possibly with another one behind each join.
 fn wide(dice: &mut Dice, n: u64) -> Bpmn {
     let mut bpmn = Bpmn::process(id(n)).start("start");
     for stage in 0..1 + dice.below(3) {
@@ -84,7 +84,7 @@ fn wide(dice: &mut Dice, n: u64) -> Bpmn {
     bpmn.end("end")
 }
 
-/// A multi-instance of what does not wait, or of jobs, over very many items, with its results in a list.
+/// A multi-instance of pass-through tasks or of jobs, over very many items, with its results in a list.
 fn repeated(dice: &mut Dice, n: u64) -> Bpmn {
     let bpmn = Bpmn::process(id(n)).start("start");
     let bpmn = match dice.below(4) {
@@ -111,7 +111,7 @@ fn repeated(dice: &mut Dice, n: u64) -> Bpmn {
     bpmn.end("end")
 }
 
-/// Sub-processes within each other.
+/// Nested sub-processes.
 fn deep(dice: &mut Dice, n: u64) -> Bpmn {
     fn inner(bpmn: Bpmn, dice: &mut Dice, level: u64) -> Bpmn {
         let bpmn = bpmn.start(format!("start{level}"));
@@ -129,7 +129,7 @@ fn deep(dice: &mut Dice, n: u64) -> Bpmn {
     inner(Bpmn::process(id(n)), dice, levels)
 }
 
-/// One variable large, one task with many mappings, or targets with many segments.
+/// A large variable, a task with many mappings, or targets with many segments.
 fn mapped(dice: &mut Dice, n: u64) -> Bpmn {
     let mut bpmn = Bpmn::process(id(n))
         .start("start")
@@ -154,7 +154,7 @@ fn path(dice: &mut Dice) -> String {
     path
 }
 
-/// Loops and cycles that do not end by themselves.
+/// Endless loops and cycles.
 fn endless(dice: &mut Dice, n: u64) -> Bpmn {
     let bpmn = Bpmn::process(id(n)).start("start").exclusive("again");
     let bpmn = match dice.below(4) {
@@ -181,7 +181,7 @@ fn endless(dice: &mut Dice, n: u64) -> Bpmn {
         .end("end-more")
 }
 
-/// One branch ends everything while others wait, call or finish.
+/// One branch terminates everything while others wait, call or finish.
 fn terminated(dice: &mut Dice, n: u64) -> Bpmn {
     let mut bpmn = Bpmn::process(id(n)).start("start").parallel("fork");
     for i in 0..dice.below(6) {
@@ -197,7 +197,7 @@ fn terminated(dice: &mut Dice, n: u64) -> Bpmn {
     bpmn
 }
 
-/// Random blocks behind the start event of a process. The numbers of the ids depend on the depth, as an id stands once in a file.
+/// Random blocks behind the start event of a process. The numbers in the ids depend on the depth, as ids must be unique in a file.
 fn mixed(dice: &mut Dice, n: u64, start: Bpmn, depth: u64) -> Bpmn {
     let mut blocks = Blocks {
         dice,
@@ -211,9 +211,9 @@ fn mixed(dice: &mut Dice, n: u64, start: Bpmn, depth: u64) -> Bpmn {
 struct Blocks<'d> {
     dice: &'d mut Dice,
     n: u64,
-    /// Of elements so far, for their ids.
+    /// Number of elements so far, for their ids.
     count: u64,
-    /// Elements still to spend.
+    /// Remaining budget of elements.
     left: u64,
 }
 
@@ -320,7 +320,7 @@ impl Blocks<'_> {
     }
 }
 
-/// A few mappings of the element added last.
+/// A few mappings for the last element.
 fn mappings(dice: &mut Dice, mut bpmn: Bpmn) -> Bpmn {
     for i in 0..dice.below(4) {
         let source = format!("={}", expressions::any(dice, 2));
@@ -333,7 +333,7 @@ fn mappings(dice: &mut Dice, mut bpmn: Bpmn) -> Bpmn {
     bpmn
 }
 
-/// Variables for a start: often few, sometimes many, large or deep.
+/// Variables of a start: often few, sometimes many, large or deep.
 pub fn variables(dice: &mut Dice) -> String {
     let mut fields = vec![format!("\"a\":{},\"b\":{}", dice.below(5), dice.below(5))];
     if dice.one_in(2) {

@@ -1,4 +1,4 @@
-//! An honest client beside the attackers: it starts and completes a tiny process, and looks at the server's health.
+//! An honest client among the attackers: it starts and completes a tiny process, and checks the server's health.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::watch;
 
 const PROBE: &str = "probe";
 
-/// A refusal for back-pressure is an answer, but not for ever.
+/// Refusals for back-pressure are valid answers, but not permanently.
 const REFUSED_AT_MOST: u32 = 5;
 
 pub async fn deploy(client: &Client) {
@@ -29,7 +29,7 @@ pub async fn deploy(client: &Client) {
     client.deploy(&[resource], None).await.unwrap();
 }
 
-/// What the probe saw.
+/// Observations of the probe.
 #[derive(Debug, Default)]
 pub struct Seen {
     rounds: u64,
@@ -103,7 +103,7 @@ impl Probe<'_> {
         self.seen.rounds += 1;
     }
 
-    /// One call, again while it is refused for back-pressure.
+    /// One call, repeated while it is refused for back-pressure.
     async fn call<T>(&mut self, what: &'static str, make: impl AsyncFn() -> Result<T, Error>) -> T {
         let first = Instant::now();
         loop {
@@ -126,7 +126,7 @@ impl Probe<'_> {
                     });
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
-                // The server gives an activation up after 10 s, and its jobs go back; the bound here is that of the probe.
+                // The server aborts an activation after 10 s, and its jobs are returned; the probe has its own limit.
                 Err(Error::Refused(problem))
                     if problem.code == Code::DeadlineExceeded
                         && what == "activate"

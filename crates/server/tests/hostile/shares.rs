@@ -1,4 +1,4 @@
-//! A few clients who ask for long evaluations, or for very many instances by one request, do not keep others from their work.
+//! A few clients with long evaluations, or with requests that start very many instances, do not block others.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,9 +12,9 @@ use super::support::Server;
 
 /// Clients of each kind.
 const CLIENTS: usize = 30;
-/// What an honest client does beside them.
+/// Number of creations by the honest client.
 const CREATIONS: usize = 60;
-/// Processes that one request starts.
+/// Number of processes that one request starts.
 const STARTED: usize = 60;
 
 const DECISION: &str = r#"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="rules" name="rules" namespace="n">
@@ -64,10 +64,10 @@ pub async fn deploy(server: &Server) {
     }
 }
 
-/// How often each kind of request got each status.
+/// Number of answers by kind of request and status.
 type Answers = Mutex<BTreeMap<(&'static str, u16), usize>>;
 
-/// An honest client creates instances while the others ask for all that they can get. Every creation is carried out.
+/// An honest client creates instances while the others request as much as they can. Every creation is carried out.
 pub fn nobody_is_refused(server: &Server) {
     let (done, answers) = (AtomicBool::new(false), Answers::default());
     std::thread::scope(|scope| {
@@ -86,7 +86,7 @@ pub fn nobody_is_refused(server: &Server) {
         let created = (0..CREATIONS).map(|_| {
             let answer = server.ask(server.rest, "POST", "/v2/process-instances", body);
             let served = || answers.lock().unwrap().values().sum::<usize>();
-            // The others are at it.
+            // The others are active.
             while served() == 0 {
                 std::thread::yield_now();
             }

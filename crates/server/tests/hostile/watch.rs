@@ -1,4 +1,4 @@
-//! What the operating system says of the server.
+//! Measurements of the server by the operating system.
 
 /// Resident memory of a process, in MiB; 0 when it cannot be read.
 pub fn rss_mib(process: u32) -> u64 {

@@ -1,9 +1,9 @@
-//! A batch operation does to its items what its creator may do to each: the right to create one is none to what it does.
+//! A batch operation is limited by its creator's permissions on each item: the permission to create one is not sufficient.
 
 use super::super::eventually;
 use super::*;
 
-/// Each batch operation, what is made for it, and the permission that one item takes.
+/// Each batch operation, the entities created for it, and the permission required per item.
 const OPERATIONS_ON_MANY: [(&str, &str, &str); 6] = [
     (
         "cancelProcessInstancesBatchOperation",
@@ -37,7 +37,7 @@ const OPERATIONS_ON_MANY: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// What each caller may do besides: create operations, read everything, and see what came of it.
+/// Other permissions of each caller: creating operations, reading everything, and reading the outcome.
 const BESIDES: [(&str, &str); 4] = [
     ("BATCH", "CREATE"),
     ("BATCH", "READ"),
@@ -70,7 +70,7 @@ fn grants() -> String {
     settings.authorizations
 }
 
-/// What came of an operation: its items, those that were done, and why the others were not.
+/// Outcome of an operation: its items, the completed ones, and the errors of the others.
 struct Outcome {
     items: u64,
     done: u64,

@@ -1,4 +1,4 @@
-//! Three nodes whose callers log in: what one node has taken away is gone on all of them once that node has answered.
+//! Three nodes with authentication: a permission revoked on one node is gone on all of them once that node has answered.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ camunda.security:
       - {tenant-id: acme, name: A, users: [admin, anna]}
 ";
 
-/// Three nodes with three partitions, each in a directory of its own.
+/// Three nodes with three partitions, each in its own directory.
 fn nodes(here: &Path) -> Vec<Server> {
     let file = here.join("nodes.yaml");
     std::fs::write(&file, CONFIGURATION).unwrap();
@@ -63,7 +63,7 @@ fn nodes(here: &Path) -> Vec<Server> {
     })
 }
 
-/// How anna's attempts to start a process for acme are answered: on each node, some for each partition.
+/// Statuses of anna's attempts to start a process for acme: on each node, several for each partition.
 fn attempts(nodes: &[Server]) -> Vec<u16> {
     let creation = json!({"processDefinitionId": name_of("job"), "tenantId": "acme"}).to_string();
     let attempt = |node: &Server| node.post("/v2/process-instances", &creation, ANNA).0;
@@ -75,7 +75,7 @@ fn attempts(nodes: &[Server]) -> Vec<u16> {
     answers
 }
 
-/// The administrator changes something at this node.
+/// The administrator's change on this node.
 fn change(node: &Server, method: &str, path: &str, body: &Value) -> Value {
     let (status, answer) = ask(
         &node.rest,
@@ -129,7 +129,7 @@ fn what_one_node_has_taken_away_is_gone_on_all_nodes() {
         assert_eq!(attempts(&nodes), [200]);
         change(node, "DELETE", &right, &nothing);
     }
-    // Doors look at what their own node knows.
+    // Authentication uses the local node's knowledge.
     change(&nodes[0], "DELETE", "/users/anna", &nothing);
     for node in &nodes {
         eventually("nobody lets in who is gone", || {

@@ -1,5 +1,5 @@
-//! Every operation of the API, asked by callers who have the permission that it needs in each way in which one can have it, by callers who
-//! have every other one, and by callers without a name. `permissions.tsv` says what is expected; it was made from the API's documentation.
+//! Every operation of the API, called with the required permission in each way of having it, with every other permission, and anonymously.
+//! `permissions.tsv` has the expectations, taken from the API's documentation.
 
 #[path = "batches.rs"]
 mod batches;
@@ -27,13 +27,13 @@ use super::{Server, exchange};
 
 type Answer = (u16, Value);
 
-/// It has no end, so `rpcs` asks it.
+/// It never ends, so `rpcs` tests it.
 const OTHER: [&str; 1] = ["streamJobs"];
 
-/// Paths beside those of the API.
+/// Path prefixes besides that of the API.
 const ROOTS: [&str; 2] = ["/skep/v1/", "/cluster/v2/"];
 
-/// A request with a token, or with a whole header.
+/// A request with a token, or with a complete header.
 fn send(server: &Server, (method, path): (&str, &str), body: &str, token: Option<&str>) -> Answer {
     let shown = token.map(|token| {
         if token.contains(' ') {
@@ -91,9 +91,9 @@ fn table() -> Vec<Row> {
     rows.collect()
 }
 
-/// In which way somebody has a permission: himself, or as a member of what has it. It is a user who is a member unless the way says so.
+/// Ways of having a permission: directly, or as a member of its owner. The member is a user unless the way says otherwise.
 const WAYS: [&str; 6] = ["user", "client", "group", "role", "group-role", "rule"];
-/// Further ways. Each permission is had in one of them, in turn.
+/// Further ways. Each permission is tested with one of them, in turn.
 const OTHER_WAYS: [&str; 6] = [
     "client-group",
     "client-role",
@@ -103,13 +103,13 @@ const OTHER_WAYS: [&str; 6] = [
     "rule-group-role",
 ];
 
-/// The ways in which a permission of the row with this number is had.
+/// The ways in which a permission of the row with this number is granted.
 fn ways(row: usize, need: usize) -> impl Iterator<Item = &'static str> {
     let other = OTHER_WAYS[(row + need) % OTHER_WAYS.len()];
     WAYS.into_iter().chain([other])
 }
 
-/// Types, and permissions, that can be granted on everything only; also those for which there is no id before they are used.
+/// False for types and permissions that can be granted only on everything, and for those without ids known in advance.
 fn has_ids(need: &str) -> bool {
     const WITHOUT: [&str; 8] = [
         "AUTHORIZATION",
@@ -126,17 +126,17 @@ fn has_ids(need: &str) -> bool {
     !WITHOUT.contains(&on) && !creates
 }
 
-/// Who has this permission in this way. `on`: `all`, `thing` or `other`.
+/// The name of the caller with this permission in this way. `on`: `all`, `thing` or `other`.
 fn name(way: &str, need: &str, on: &str) -> String {
     format!("{way}.{}.{on}", need.replace(':', "."))
 }
 
-/// Who has every permission but those that are enough for an operation.
+/// The name of the caller with every permission except those sufficient for an operation.
 fn all_but(needs: &[String]) -> String {
     format!("but.{}", needs.join("-").replace(':', "."))
 }
 
-/// The settings that make all callers.
+/// The settings that define all callers.
 struct Settings {
     groups: String,
     roles: String,
@@ -156,7 +156,7 @@ impl Settings {
         .unwrap();
     }
 
-    /// Somebody who has a permission in a way.
+    /// Adds a caller with a permission in this way.
     fn caller(&mut self, way: &str, need: &str, on: &str) {
         let id = name(way, need, on);
         if !self.known.insert(id.clone()) {
@@ -194,7 +194,7 @@ impl Settings {
         self.grant((owner, &id), need.split_once(':').unwrap(), on);
     }
 
-    /// Somebody who has all permissions but these.
+    /// Adds a caller with all permissions but these.
     fn without(&mut self, needs: &[String]) {
         let id = all_but(needs);
         if !self.known.insert(id.clone()) {
@@ -258,7 +258,7 @@ fn token(issuer: &Issuer, way: &str, id: &str) -> String {
 }
 
 impl Row {
-    /// What is searched, and what is counted: without a permission it is as if nothing were there.
+    /// Whether the operation searches or counts: without a permission the result is empty.
     fn is_list(&self) -> bool {
         let path = &self.path;
         ["filters", "empty"].contains(&self.kind.as_str())
@@ -266,7 +266,7 @@ impl Row {
             || path.contains("statistics")
     }
 
-    /// Whether an answer tells the caller something.
+    /// Whether an answer contains any information.
     fn tells(&self, answer: &Value) -> bool {
         fn some_number(value: &Value) -> bool {
             match value {
@@ -289,18 +289,18 @@ impl Row {
         send(things.server, (&self.method, &path), &body, token)
     }
 
-    /// The request, and how its answer must not be; `None`: it is as it must.
+    /// Sends the request. Returns a wrong answer; `None` if it is as expected.
     fn wrong(&self, things: &Things<'_>, token: Option<&str>, may: Option<bool>) -> Option<String> {
         let (status, answer) = self.answer(things, token);
         let is_right = match may {
             None => status == 401,
-            // What is there already, or in no state for it, was not refused for lack of a permission.
+            // A conflict proves that the permission was checked and granted.
             Some(true) if status == 409 => !self.is_list(),
-            // Only stores of S3 have links; whether one may have them is asked first.
+            // Only S3 stores have links; the permission is checked first.
             Some(true) if self.operation == "createDocumentLink" => answer["detail"]
                 .as_str()
                 .is_some_and(|it| it.contains("no links")),
-            // What is counted is exported now and then only.
+            // Metrics are exported only occasionally.
             Some(true) if self.operation == "getUsageMetrics" => status == 200,
             Some(true) if self.kind == "empty" => status == 200,
             Some(true) => (200..300).contains(&status) && (!self.is_list() || self.tells(&answer)),
@@ -313,14 +313,14 @@ impl Row {
     }
 }
 
-/// Asks as a caller with this token, who may do it or not; `None`: who has no name. Gives an answer that is otherwise than it must be.
+/// Calls as the owner of this token, who is permitted or not (`None`: anonymous). Returns a wrong answer.
 type How<'h> = &'h dyn Fn(&Row, &Things<'_>, Option<&str>, Option<bool>) -> Option<String>;
 
 fn ask(row: &Row, things: &mut Things<'_>, issuer: &Issuer, wrong: &mut Vec<String>) {
     ask_by(&Row::wrong, row, things, issuer, wrong);
 }
 
-/// What is asked about one operation, and everything that was answered otherwise than it must be.
+/// Calls one operation as all callers, and collects all wrong answers.
 fn ask_by(
     how: How<'_>,
     row: &Row,
@@ -373,7 +373,7 @@ fn ask_by(
     }
 }
 
-/// Without checks: whoever has a name may do everything.
+/// Without checks any authenticated caller may do everything.
 fn ask_without_checks(
     row: &Row,
     things: &mut Things<'_>,
@@ -388,7 +388,7 @@ fn ask_without_checks(
     }
 }
 
-/// What one row is asked; whatever is answered otherwise than it must be is added to the list.
+/// Checks one row, and adds wrong answers to the list.
 type RowCheck = fn(&Row, &mut Things<'_>, &Issuer, &mut Vec<String>);
 
 fn each_row(more: &[&str], asked: RowCheck) {
@@ -401,7 +401,7 @@ fn each_row(more: &[&str], asked: RowCheck) {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
     let issuer = Issuer::start();
-    // Without checks the grants of one row are as good as those of all, and made sooner.
+    // Without checks the grants of one row suffice, and are created faster.
     let granted = if more.is_empty() { rows.len() } else { 1 };
     let file = settings(here, &issuer, &rows[..granted]);
     let server = Server::start(here, &[&["--config", &file], more].concat(), &[]);

@@ -1,4 +1,4 @@
-//! Every rpc, and the stream of jobs by REST, asked by the callers by whom the operation of REST with the same permission is asked.
+//! Every rpc, and the REST job stream, called by the same callers as the REST operation with the same permission.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use super::super::{PATIENCE, Server, eventually};
 use super::things::{Things, process};
 use super::{Row, ask_by, settings, table};
 
-/// Each rpc, and the operation that needs the same permission.
+/// Each rpc, and the operation that requires the same permission.
 const RPCS: [(&str, &str); 22] = [
     ("ActivateJobs", "activateJobs"),
     ("BroadcastSignal", "broadcastSignal"),
@@ -39,13 +39,13 @@ const RPCS: [(&str, &str); 22] = [
     ("Topology", "getTopology"),
     ("UpdateJobRetries", "updateJob"),
     ("UpdateJobTimeout", "updateJob"),
-    // The last one: others ask about the process.
+    // Placed last: the others need the process.
     ("DeleteResource", "deleteResource"),
 ];
 
 type Client = GatewayClient<Channel>;
 
-/// A caller, and what there is.
+/// A caller, and the existing entities.
 struct Call<'c> {
     client: Client,
     token: Option<&'c str>,
@@ -66,7 +66,7 @@ impl Call<'_> {
         self.things.keys[name].parse().unwrap()
     }
 
-    /// Whether the answer tells the caller something.
+    /// Whether the answer contains any information.
     async fn ask(mut self, rpc: &str, may: Option<bool>) -> Result<bool, Status> {
         match rpc {
             "ActivateJobs" => self.activate().await,
@@ -95,7 +95,7 @@ impl Call<'_> {
         Ok(first.is_some_and(|first| !first.jobs.is_empty()))
     }
 
-    /// A job is there. Who may have it gets it; otherwise the administrator does, and the stream has nothing.
+    /// With an available job: a permitted caller receives it; otherwise the administrator does, and the stream stays empty.
     async fn stream(mut self, may: Option<bool>) -> Result<bool, Status> {
         let request = self.with(pb::StreamActivatedJobsRequest {
             r#type: "work".into(),
@@ -178,7 +178,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// One that ends at once.
+    /// Creates an instance that ends at once.
     fn creation(&self) -> pb::CreateProcessInstanceRequest {
         pb::CreateProcessInstanceRequest {
             bpmn_process_id: "thing".into(),
@@ -337,13 +337,13 @@ impl Call<'_> {
     }
 }
 
-/// How the answer must not be; `None`: it is as it must.
+/// Returns a wrong answer; `None` if it is as expected.
 async fn wrong(rpc: &str, row: &Row, call: Call<'_>, may: Option<bool>) -> Option<String> {
     let answer = call.ask(rpc, may).await;
     let code = answer.as_ref().map_or_else(Status::code, |_| Code::Ok);
     let is_right = match may {
         None => code == Code::Unauthenticated,
-        // What is there already, or in no state for it, was not refused for lack of a permission.
+        // A conflict proves that the permission was checked and granted.
         Some(true) if !row.is_list() => {
             matches!(
                 code,
@@ -359,7 +359,7 @@ async fn wrong(rpc: &str, row: &Row, call: Call<'_>, may: Option<bool>) -> Optio
     (!is_right).then(|| format!("{rpc}: {answer:?}"))
 }
 
-/// The stream of REST, which has no end: what comes of it as long as a job is there.
+/// The endless REST stream: returns a wrong outcome while a job is available.
 fn wrong_stream(things: &Things<'_>, token: Option<&str>, may: Option<bool>) -> Option<String> {
     let body = r#"{"type":"work","worker":"w","timeout":1}"#;
     let shown = token.map_or_else(String::new, |token| {
@@ -396,7 +396,7 @@ fn wrong_stream(things: &Things<'_>, token: Option<&str>, may: Option<bool>) -> 
             });
             stream.set_nonblocking(true).unwrap();
             let mut rest = Vec::new();
-            // It has no end: what is there is read.
+            // The stream never ends: available data is read.
             let _ = stream.read_to_end(&mut rest);
             read.push_str(&String::from_utf8_lossy(&rest));
             is_open && !read.contains("jobKey")

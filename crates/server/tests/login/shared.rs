@@ -1,4 +1,4 @@
-//! Shared answers (`skep-consistency: shared`) hold for the rights of the moment: once a right is revoked, nobody gets an answer that was
+//! Shared answers (`skep-consistency: shared`) depend on the current permissions: after one was revoked, nobody gets an answer that was
 //! given under it.
 
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ camunda.security:
       admin: {users: [admin]}
 ";
 
-/// How many process definitions a shared search finds, and whether the answer is one that was given before.
+/// The number of process definitions found by a shared search, and whether the answer was given before.
 fn found(server: &Server, login: (&str, &str)) -> (usize, bool) {
     let shown = basic(login);
     let request = format!(
@@ -59,7 +59,7 @@ fn what_was_shared_is_gone_once_the_right_to_it_is_taken_away() {
         assert_eq!(found(&server, ANNA), (0, false), "she has no right");
         let (status, made) = server.post("/v2/authorizations", &right.to_string(), ADMIN);
         assert_eq!(status, 201, "{made}");
-        // The search does not wait for the store.
+        // The search does not wait for secondary storage.
         eventually("definitions to be found", || found(&server, ANNA).0 > 0);
         let (items, is_shared) = found(&server, ANNA);
         assert!(items > 0);

@@ -1,9 +1,9 @@
-//! The same operations, asked by callers who have every permission: one is a member of the tenant that the things belong to, and another one
-//! of none. What belongs to tenants, and what a stranger is answered, is as the API's documentation says.
+//! The same operations, called with every permission: by a member of the entities' tenant, and by a caller without any tenant. The expected
+//! answers follow the API's documentation.
 
 use super::*;
 
-/// Paths of what belongs to tenants.
+/// Path prefixes of entities that belong to tenants.
 const OF_TENANTS: [&str; 20] = [
     "/audit-logs/",
     "/cluster-variables/tenants/",
@@ -27,26 +27,26 @@ const OF_TENANTS: [&str; 20] = [
     "/user-tasks/",
 ];
 
-/// Lists in which what belongs to the cluster stands beside what belongs to tenants.
+/// Lists with entities of the cluster and of tenants.
 const OF_BOTH: [&str; 2] = ["searchAuditLogs", "searchClusterVariables"];
 
-/// What lists without being a search, and has no 404.
+/// Operations that return a list without being a search, and never 404.
 const LISTS: [&str; 1] = ["getProcessInstanceSequenceFlows"];
 
-/// What somebody is answered who is a member of no tenant.
+/// Expected answer to a caller without any tenant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stranger {
-    /// As anybody else: it is about the cluster.
+    /// Served like anybody else: the operation concerns the cluster.
     Served,
-    /// It is not there.
+    /// The entity appears not to exist.
     NotFound,
-    /// He may make nothing for the tenant.
+    /// Nothing can be created for the tenant.
     Forbidden,
-    /// He may look at nothing of the tenant.
+    /// Nothing of the tenant can be read.
     Unauthorized,
-    /// Nothing is found, and nothing counted.
+    /// Nothing is found or counted.
     Nothing,
-    /// The same, and some of it is the cluster's.
+    /// Only entities of the cluster are found.
     Anything,
 }
 
@@ -59,7 +59,7 @@ fn expected(row: &Row) -> Stranger {
     match &*row.operation {
         it if OF_BOTH.contains(&it) => Stranger::Anything,
         "activateJobs" | "evaluateExpression" => Stranger::Unauthorized,
-        // All of it is for a tenant that the body or the path names.
+        // These always concern a tenant named in the body or the path.
         "createProcessInstance"
         | "createDeployment"
         | "checkDeployment"
@@ -69,7 +69,7 @@ fn expected(row: &Row) -> Stranger {
         | "publishMessage"
         | "correlateMessage"
         | "broadcastSignal" => Stranger::Forbidden,
-        // They are about instances, and about jobs.
+        // These concern instances or jobs.
         "searchBatchOperationItems" | "getJobTypes" => Stranger::Nothing,
         _ if !is_owned || makes_batch => Stranger::Served,
         _ if row.is_list() || LISTS.contains(&&*row.operation) => Stranger::Nothing,
@@ -77,7 +77,7 @@ fn expected(row: &Row) -> Stranger {
     }
 }
 
-/// How a stranger's answer is not as it must be.
+/// Returns a wrong answer to a stranger.
 fn wrong(row: &Row, things: &Things<'_>, token: &str) -> Option<String> {
     let expected = expected(row);
     if expected == Stranger::Served {
@@ -90,7 +90,7 @@ fn wrong(row: &Row, things: &Things<'_>, token: &str) -> Option<String> {
         Stranger::NotFound => status == 404,
         Stranger::Forbidden => status == 403,
         Stranger::Unauthorized => status == 401,
-        // A list that belongs to a missing object may be refused as the object is.
+        // A list that belongs to a hidden object may be refused like the object.
         Stranger::Nothing => status == 404 || status == 200 && !row.tells(&answer),
     };
     let text: String = answer.to_string().chars().take(300).collect();

@@ -1,5 +1,5 @@
-//! Two tenants on one server, and nothing of one is told to the other: not by key, not by text, not by number. Both callers may do
-//! everything that a role can give: what keeps them apart is their tenants alone.
+//! Two tenants on one server: nothing of one is revealed to the other, neither by key, nor text, nor number. Both callers have all
+//! permissions that a role can have: only their tenants separate them.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const ANNA: Login = Some(("anna", "hush"));
 const BERT: Login = Some(("bert", "hush"));
 const CHECKS: (&str, &str) = ("CAMUNDA_SECURITY_MULTITENANCY_CHECKSENABLED", "true");
 
-/// A word that stands in everything of acme, and nowhere else.
+/// A word that occurs in all entities of acme, and nowhere else.
 const SECRET: &str = "zyzzyva";
 
 const CONFIGURATION: &str = "\
@@ -34,7 +34,8 @@ camunda.security:
     authorizations:
 ";
 
-/// Everything that can be granted, for the role of both. The role of administrators belongs to the default tenant, and would bring it.
+/// A configuration with all permissions in one role of both callers. The role of administrators belongs to the default tenant, and would
+/// add it.
 fn configuration(directory: &Path) -> String {
     let mut text = CONFIGURATION.to_string();
     for on in skep_protocol::permission::ResourceType::ALL {
@@ -65,7 +66,7 @@ fn bpmn(id: &str, inside: &str) -> String {
     )
 }
 
-/// A process for each kind of thing that can be searched.
+/// Processes for each kind of searchable entity.
 fn models() -> Vec<(String, String)> {
     let process = |kind: &str, inside: String| {
         let id = format!("{SECRET}-{kind}");
@@ -137,14 +138,14 @@ fn post(server: &Server, path: &str, body: &Value, login: Login) -> (u16, Value)
     server.post(path, &body.to_string(), login)
 }
 
-/// What a search finds.
+/// The items found by a search.
 fn items(server: &Server, of: &str, login: Login) -> Vec<Value> {
     let (status, found) = server.post(&format!("/v2/{of}/search"), "{}", login);
     assert_eq!(status, 200, "{of}: {found}");
     found["items"].as_array().unwrap().clone()
 }
 
-/// Searches, with the field that has the key.
+/// Searches, with the name of the key field.
 const SEARCHES: [(&str, &str); 16] = [
     ("process-definitions", "processDefinitionKey"),
     ("process-instances", "processInstanceKey"),
@@ -164,7 +165,7 @@ const SEARCHES: [(&str, &str); 16] = [
     ("correlated-message-subscriptions", "messageKey"),
 ];
 
-/// Something of acme in every search.
+/// Creates entities of acme for every search.
 fn fill(server: &Server) {
     let (status, deployed) = deploy(server, ANNA, Some("acme"));
     assert_eq!(status, 200, "{deployed}");
@@ -213,7 +214,7 @@ fn fill(server: &Server) {
         post(server, &format!("/v2/jobs/{job}/failure"), &failure, ANNA).0,
         204
     );
-    // An operation of anna's own, whose items say keys.
+    // A batch operation of anna, whose items contain keys.
     let of_one = json!({"filter": {"processDefinitionId": format!("{SECRET}-ended")}});
     let path = "/v2/process-instances/cancellation";
     assert_eq!(post(server, path, &of_one, ANNA).0, 200);
@@ -224,7 +225,7 @@ fn fill(server: &Server) {
     });
 }
 
-/// The answers to the same question about a key of acme, and about one of nothing, as bert reads them.
+/// Bert's answers to the same request about a key of acme, and about an unknown one.
 fn answers(server: &Server, method: &str, path: &str, body: &str, key: &str) -> [String; 2] {
     const OF_NOTHING: &str = "2251799900000000";
     [key, OF_NOTHING].map(|one| {
@@ -240,7 +241,7 @@ fn key_of(server: &Server, of: &str) -> String {
     key.unwrap_or_else(|| panic!("{of}: {items:?}")).to_string()
 }
 
-/// The names of those whose things are told apart; the caller's own are not a secret.
+/// Asserts that the answer contains nothing of acme; the caller's own keys are not secret.
 fn assert_tells_nothing(what: &str, answer: &Value) {
     let text = answer.to_string();
     assert!(
@@ -266,7 +267,7 @@ fn nothing_of_a_tenant_is_told_to_another() {
     no_event_reaches_it(&server);
     no_batch_operation_reaches_it(&server);
     server.stop();
-    // Without checks it is out of reach, for anna as well.
+    // Without checks the tenant is out of reach, for anna as well.
     let server = Server::start(here, &["--config", &file], &[]);
     let (status, found) = server.post("/v2/process-instances/search", "{}", ANNA);
     assert_eq!(
@@ -295,7 +296,7 @@ fn no_search_tells(server: &Server) {
         assert_eq!(status, 200, "{of}: {found}");
         assert_tells_nothing(of, &found);
         let theirs: Vec<Value> = items(server, of, ANNA);
-        // Entries about the cluster, such as batch operations, are nobody's.
+        // Entries about the cluster, such as batch operations, belong to no tenant.
         let theirs = theirs
             .iter()
             .filter(|item| of != "audit-logs" || item["tenantId"] == "acme");
@@ -362,7 +363,7 @@ fn no_statistics_tell(server: &Server) {
     assert_tells_nothing("usage", &used);
 }
 
-/// A cursor that another caller was given leads through one's own rows.
+/// Another caller's cursor pages through one's own rows only.
 fn no_cursor_leads_to_it(server: &Server) {
     let first = json!({"page": {"limit": 1}});
     let (_, page) = post(server, "/v2/process-instances/search", &first, ANNA);
@@ -430,7 +431,7 @@ fn no_key_tells(server: &Server) {
     }
 }
 
-/// A search, and a command about what it finds.
+/// A search, and a command about an entity found by it.
 type About = (&'static str, &'static str, &'static str, Value);
 
 fn commands_about_instances() -> Vec<About> {
@@ -521,7 +522,7 @@ fn no_command_reaches_it(server: &Server) {
     }
 }
 
-/// The id of the process with this in it.
+/// The id of the process for this kind.
 pub fn name_of(kind: &str) -> String {
     format!("{SECRET}-{kind}")
 }
@@ -561,7 +562,7 @@ fn nothing_is_made_for_it(server: &Server) {
             assert_eq!(status, expected, "{path}: {problem}");
         }
     }
-    // A key of theirs is none of his own tenant.
+    // A key of acme is unknown within his own tenant.
     let key = key_of(server, "process-definitions");
     let body = r#"{"processDefinitionKey": "KEY", "tenantId": "globex"}"#;
     let created = |key: &str| {
@@ -574,7 +575,7 @@ fn nothing_is_made_for_it(server: &Server) {
 }
 
 fn no_job_of_it_is_handed_out(server: &Server) {
-    // One that waits.
+    // A waiting job.
     let creation = json!({"processDefinitionId": format!("{SECRET}-job"), "tenantId": "acme"});
     let (_, created) = post(server, "/v2/process-instances", &creation, ANNA);
     let instance = created["processInstanceKey"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! What the matrix of permissions asks about. Everything is called `thing`, so that one id fits each type of resource.
+//! The entities for the permission tests. All are called `thing`, so that one id fits each type of resource.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ const PROCESS: &str = r#"<definitions xmlns="http://www.omg.org/spec/BPMN/201005
 const DECISION: &str = r#"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="thing" name="thing" namespace="n">
 <decision id="thing" name="thing"><variable name="v"/><literalExpression><text>1</text></literalExpression></decision></definitions>"#;
 
-/// Where the body of a request says for which tenant it is.
+/// Operations whose body names a tenant.
 const TAKE_A_TENANT: [&str; 7] = [
     "/process-instances",
     "/decision-definitions/evaluation",
@@ -39,12 +39,12 @@ const TAKE_A_TENANT: [&str; 7] = [
 
 const HEAD: &str = "--xx\r\nContent-Disposition: form-data; name=";
 
-/// The process under another name.
+/// The process with another name.
 pub fn process(name: &str) -> String {
     PROCESS.replace("NAME", name)
 }
 
-/// The body of a deployment of another version of the process, and of a decision and a form.
+/// The body of a deployment with a new version of the process, a decision and a form.
 pub fn deployment(name: &str) -> String {
     let process = process(name);
     let form = json!({"id": "thing", "components": []}).to_string();
@@ -67,11 +67,11 @@ pub fn upload(field: &str) -> String {
     )
 }
 
-/// The keys of what there is, by the names that they have in paths.
+/// The keys of existing entities, by their names in paths.
 pub struct Things<'s> {
     pub server: &'s Server,
     pub admin: &'s str,
-    /// Requests name their tenant.
+    /// Whether requests name their tenant.
     tenants: bool,
     pub keys: BTreeMap<&'static str, String>,
     deployed: usize,
@@ -85,7 +85,7 @@ fn text(value: &Value) -> String {
 }
 
 impl<'s> Things<'s> {
-    /// Nothing is there.
+    /// No entities yet.
     pub fn none(server: &'s Server, admin: &'s str, tenants: bool) -> Things<'s> {
         Things {
             server,
@@ -96,7 +96,7 @@ impl<'s> Things<'s> {
         }
     }
 
-    /// Makes something for every search.
+    /// Creates entities for every search.
     pub fn make(server: &'s Server, admin: &'s str, tenants: bool) -> Things<'s> {
         let mut things = Things::none(server, admin, tenants);
         for name in ["name", "username", "groupId", "roleId", "tenantId"] {
@@ -131,7 +131,7 @@ impl<'s> Things<'s> {
         send(self.server, (method, path), &body, Some(self.admin))
     }
 
-    /// The body of a request that names its tenant, where that takes one.
+    /// The body of a request, with the tenant where the operation accepts one.
     pub fn of_tenant(&self, path: &str, body: &str) -> String {
         if !self.tenants {
             return body.to_string();
@@ -160,7 +160,7 @@ impl<'s> Things<'s> {
         self.keys.insert(name, text(key));
     }
 
-    /// Another version.
+    /// Deploys another version.
     pub fn deploy(&mut self) {
         self.deployed += 1;
         let body = deployment(&format!("version {}", self.deployed));
@@ -202,7 +202,7 @@ impl<'s> Things<'s> {
         self.keep("processInstanceKey", &created["processInstanceKey"]);
     }
 
-    /// An instance that has ended, which searches know.
+    /// An ended instance, already known to searches.
     fn ended(&mut self) {
         self.instance();
         let path = format!("/process-instances/{}", self.keys["processInstanceKey"]);
@@ -212,7 +212,7 @@ impl<'s> Things<'s> {
         });
     }
 
-    /// A job of an instance of its own.
+    /// Creates a job of a new instance.
     pub fn job(&mut self, kind: &str) {
         self.instance();
         let asked = json!({"type": kind, "timeout": 600_000, "maxJobsToActivate": 1});
@@ -222,7 +222,7 @@ impl<'s> Things<'s> {
         self.keep("processInstanceKey", &job["processInstanceKey"]);
     }
 
-    /// An incident.
+    /// Creates an incident.
     pub fn fail(&mut self) {
         self.job("broken");
         let path = format!("/jobs/{}/failure", self.keys["jobKey"]);
@@ -262,7 +262,7 @@ impl<'s> Things<'s> {
         self.keep("contentHash", &made["contentHash"]);
     }
 
-    /// One that waits, suspended, for somebody to resume it.
+    /// Creates a suspended batch operation, which can be resumed.
     pub fn batch(&mut self) {
         eventually("an operation is suspended before it ends", || {
             let asked = r#"{"filter":{"processDefinitionId":"thing"}}"#;
@@ -274,7 +274,7 @@ impl<'s> Things<'s> {
         });
     }
 
-    /// The key of something of the instance, once it is there.
+    /// Finds the key of an entity of the instance, once it exists.
     pub fn find(&mut self, of: &str, field: &str, name: &'static str) {
         let filter = json!({"processInstanceKey": self.keys["processInstanceKey"]});
         self.find_by(&filter, of, field, name);
@@ -317,7 +317,7 @@ impl<'s> Things<'s> {
         self.keep("errorHashCode", &errors["items"][0]["errorHashCode"]);
     }
 
-    /// Makes what an operation takes away.
+    /// Recreates the entity that an operation has deleted or finished.
     pub fn again(&mut self, what: &str) {
         match what {
             "" => {}
@@ -338,7 +338,7 @@ impl<'s> Things<'s> {
                 let mut words = request.splitn(3, ' ');
                 let method = words.next().unwrap();
                 let path = self.filled(words.next().unwrap());
-                // It may be there still.
+                // It may still exist.
                 let (status, answer) = self.ask(method, &path, words.next().unwrap_or_default());
                 let is_there = (200..300).contains(&status) || status == 409;
                 assert!(is_there, "{request}: {status} {answer}");
@@ -349,7 +349,7 @@ impl<'s> Things<'s> {
         }
     }
 
-    /// A path or body with keys in place of their names.
+    /// Replaces names in a path or body by keys.
     pub fn filled(&self, template: &str) -> String {
         let keys = self.keys.iter();
         let number = format!("\"{{{}}}\"", "errorHashCode");

@@ -1,8 +1,8 @@
-//! The operations on users, which exist where users log in by name and password. Needs as in the API's documentation.
+//! The operations on users, available with Basic authentication. Required permissions are taken from the API's documentation.
 
 use super::*;
 
-/// Operation, need, method, path, body, and what is made before.
+/// Operation, required permission, method, path, body, and the preparation.
 type Call<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a str);
 
 const THING: &str = r#"POST /users {"username":"thing","password":"hush","name":"thing","email":"thing@example.org"}"#;
@@ -36,7 +36,7 @@ const OPERATIONS: [Call<'_>; 5] = [
     ),
 ];
 
-/// Ways of users.
+/// Ways for users to have a permission.
 const WAYS: [&str; 4] = ["user", "group", "role", "group-role"];
 
 fn rows() -> Vec<Row> {

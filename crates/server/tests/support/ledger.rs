@@ -1,4 +1,4 @@
-//! Clients that remember what the server acknowledged, and the look for it afterwards.
+//! Clients that remember acknowledged work, and the final checks.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ pub async fn deploy_one_task(client: &Client) {
         name: "one-task.bpmn".into(),
         content: ONE_TASK.into(),
     };
-    // A cluster that has just begun may have no leader yet, or another one a moment later. The same model is not deployed twice.
+    // A new cluster may have no leader yet, or a different one a moment later. Deploying the same model again has no effect.
     let end = Instant::now() + PATIENCE;
     loop {
         match client.deploy(std::slice::from_ref(&resource), None).await {
@@ -44,12 +44,12 @@ pub async fn deploy_one_task(client: &Client) {
     }
 }
 
-/// What the clients know.
+/// Knowledge of the clients.
 #[derive(Default)]
 pub struct Ledger {
-    /// Creations that were acknowledged.
+    /// Acknowledged creations.
     pub created: HashSet<i64>,
-    /// Jobs whose completion was acknowledged, and how many were before.
+    /// Jobs with acknowledged completion, and the number of completions before.
     pub completed: HashMap<i64, usize>,
     /// The instance of each job seen.
     pub instance_of: HashMap<i64, i64>,
@@ -67,14 +67,14 @@ impl Ledger {
         self.completed.entry(job.key).or_insert(before);
     }
 
-    /// Acknowledged instances of which no job was seen.
+    /// Acknowledged instances without any job seen.
     fn missing(&self) -> Vec<i64> {
         let seen: HashSet<i64> = self.instance_of.values().copied().collect();
         self.created.difference(&seen).copied().collect()
     }
 
-    /// No job comes back after its completion. `known` is the number of completions when the jobs were asked for: answers
-    /// to an activation and to a later completion may overtake each other.
+    /// Asserts that no job comes back after its completion. `known` is the number of completions when the jobs were requested: answers to
+    /// an activation and to a later completion may overtake each other.
     fn expect_open(&self, job: &Job, known: usize) {
         let completed = self.completed.get(&job.key);
         assert!(
@@ -104,11 +104,11 @@ impl Shared {
     }
 }
 
-/// Clients at work against one run of a server. They end when it does not answer any more.
+/// Clients that load one run of a server. They end when it no longer answers.
 pub struct Load(Vec<JoinHandle<()>>);
 
 impl Load {
-    /// Half of the `clients` create instances with such variables, the others complete jobs.
+    /// Half of the `clients` create instances with these variables, the others complete jobs.
     pub fn start(server: &Server, ledger: &Shared, clients: usize, variables: &str) -> Load {
         let tasks = (0..clients).map(|n| {
             let (client, ledger) = (server.client(), ledger.clone());
@@ -141,7 +141,7 @@ impl Load {
         }
     }
 
-    /// Takes the clients away while the server lives. What they had sent is in doubt.
+    /// Stops the clients while the server is running. The outcome of their open requests is unknown.
     #[allow(dead_code)] // Crash tests take the server away instead.
     pub async fn stop(self) {
         for task in self.0 {
@@ -209,8 +209,8 @@ async fn work(client: Client, ledger: Shared) {
     }
 }
 
-/// Works off what is left, until each acknowledged instance has had its job and no other job has come for longer than a
-/// job's time-out. A slow disk only takes longer.
+/// Completes the remaining jobs, until each acknowledged instance has had its job and no other job has come for longer than a job's
+/// time-out. A slow disk only takes longer.
 pub async fn drain(client: &Client, ledger: &Shared) {
     let request = ActivateJobs {
         timeout: PATIENCE,
@@ -239,7 +239,7 @@ pub async fn drain(client: &Client, ledger: &Shared) {
             ledger.with(|ledger| ledger.expect_open(&job, known));
             match client.complete_job(job.key, None).await {
                 Ok(()) => ledger.with(|ledger| ledger.complete(&job)),
-                // It has had its job.
+                // The instance has had its job.
                 Err(error) => {
                     expect_doubt::<()>(&error);
                     let instance = job.process_instance_key;
@@ -250,7 +250,7 @@ pub async fn drain(client: &Client, ledger: &Shared) {
     }
 }
 
-/// The server was too slow to answer: there is nothing, for now.
+/// The server was too slow to answer: returns nothing.
 fn expect_doubt<T: Default>(error: &Error) -> T {
     let doubt = matches!(error, Error::Timeout(_))
         || matches!(
@@ -261,8 +261,7 @@ fn expect_doubt<T: Default>(error: &Error) -> T {
     T::default()
 }
 
-/// Everything that was acknowledged is there: each acknowledged instance has had its job, and no job whose completion was
-/// acknowledged comes again.
+/// Asserts that each acknowledged instance has had its job, and that no job with an acknowledged completion comes again.
 pub async fn expect_everything_acknowledged(server: &Server, ledger: &Shared) {
     drain(&server.client(), ledger).await;
     ledger.with(|ledger| {

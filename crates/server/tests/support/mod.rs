@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use skep_client::{Client, ClientConfig, Code};
 
-/// How long what must come is waited for: a machine with other work and a slow disk is no reason to fail.
+/// Generous time limit: other work on the machine or a slow disk is no reason to fail.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Any ports that are free.
+/// Arguments for any free ports.
 pub const FREE_PORTS: [&str; 6] = [
     "--rest-port",
     "0",
@@ -28,7 +28,7 @@ pub const FREE_PORTS: [&str; 6] = [
 /// A running `skep serve`. Dropping it kills it.
 pub struct Server {
     child: Child,
-    /// Its output stays open: it must not meet a closed pipe.
+    /// The server's output, kept open: it must not write to a closed pipe.
     _banner: BufReader<ChildStdout>,
     pub rest: u16,
     pub grpc: u16,
@@ -36,13 +36,13 @@ pub struct Server {
     log: Option<PathBuf>,
 }
 
-/// How to start a server.
+/// Settings for the start of a server.
 pub struct Start<'a> {
     data: &'a Path,
     arguments: &'a [&'a str],
     /// The binary of another version, if not the one under test.
     binary: PathBuf,
-    /// A command line before the server's own.
+    /// A command line placed before the server's own.
     wrapper: Vec<String>,
     log: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Starts the server through another program, which must become the server (`exec`), so that both have one process id.
+    /// Starts the server through another program, which must replace itself by the server (`exec`), so that both have one process id.
     pub fn through(mut self, wrapper: &[&str]) -> Self {
         self.wrapper = wrapper.iter().map(ToString::to_string).collect();
         self
@@ -70,7 +70,7 @@ impl<'a> Start<'a> {
         self
     }
 
-    /// Appends what the server logs to a file; see [`Server::log`].
+    /// Appends the server's log to a file; see [`Server::log`].
     pub fn log_to(mut self, path: PathBuf) -> Self {
         self.log = Some(path);
         self
@@ -139,10 +139,10 @@ impl<'a> Start<'a> {
     }
 }
 
-/// The server has started when it says this.
+/// Printed when the server has started.
 const UP: &str = "What to do next";
 
-/// What the server says until it is up, or ends.
+/// Reads the server's output until it is up, or ends.
 fn read_banner(mut banner: BufReader<ChildStdout>) -> (BufReader<ChildStdout>, String) {
     let mut read = String::new();
     while !read.contains(UP) && banner.read_line(&mut read).expect("its output is text") > 0 {}
@@ -183,7 +183,7 @@ impl Server {
             };
             match client.topology().await {
                 Ok(topology) if leads(&topology) => return,
-                // It tells nobody whom it does not know.
+                // With authentication the topology is refused.
                 Err(error)
                     if error.code() == Some(Code::Unauthenticated)
                         && self
@@ -200,13 +200,13 @@ impl Server {
         }
     }
 
-    /// What the server logged; empty unless [`Start::log_to`] was called.
+    /// The log of the server; empty unless [`Start::log_to`] was called.
     pub fn log(&self) -> String {
         let log = self.log.as_ref().map(std::fs::read_to_string);
         log.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Asks the management port. The answer's status and body; `None` if there was none.
+    /// Sends a request to the management port. Returns status and body; `None` without an answer.
     pub fn management(&self, method: &str, path: &str) -> Option<(u16, String)> {
         self.manage(method, path, "")
     }
@@ -216,7 +216,7 @@ impl Server {
         self.ask(self.management, method, path, body)
     }
 
-    /// The same of another port.
+    /// The same for another port.
     pub fn ask(&self, port: u16, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         let request = format!(
@@ -232,7 +232,7 @@ impl Server {
         Some((status, body.to_string()))
     }
 
-    /// Asks for a checkpoint and does not wait for it.
+    /// Requests a checkpoint without waiting for it.
     pub fn begin_checkpoint(&self) {
         let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.management)) else {
             return;
@@ -260,14 +260,14 @@ impl Server {
         );
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Continues after [`Server::stop`] (SIGCONT).
     pub fn go_on(&self) {
         let _ = Command::new("kill")
             .args(["-CONT", &self.id().to_string()])
             .status();
     }
 
-    /// Waits until it ends by itself; the exit code.
+    /// Waits until it ends by itself; returns the exit code.
     pub fn ends(&mut self) -> Option<i32> {
         end(&mut self.child).code()
     }
@@ -276,7 +276,7 @@ impl Server {
         self.child.id()
     }
 
-    /// SIGTERM, and the exit code.
+    /// Sends SIGTERM; returns the exit code.
     pub fn terminate(&mut self) -> Option<i32> {
         let _ = Command::new("kill").arg(self.id().to_string()).status();
         end(&mut self.child).code()
@@ -289,7 +289,7 @@ impl Drop for Server {
     }
 }
 
-/// A process that is traced ends when its tracer lets it: the tracer goes first.
+/// Ends the tracer of a traced process, which could not end before.
 fn release(process: u32) {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let tracer = status
@@ -300,7 +300,7 @@ fn release(process: u32) {
     }
 }
 
-/// Waits for the end of a process that was told to end. One that does not is told of with what it is doing.
+/// Waits for the end of a process that was told to end. If it does not, the failure reports what it is doing.
 pub fn end(child: &mut Child) -> ExitStatus {
     let began = Instant::now();
     loop {
@@ -328,7 +328,7 @@ pub fn leader_of(topology: &skep_client::Topology, partition: i32) -> Option<usi
     usize::try_from(broker.node_id).ok()
 }
 
-/// Waits for a condition; panics with what was waited for.
+/// Waits for a condition; panics with its description.
 pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let began = Instant::now();
     while !holds().await {

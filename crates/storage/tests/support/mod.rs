@@ -1,4 +1,4 @@
-//! What the log's tests share.
+//! Shared by the tests of the log.
 #![allow(dead_code)] // each test file uses its part
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use skep_storage::log::{Entry, Frame, Log, LogConfig, Recovered};
 
 pub const DIRECTORY: &str = "/log";
 
-/// Small segments, so that tests meet their borders.
+/// Small segments, so that tests reach their boundaries.
 pub fn small() -> LogConfig {
     LogConfig {
         segment_bytes: 4096,
@@ -78,7 +78,7 @@ impl Random {
     }
 }
 
-/// How many random histories to try: more with `SKEP_CASES=…`.
+/// Number of random histories to try: more with `SKEP_CASES=…`.
 pub fn cases(default: u32) -> u32 {
     let wanted = std::env::var("SKEP_CASES").ok();
     wanted.and_then(|text| text.parse().ok()).unwrap_or(default)

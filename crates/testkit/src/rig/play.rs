@@ -1,4 +1,4 @@
-//! Plays instances to their end: the part of workers, users and the outside world, who do everything that is waited for.
+//! Plays instances to their end: takes the part of workers, users and the outside world, and does everything that instances wait for.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! "Nothing is ever stuck silently": every element instance waits for something that can come, or has an incident.
+//! "Nothing is ever stuck silently": every element instance waits for something that can happen, or has an incident.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Commands that clients send for user tasks.
+//! Clients' commands for user tasks.
 
 use skep_protocol::command::*;
 use skep_protocol::value::Corrections;

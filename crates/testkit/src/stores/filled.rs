@@ -48,7 +48,7 @@ impl Filled {
         )
     }
 
-    /// A store at a location of its own, with settings.
+    /// A store at its own location, with these settings.
     pub fn with(backend: Backend, partition: u32, config: Config) -> Filled {
         let own = backend.config();
         Filled::open(
@@ -204,7 +204,7 @@ impl Filled {
     }
 }
 
-/// Keeps everything: the rig's clock stands at a day in the past.
+/// Keeps everything: the rig's clock shows a past date.
 fn settings() -> Config {
     Config {
         history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),

@@ -1,4 +1,4 @@
-//! The files of the repository, and what is wrong with them.
+//! The files of the repository, and reports of violations.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub fn files(endings: &[&str]) -> BTreeMap<String, String> {
     found
 }
 
-/// Fails with the rule and what breaks it.
+/// Fails with the rule and its violations, if any.
 pub fn expect_none(problems: &[String], rule: &str) {
     let mut text = String::new();
     for problem in problems {

@@ -128,7 +128,7 @@ async fn a_client_reaches_a_server_whose_authority_and_name_it_believes() {
 async fn a_certificate_that_signed_itself_is_believed_by_whom_it_was_given() {
     let files = Files::new();
     let mut params = CertificateParams::new(vec!["localhost".to_string()]).unwrap();
-    // As `openssl req -x509` makes it.
+    // As created by `openssl req -x509`.
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let key = KeyPair::generate().unwrap();
     let own = params.self_signed(&key).unwrap();
@@ -142,7 +142,7 @@ async fn a_certificate_that_signed_itself_is_believed_by_whom_it_was_given() {
     assert!(echo(&tls, &stranger, "localhost").await.is_err());
 }
 
-/// A client with a certificate of its own.
+/// A client with its own certificate.
 fn with_certificate(authority: &Path, certificate: &str, key: &str) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates(authority).unwrap());
@@ -303,7 +303,7 @@ async fn what_is_not_tls_fails_the_handshake() {
         matches!(inner, Some(rustls::Error::InvalidMessage(_))),
         "{error}"
     );
-    // Continuing nevertheless yields errors.
+    // Continuing anyway yields errors.
     socket.read(&mut [0]).await.unwrap_err();
     socket.write_all(b"x").await.unwrap_err();
     socket.flush().await.unwrap();

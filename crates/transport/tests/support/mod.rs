@@ -1,4 +1,4 @@
-//! A node of tests, which remembers what it was told.
+//! A test node, which remembers its events.
 #![allow(dead_code)] // Not every test needs all of it.
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -23,7 +23,7 @@ pub enum Seen {
     Disconnected(u32, Class),
     Lost(u32, Class),
     Gone(u32),
-    /// By which incarnation.
+    /// Includes the incarnation of the other node.
     Opened(u32, Class, u64),
     Closed(u32, Class, u64),
 }
@@ -100,18 +100,18 @@ impl Owner for Node {
     }
 }
 
-/// What a node is started with.
+/// Settings of a node's start.
 pub struct Start {
     pub number: u32,
     pub cluster: &'static str,
     pub listen: SocketAddr,
     pub contacts: Vec<SocketAddr>,
     pub tls: Option<TlsFiles>,
-    /// The oldest and the newest that it speaks.
+    /// The oldest and the newest protocol version that it speaks.
     pub versions: (u32, u32),
-    /// What it calls itself, if not by its number.
+    /// The number it claims, if not its own.
     pub says: Option<u32>,
-    /// None: another one than all others.
+    /// `None`: a new one, different from all others.
     pub incarnation: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Nodes that meet in any order: which one creates the id, which ones adopt it, which ones are refused.
+//! Nodes that meet in any order: creation, adoption and refusal of the cluster id.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn greeting(node: &Node) -> Greeting {
     }
 }
 
-/// Each hears the other's state from before the meeting.
+/// Each receives the other's state from before the meeting.
 fn meet(a: &Node, b: &Node) -> Result<(), String> {
     let (of_a, of_b) = (greeting(a), greeting(b));
     let (one, other) = (a.bootstrap.meets(&of_b), b.bootstrap.meets(&of_a));
@@ -82,7 +82,7 @@ fn an_id_is_made_when_all_have_met_and_by_node_0_alone() {
     meet(&zero, &two).unwrap();
     assert_eq!(id(&two), made);
     assert!(!two.bootstrap.identity().formed);
-    // From somebody who got it from node 0.
+    // From a node that received it from node 0.
     meet(&one, &two).unwrap();
     assert_eq!(id(&one), made);
     meet(&zero, &one).unwrap();
@@ -100,7 +100,7 @@ fn a_bootstrapping_node_that_is_lost_before_it_told_anybody_is_waited_for() {
     meet(&zero, &one).unwrap();
     meet(&zero, &two).unwrap();
     let known = zero.bootstrap.identity();
-    // Without node 0 the others make nothing up.
+    // Without node 0 the others do not create an id.
     meet(&one, &two).unwrap();
     assert!(id(&one).is_empty() && id(&two).is_empty());
     let again = node(0, &known);

@@ -36,7 +36,7 @@ use crate::partition::status::PartitionStatus;
 
 type Jobs = Arc<Mutex<VecDeque<Box<dyn FnOnce() + Send>>>>;
 
-/// Jobs that run when the test says so.
+/// Jobs that run when the test lets them.
 struct Later(Jobs);
 
 impl Background for Later {
@@ -53,7 +53,7 @@ fn run_all(jobs: &Jobs) {
     }
 }
 
-/// The peers of a partition that has none.
+/// The peers of a partition without any.
 struct Nobody;
 
 impl EffectSink for Nobody {
@@ -149,7 +149,7 @@ impl Rig {
         rig
     }
 
-    /// Runs the replica, and releases what is committed. Returns the appends that are on their way to the disk.
+    /// Runs the replica, and releases committed effects. Returns the appends in transit to the disk.
     fn poll(&mut self, now: Instant) -> Vec<Append> {
         let mut polled = Polled::default();
         self.core.poll(&mut polled).unwrap();
@@ -168,7 +168,7 @@ impl Rig {
         appends
     }
 
-    /// These appends are now on disk.
+    /// Completes these appends, as if written to disk.
     fn written(&mut self, appends: Vec<Append>, now: Instant) {
         for append in appends {
             let times = self.log.append(&append.frames).unwrap();

@@ -1,4 +1,4 @@
-//! What clients ask and what they were told. What they were told must be true.
+//! Clients' requests and the answers they received. All answers must be true.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +14,18 @@ use super::chronicle::Chronicle;
 use super::models::{self, BEGIN, CREATED, HOLD, PAID, PING, SIGNAL, VERSIONED};
 use super::world::World;
 
-/// A cluster variable.
+/// Name of a cluster variable.
 const COUNT: &str = "count";
-/// Longer than clocks jump.
+/// Longer than any jump of a clock.
 const FOR_EVER: i64 = 10 * 365 * 24 * 3_600_000;
 /// Correlation keys of messages that start instances.
 const BEGINNINGS: u64 = 6;
 
-/// What a request was about.
+/// Content of a request.
 #[derive(Clone, Debug)]
 enum Pending {
     Deploy,
-    /// At least this version of the process, which is known everywhere.
+    /// Creates an instance of at least this version of the process, which all partitions have.
     Create {
         order: u64,
         least: i32,
@@ -33,29 +33,29 @@ enum Pending {
     Activate,
     Complete(Key),
     Fail,
-    /// Of an instance, which lives unless somebody has asked for its end before.
+    /// Cancels an instance, which exists unless its end was requested before.
     Cancel {
         key: Key,
         lives: bool,
     },
-    /// A message to an order, which waits until it is taken.
+    /// Publishes a message to an order, which is buffered until it is correlated.
     Pay(u64),
     Ping(u64),
     Begin,
-    /// A message that may expire before it is taken.
+    /// Publishes a message that may expire before it is correlated.
     Short,
     Correlate(u64),
     Signal,
-    /// A cluster variable gets this value. Later ones are greater.
+    /// Sets a cluster variable to this value. Later values are greater.
     Count(u64),
-    /// An expression reads that variable, and finds at least this value.
+    /// Reads that variable by an expression, which must find at least this value.
     Look {
         partition: u32,
         least: u64,
     },
 }
 
-/// An instance, as far as its client was told.
+/// An instance, as far as its client knows.
 #[derive(Debug)]
 struct Order {
     process: &'static str,
@@ -66,32 +66,32 @@ struct Order {
 #[derive(Default)]
 pub struct Clients {
     next_request: RequestId,
-    /// With the partition, if the client has chosen it.
+    /// Open requests, with the partition if the client has chosen it.
     asked: BTreeMap<RequestId, (Pending, Option<u32>)>,
     deployed: u32,
-    /// The newest version that is known everywhere.
+    /// The newest version that all partitions have.
     version: i32,
     orders: BTreeMap<u64, Order>,
     contents: u64,
-    /// Instances whose end was asked for, and how often: requests overtake each other.
+    /// Instances whose end was requested, with the number of requests: requests overtake each other.
     touched: BTreeMap<Key, u32>,
     cancelled: BTreeSet<Key>,
     completed: BTreeSet<Key>,
-    /// Acknowledged messages, with the orders that they are for.
+    /// Acknowledged messages and their orders.
     pings: BTreeMap<Key, u64>,
     beginnings: BTreeSet<Key>,
     counts: u64,
-    /// The greatest count that was acknowledged.
+    /// The greatest acknowledged count.
     counted: u64,
-    /// By partition: the greatest count that was read there.
+    /// By partition: the greatest count read there.
     seen: BTreeMap<u32, u64>,
     pub jobs: Vec<ActivatedJob>,
-    /// By kind of request.
+    /// Number of answers by kind of request.
     pub answers: BTreeMap<&'static str, u64>,
 }
 
 impl Clients {
-    /// The partition that the client has chosen for its request.
+    /// The partition chosen by the client for its request.
     pub fn partition_of(&self, id: RequestId) -> Option<u32> {
         self.asked.get(&id)?.1
     }
@@ -210,7 +210,7 @@ impl Clients {
         (self.asks(Pending::Complete(job.key), None), complete)
     }
 
-    /// True if nobody has asked for the end of this instance before.
+    /// True if the end of this instance was not requested before.
     fn touch(&mut self, instance: Key) -> bool {
         let times = self.touched.entry(instance).or_default();
         *times += 1;
@@ -252,7 +252,7 @@ impl Clients {
         self.pays(order, random.below(2) == 0)
     }
 
-    /// Those with an id are published once, however often they are sent.
+    /// Messages with an id are published once, however often they are sent.
     fn pays(&mut self, order: u64, has_id: bool) -> (RequestId, Command) {
         let content = self.content();
         let key = format!("order-{order}");
@@ -328,7 +328,7 @@ impl Clients {
             value: self.counts.to_string().into(),
             tenant: None,
         };
-        // It may be there though nobody was told.
+        // The variable may exist though no client was told.
         let command = if self.counted == 0 && self.counts % 2 == 1 {
             Command::CreateClusterVariable(value)
         } else {
@@ -337,7 +337,7 @@ impl Clients {
         (self.asks(Pending::Count(self.counts), None), command)
     }
 
-    /// A client reads what another one has written.
+    /// A client reads a value that another one has written.
     fn look(&mut self, partition: u32) -> (RequestId, Command) {
         let seen = self.seen.get(&partition).copied().unwrap_or_default();
         let least = self.counted.max(seen);
@@ -349,7 +349,7 @@ impl Clients {
         (id, read)
     }
 
-    /// A client hears the answer to its request.
+    /// Handles the answer to a client's request.
     pub fn answered(
         &mut self,
         id: RequestId,
@@ -439,7 +439,7 @@ impl Clients {
 
     fn rejected(&mut self, asked: &Pending, answer: &Rejection) {
         match asked {
-            // It is there already, which is what its client wants to know.
+            // It exists already, which is all its client needs to know.
             Pending::Pay(order) if answer.kind == RejectionType::AlreadyExists => {
                 self.orders.get_mut(order).unwrap().paid = true;
             }
@@ -464,7 +464,7 @@ impl Clients {
         }
     }
 
-    /// What was acknowledged and needs nothing more has come about.
+    /// Checks that acknowledged work without further prerequisites is done.
     pub fn check_taken(&self, chronicle: &Chronicle) {
         for order in self.orders.values() {
             let Some(key) = order.instance.filter(|it| !self.touched.contains_key(it)) else {
@@ -489,7 +489,7 @@ impl Clients {
         }
     }
 
-    /// Everything that was acknowledged has ended, and ended as it was said to.
+    /// Checks that all acknowledged instances have ended, and in the announced way.
     pub fn check_ended(&self, chronicle: &Chronicle) {
         for order in self.orders.values() {
             let Some(key) = order.instance else { continue };
@@ -506,7 +506,7 @@ impl Clients {
         }
     }
 
-    /// Everybody who may wait for a message is to get one.
+    /// Orders that may still wait for a message: each is to get one.
     fn last_payments(&self) -> Vec<u64> {
         let waits = |order: &&Order| order.process == "message" && !order.paid;
         let orders = self.orders.iter();
@@ -540,7 +540,7 @@ impl World {
         let host = self.any_host();
         for _ in 0..=self.random.below(4) {
             let (id, command) = self.clients.choose(&mut self.random, &self.routing);
-            // Values are written and read in the order in which clients ask.
+            // Values are written and read in the order of the requests.
             let at_once = matches!(
                 command,
                 Command::CreateClusterVariable(_)
@@ -551,13 +551,13 @@ impl World {
         }
     }
 
-    /// Somebody asks from any machine.
+    /// Sends a request from any machine.
     fn ask_from_anywhere(&mut self, (id, command): (RequestId, Command)) {
         let host = self.any_host();
         self.ask(host, id, Request::internal(command), false);
     }
 
-    /// Workers take every job, and whoever waits for a message or a signal gets one.
+    /// Workers complete every job, and every instance that waits for a message or a signal gets one.
     pub fn finish_all(&mut self) {
         for partition in self.routing.partitions() {
             for job_type in [JOB_TYPE, HOLD] {
@@ -577,7 +577,7 @@ impl World {
         self.ask_from_anywhere(signalled);
     }
 
-    /// To everybody who has ever waited for a message, one that nobody keeps.
+    /// Publishes an unbuffered message to every order that has ever waited for one.
     pub fn knock(&mut self) {
         let orders = self.clients.orders.iter();
         let waited = orders.filter_map(|(number, order)| match order.process {
@@ -593,7 +593,7 @@ impl World {
         }
     }
 
-    /// A command whose client nobody knows.
+    /// A command of an anonymous client.
     pub fn any_command(&mut self) -> (RequestId, Request) {
         let (id, command) = self.clients.choose(&mut self.random, &self.routing);
         (id, Request::internal(command))

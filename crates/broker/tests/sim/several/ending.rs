@@ -1,4 +1,4 @@
-//! Faults end, and then everything must.
+//! Faults end, and then all work must end.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const EVERYWHERE: [u8; 3] = [1, 10, 60];
 type Rows = BTreeMap<(u8, Vec<u8>), Vec<u8>>;
 
 impl World {
-    /// Everything that is to be true in the end, in a bounded time.
+    /// Ends the faults and checks all final conditions, within a limited time.
     pub fn heal_and_check(&mut self) {
         self.heal();
         let before: u64 = self.clients.answers.values().sum();
@@ -21,7 +21,7 @@ impl World {
         assert!(after > before, "no progress after the network healed");
         self.agenda
             .retain(|happening| !matches!(happening, Happening::Client | Happening::Fault));
-        // Clocks that were set back have put off timers by hours: what partitions have asked each other must not depend on that.
+        // Clocks that were set back have delayed timers by hours: the repetition of commands between partitions must not depend on that.
         self.until_nothing_is_under_way("faults have ended");
         self.clients.check_taken(&self.chronicle);
         self.clocks_are_right();
@@ -40,11 +40,11 @@ impl World {
         self.count();
     }
 
-    /// All faults end but one: each partition may have a replica that is dead, or whose disk hangs. The others are a majority.
+    /// Ends all faults but one: each partition may have a replica that is dead, or whose disk hangs. The others are a majority.
     fn heal(&mut self) {
         self.faults = false;
         if self.random.below(2) == 0 {
-            // For a moment all are ahead by hours.
+            // All are ahead by hours for a moment.
             for host in &mut self.hosts {
                 host.clock = 5 * 3_600_000;
             }
@@ -62,7 +62,7 @@ impl World {
         }
         self.run_for(400_000);
         if self.calm.hibernate {
-            // Whose clock stands still when the leader dies has to hear of it.
+            // A replica that hibernates when its leader dies has to learn of it.
             self.calm.lull_until = self.agenda.now + 500_000;
             self.run_for(400_000);
         }
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// They were ahead by hours at times. Now all of them are later than any was.
+    /// Sets all clocks, which were ahead by hours at times, to a common time later than any of them.
     fn clocks_are_right(&mut self) {
         for host in &mut self.hosts {
             host.clock = 24 * 3_600_000;
@@ -97,7 +97,7 @@ impl World {
         places.max().map(|(_, place)| place)
     }
 
-    /// What each partition still has to do, as its leader knows it.
+    /// Unfinished work of each partition, as known to its leader.
     fn open(&self, what: impl Fn(&skep_engine::Engine) -> String) -> String {
         let each = self.routing.partitions().map(|partition| {
             let leader = self.leader(partition)?;
@@ -145,7 +145,7 @@ impl World {
         );
     }
 
-    /// Workers and clients do what instances wait for, until there are none.
+    /// Workers and clients serve all instances until there are none.
     fn finish(&mut self) {
         let open = |engine: &skep_engine::Engine| {
             let state = &engine.state;
@@ -178,8 +178,8 @@ impl World {
         panic!("this does not end: {}", self.open(open));
     }
 
-    /// A subscription that a late copy has opened after its end is closed once, and that may be lost. Then the next message for it finds
-    /// out, as it does not for a subscription that is needed.
+    /// A subscription opened by a late duplicate after its end is closed only once, and that command may be lost. The next message for it
+    /// reveals the orphan, as it does not for a subscription in use.
     fn find_late_openings(&mut self) {
         let open =
             |engine: &skep_engine::Engine| match engine.state.message_subscriptions.table.len() {
@@ -200,7 +200,7 @@ impl World {
         );
     }
 
-    /// Those that were away get what they lack: a snapshot in many small parts takes its time.
+    /// Waits until lagging replicas have caught up: a snapshot in many small chunks takes a while.
     fn until_all_have_all(&mut self) {
         for _ in 0..200 {
             self.run_for(100_000);
@@ -269,7 +269,7 @@ impl World {
         }
     }
 
-    /// Adds up what its parts have counted.
+    /// Adds up the counters of all parts.
     fn count(&mut self) {
         let tally = &mut self.tally;
         for (what, count) in &self.clients.answers {

@@ -1,11 +1,11 @@
-//! What goes wrong in a world.
+//! Faults of a world.
 
 use super::world::{MACHINES, ReplicaId, World};
 
 const HOUR: u64 = 3_600_000;
 
 impl World {
-    /// One fault, at random.
+    /// Injects a random fault.
     pub fn fault(&mut self) {
         let host = self.any_host();
         let to = self.any_host();
@@ -31,7 +31,7 @@ impl World {
             }
             16 | 17 => self.clock_jumps(host),
             18 => {
-                // So slow that it could as well be full.
+                // So slow that it might as well be full.
                 self.host(host).slow_disk = self.random.below(300_000);
                 self.tally.add("slow disks", 1);
             }
@@ -61,7 +61,7 @@ impl World {
         self.tally.add("hanging flushes", 1);
     }
 
-    /// Of others nobody notices much.
+    /// A replica that probably leads: faults of others have little effect.
     fn likely_leader(&mut self) -> ReplicaId {
         let place = self.any_place();
         let leader = self.leader_of(place.1, place.0);
@@ -69,7 +69,7 @@ impl World {
         (place.0, leader.unwrap_or(place.1))
     }
 
-    /// The replica's thread ends by an error, and its machine goes on.
+    /// Ends the replica's thread by an error; its machine continues.
     pub fn dies(&mut self, place: ReplicaId) {
         let known = self.leader_of(place.1, place.0);
         let replica = self.replicas.get_mut(&place).unwrap();
@@ -94,7 +94,7 @@ impl World {
         self.settle(place);
     }
 
-    /// Who leads a partition is to hand over to this machine.
+    /// Transfers leadership of partitions to this machine.
     fn transfer(&mut self, to: u32) {
         let (partition, _) = self.any_place();
         let member = super::super::node::VOTERS[to as usize];
@@ -106,7 +106,7 @@ impl World {
         }
     }
 
-    /// The engine fails within a burst of commands, some of which are not proposed yet.
+    /// Makes the engine fail within a burst of commands, some of which are not proposed yet.
     fn panic(&mut self) {
         let place = self.likely_leader();
         let (id, request) = self.any_command();
@@ -119,7 +119,7 @@ impl World {
         }
     }
 
-    /// Power fails.
+    /// Cuts the power.
     pub fn crash(&mut self, host: u32) {
         let here = self.host(host);
         if !std::mem::take(&mut here.up) {

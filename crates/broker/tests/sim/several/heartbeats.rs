@@ -1,27 +1,27 @@
-//! What machines tell each other of themselves, as `cluster/heartbeats.rs` and `cluster/members.rs` do it. Groups that hibernate rely on it:
-//! their own clocks stand still.
+//! Status messages between machines, as in `cluster/heartbeats.rs` and `cluster/members.rs`. Hibernating groups rely on them: their own
+//! clocks stand still.
 
 use skep_cluster::node_of;
 
 use super::Mutation;
 use super::world::{Happening, MACHINES, TICK, World};
 
-/// Microseconds after which a machine that says nothing is away.
+/// Microseconds of silence after which a machine counts as away.
 pub const SILENT: u64 = 8 * TICK;
-/// Ticks that a follower of a failed leader has let pass: it stands for election at once.
+/// Ticks credited to a follower of a failed leader: it starts an election at once.
 const ELECTION: usize = 10;
 
-/// What a machine says of itself.
+/// Status of a machine.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
-    /// Partitions that it leads, with the terms.
+    /// Partitions that it leads, with their terms.
     pub leads: Vec<(u32, u64)>,
-    /// Partitions whose replica has ended on it by an error.
+    /// Partitions whose replica has failed on it.
     failed: Vec<u32>,
 }
 
 impl World {
-    /// The machine tells the others what it leads.
+    /// Sends the machine's status to the others.
     pub fn tell_status(&mut self, from: u32) {
         let mut status = Status::default();
         for partition in self.routing.partitions() {
@@ -44,7 +44,7 @@ impl World {
         }
     }
 
-    /// A machine hears from another one: followers of a replica that has failed there would not notice, as its machine lives.
+    /// Handles the status of another machine. Followers of a failed replica would not notice otherwise, as its machine is alive.
     pub fn hears(&mut self, host: u32, from: u32, status: Status) {
         for partition in status.failed.clone() {
             let place = (partition, host);
@@ -61,7 +61,7 @@ impl World {
         self.host(host).heard.insert(from, (now, status));
     }
 
-    /// The machine tells its replicas which others are not heard. Those that hibernate would not find out.
+    /// Tells the machine's replicas which other machines are silent. Hibernating ones would not notice.
     pub fn tell_silence(&mut self, host: u32) {
         let now = self.agenda.now;
         let heard = &self.hosts[host as usize].heard;

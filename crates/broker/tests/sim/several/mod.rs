@@ -1,8 +1,8 @@
 //! A deterministic simulation of several partitions on three machines: the real engines, replicas and logs, with the commands that
 //! partitions send each other routed as a node routes them.
 //!
-//! The other simulation asks whether replicas of one partition agree. This one asks what becomes of work that is spread over
-//! partitions: messages, signals, deployments, cluster variables.
+//! The other simulation checks that replicas of one partition agree. This one checks work that is spread over partitions: messages,
+//! signals, deployments, cluster variables.
 
 mod chronicle;
 mod clients;
@@ -18,25 +18,25 @@ mod world;
 
 use std::cell::Cell;
 
-/// Ways to drive the partitions of a cluster wrongly. Each must be caught by the checks.
+/// Deliberate mistakes in driving the partitions of a cluster. The checks must catch each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mutation {
     None,
-    /// A command that is repeated looks new, so that its receiver carries it out again.
+    /// Make a repeated command look new, so that its receiver carries it out again.
     RepeatsLookNew,
-    /// Send a command to another partition when the batch that leads to it is handed to the disk.
+    /// Send a command to another partition when its batch is handed to the disk.
     SendsBeforeCommit,
-    /// Look for unanswered commands when the wall clock says so.
+    /// Schedule the repetition of unanswered commands by the wall clock.
     RetryByWallClock,
-    /// What was sent to another partition is not sent again.
+    /// Never repeat commands to other partitions.
     NeverRepeated,
-    /// A node acknowledges a distributed command on its arrival, before the partition has stored it.
+    /// Acknowledge a distributed command on its arrival at the node, before the partition has stored it.
     AcknowledgedOnArrival,
-    /// A node goes by what its own replica knows of the leader after that replica has died.
+    /// Use a local replica's knowledge of the leader after that replica has died.
     LeaderOfLocalHandle,
-    /// A node whose replica dies does not say so, and goes on giving signs of life.
+    /// Let a node whose replica died keep sending heartbeats without reporting it.
     ReplicaDiesNodeLives,
-    /// A flush that hangs counts as done.
+    /// Treat a hanging flush as done.
     HangCountsAsFlushed,
 }
 
@@ -45,7 +45,7 @@ thread_local! {
     static NOW: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The clock by which engines repeat commands: it neither jumps nor goes back. In nanoseconds.
+/// The monotonic clock by which engines repeat commands, in nanoseconds.
 fn monotonic() -> u64 {
     NOW.get() * 1000
 }

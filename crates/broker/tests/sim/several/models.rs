@@ -8,9 +8,9 @@ use skep_protocol::command::{Deploy, PublishMessage, Resource};
 
 use super::super::clients::JOB_TYPE;
 
-/// Of a job that no worker takes before the end: the instance waits for its pings meanwhile.
+/// Type of a job that no worker takes before the end: the instance waits for its pings meanwhile.
 pub const HOLD: &str = "hold";
-/// Messages for a catch event, for a boundary event that does not interrupt, and for a start event.
+/// Messages for a catch event, for a non-interrupting boundary event, and for a start event.
 pub const PAID: &str = "paid";
 pub const PING: &str = "ping";
 pub const BEGIN: &str = "begin";
@@ -18,12 +18,12 @@ pub const SIGNAL: &str = "go";
 
 /// Processes that clients start by their id.
 pub const CREATED: [&str; 6] = ["task", "timer", "message", "pings", "signal", "caller"];
-/// The process of which each deployment has another version.
+/// The process of which each deployment contains a new version.
 pub const VERSIONED: &str = "task";
-/// The process that messages start.
+/// The process that is started by messages.
 pub const STARTS: &str = "starts";
 
-/// All processes, the first time. One of them differs by this number.
+/// All processes, in the first deployment. One of them varies by this number.
 pub fn deployment(number: u32) -> Deploy {
     let process = |id: &str| Bpmn::process(id).start("s");
     let all = [
@@ -59,7 +59,7 @@ pub fn deployment(number: u32) -> Deploy {
     Deploy { resources }
 }
 
-/// A message whose content is found nowhere else.
+/// A message with unique content.
 pub fn message(name: &str, key: &str, time_to_live: i64, content: u64) -> PublishMessage {
     PublishMessage {
         name: name.into(),

@@ -1,4 +1,4 @@
-//! How commands find the partition that they are for: as `cluster/held.rs` and `Cluster::leader_of` do it.
+//! Routing of commands to their partition, as in `cluster/held.rs` and `Cluster::leader_of`.
 
 use skep_cluster::node_of;
 use skep_engine::{Effects, RemoteCommand, RequestId, Sent};
@@ -12,19 +12,19 @@ use super::Mutation;
 use super::heartbeats::SILENT;
 use super::world::{Happening, RETRY, ReplicaId, World};
 
-/// Commands that a machine holds, at most.
+/// Maximum number of commands that a machine holds.
 const MOST_HELD: usize = 300;
 
-/// How a command came to a machine.
+/// The way a command came to a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// A partition that is led here sends it.
+    /// A partition led here sends it.
     Own,
-    /// Another machine took this one for the leader's. It is sent on once.
+    /// Another machine considers this one the leader's. It is forwarded once.
     FromAnother,
-    /// It was sent on already: it is taken here or nowhere.
+    /// It was forwarded already: it is accepted here or dropped.
     SentOn,
-    /// It waits for room in the partition that leads here.
+    /// It waits for room in the partition led here.
     Backlog,
 }
 
@@ -37,7 +37,7 @@ pub struct Held {
 }
 
 impl World {
-    /// The machine that leads the partition, as far as the replica here knows, or as others say if that does not work.
+    /// The machine of the partition's leader, as far as the local replica knows, otherwise as other machines report.
     pub fn leader_of(&self, host: u32, partition: u32) -> Option<u32> {
         let replica = &self.replicas[&(partition, host)];
         if let Some(running) = &replica.node.running {
@@ -63,14 +63,14 @@ impl World {
         running.is_some_and(|it| it.core.is_leader())
     }
 
-    /// What leaves a partition when its entry is committed.
+    /// Sends the effects of a partition's committed entry.
     pub fn released(&mut self, place: ReplicaId, effects: Effects) {
         for (id, answer) in effects.responses {
             self.clients.answered(id, answer, &self.chronicle);
         }
         for (_, job) in effects.pushes {
             self.tally.add("pushed", 1);
-            // Some pushed jobs never reach their worker: their time-out brings them back.
+            // Some pushed jobs never reach their worker: their time-out makes them available again.
             if self.random.below(5) > 0 {
                 self.clients.jobs.push(job);
             }
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// To the partition's leader, as soon as there is one, behind what waits for it already.
+    /// Sends a command to the partition's leader as soon as there is one, behind others that wait already.
     fn hand_on(&mut self, host: u32, partition: u32, sent: Sent, way: Way) {
         let held = &self.hosts[host as usize].held;
         if held.iter().any(|held| held.partition == partition) {
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// Gives it back if the leader is not known.
+    /// Returns the command if the leader is not known.
     fn deliver(&mut self, host: u32, partition: u32, sent: Sent, way: Way) -> Option<Sent> {
         let here = (partition, host);
         if self.leads(here) {
@@ -119,7 +119,7 @@ impl World {
         }
         let leader = match self.leader_of(host, partition) {
             Some(leader) if leader != host => leader,
-            // This machine is about to lead, or none is known.
+            // This machine is about to lead, or no leader is known.
             _ => return Some(sent),
         };
         let way = match way {
@@ -128,7 +128,7 @@ impl World {
             Way::SentOn | Way::Backlog => return None,
         };
         for (copy, delay) in self.deliveries(host, leader).into_iter().enumerate() {
-            // Some stay somewhere for as long as a node holds them.
+            // Some commands are delayed for as long as a node holds them.
             let late = self.faults && self.random.below(30) == 0;
             let late = self
                 .random
@@ -148,13 +148,13 @@ impl World {
         None
     }
 
-    /// A command of another partition arrives at a machine.
+    /// Handles a command of another partition.
     pub fn comes(&mut self, host: u32, partition: u32, sent: Sent, way: Way) {
         if !self.hosts[host as usize].up {
             return;
         }
         if way == Way::Backlog {
-            // The new leader is asked again.
+            // The new leader is looked up again.
             if self.leads((partition, host)) {
                 self.carry_out((partition, host), sent);
             }
@@ -192,11 +192,11 @@ impl World {
         running.core.process_remote(now, &sent, streams);
         self.tally.add("carried out", 1);
         self.propose(place);
-        // Not within what leads here.
+        // Deferred, to leave the current step of this replica.
         self.after(1, Happening::Settle(place));
     }
 
-    /// Delivers what waits and can be delivered, and drops what has waited for so long that its sender repeats it.
+    /// Delivers waiting commands if possible, and drops those that have waited so long that their sender repeats them.
     pub fn deliver_held(&mut self, host: u32) {
         let now = self.agenda.now;
         let held = std::mem::take(&mut self.host(host).held);
@@ -214,7 +214,7 @@ impl World {
         }
     }
 
-    /// A client of this machine asks something. Nobody hears whether it arrives.
+    /// Sends a client's request from this machine. It may be lost unnoticed.
     pub fn ask(&mut self, host: u32, id: RequestId, request: Request, at_once: bool) {
         let partition = match self.clients.partition_of(id) {
             Some(partition) => partition,
@@ -247,7 +247,7 @@ impl World {
         }
     }
 
-    /// Does what [`Mutation::SendsBeforeCommit`] says, of messages for waiting instances.
+    /// Implements [`Mutation::SendsBeforeCommit`], for messages to waiting instances.
     pub fn send_early(&mut self, place: ReplicaId, batches: &[bytes::Bytes]) {
         if !self.leads(place) {
             return;
@@ -277,7 +277,7 @@ impl World {
     }
 }
 
-/// Takes from a command what tells its receiver that it was there before.
+/// Removes the data by which the receiver recognizes a repeated command.
 fn look_new(command: &mut RemoteCommand) {
     let later = |key: Key| Key::new(key.partition().unwrap(), key.counter() + (1 << 30));
     match command {

@@ -1,8 +1,8 @@
-//! What runs did, so that a test can tell that they did something.
+//! Counters of runs, so that a test can verify that something happened.
 
 use std::collections::BTreeMap;
 
-/// By name: how often something happened in one run, or in many.
+/// Number of occurrences by name, in one run or in many.
 #[derive(Clone, Debug, Default)]
 pub struct Tally(pub BTreeMap<&'static str, u64>);
 

@@ -1,4 +1,4 @@
-//! Random worlds, and worlds that are driven wrongly.
+//! Random worlds, and worlds with deliberate mistakes.
 
 use std::sync::Mutex;
 
@@ -65,7 +65,7 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
     }
 }
 
-/// The checks find each of these mistakes, or they could not be trusted to find others.
+/// The checks find each of these mistakes, otherwise they could not be trusted to find others.
 #[test]
 fn the_checks_catch_partitions_that_work_together_wrongly() {
     for mutation in [

@@ -1,4 +1,4 @@
-//! The world: three machines with a replica of each partition, and an agenda of what happens when.
+//! The world: three machines with a replica of each partition, and an agenda of events.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -24,43 +24,43 @@ use super::routes::{Held, Way};
 use super::tally::Tally;
 use super::{Mutation, NOW, monotonic};
 
-/// Microseconds between two ticks of a machine, more or less.
+/// Approximate microseconds between two ticks of a machine.
 pub const TICK: u64 = 10_000;
 /// Milliseconds after which an unanswered command is repeated.
 pub const RETRY: i64 = 150;
-/// Between two looks of a partition at what nobody reminds it of.
+/// Interval between a partition's checks for unannounced work.
 const CHECKS: Duration = Duration::from_millis(40);
 /// The engine's time when the world begins, in milliseconds.
 const EPOCH: i64 = 1_700_000_000_000;
 pub const MACHINES: u32 = 3;
 
-/// A replica: the partition, and the machine on which it is.
+/// A replica: the partition and the machine.
 pub type ReplicaId = (u32, u32);
 
 #[derive(Debug)]
 pub enum Happening {
     /// A message between replicas of a partition.
     Arrive(u32, Flight),
-    /// A command of another partition comes to a machine.
+    /// A command of another partition arrives at a machine.
     Remote {
         host: u32,
         partition: u32,
         sent: Box<Sent>,
         way: Way,
     },
-    /// A client's request comes to the machine that seems to lead.
+    /// A client's request arrives at the machine that seems to lead.
     Request {
         place: ReplicaId,
         id: RequestId,
         request: Box<Request>,
     },
-    /// A machine hears from another one what that leads.
+    /// A machine receives another one's status.
     Status {
         host: u32,
         from: u32,
         status: Status,
     },
-    /// A replica does what follows from a command.
+    /// A replica carries out the consequences of a command.
     Settle(ReplicaId),
     Tick {
         host: u32,
@@ -74,18 +74,18 @@ pub enum Happening {
     Fault,
 }
 
-/// What fails together.
+/// A machine: its parts fail together.
 #[derive(Default)]
 pub struct Host {
     pub up: bool,
-    /// Counts starts, so that what was meant for an earlier life is dropped.
+    /// Number of starts, so that events of an earlier life are dropped.
     pub life: u64,
     pub paused_until: u64,
-    /// Microseconds that a flush takes at most.
+    /// Maximum microseconds per flush.
     pub slow_disk: u64,
-    /// Milliseconds that its clock is ahead.
+    /// Milliseconds by which its clock is ahead.
     pub clock: i64,
-    /// What other machines say that they lead, and when they said it.
+    /// The last status of each other machine, and its time.
     pub heard: BTreeMap<u32, (u64, Status)>,
     /// Commands that wait for a leader.
     pub held: VecDeque<Held>,
@@ -94,27 +94,27 @@ pub struct Host {
 pub struct Replica {
     pub node: Node,
     pub timetable: Timetable,
-    /// On the clock of the wall, for [`Mutation::RetryByWallClock`].
+    /// Next check by the wall clock, for [`Mutation::RetryByWallClock`].
     looks_at: i64,
-    /// Flushes do not end before.
+    /// No flush completes before this time.
     pub hangs_until: u64,
-    /// Its thread has ended because of an error, and this machine took that one for the leader's.
+    /// Set when the replica's thread has ended by an error: the machine that it considered the leader's.
     pub died: Option<Option<u32>>,
 }
 
-/// The oracle of a partition's group, and how many answers have left it.
+/// The oracle of a partition's group, and the number of answers released.
 pub struct Watched {
     pub oracle: Oracle,
     releases: u64,
 }
 
-/// How little happens.
+/// Limits of activity.
 pub struct Calm {
-    /// Groups without work hibernate.
+    /// Whether groups without work hibernate.
     pub hibernate: bool,
-    /// Clients ask nothing until then.
+    /// Clients send no requests until then.
     pub lull_until: u64,
-    /// Nothing new happens any more.
+    /// Whether no new events are scheduled.
     pub quiet: bool,
 }
 
@@ -128,7 +128,7 @@ pub struct World {
     pub replicas: BTreeMap<ReplicaId, Replica>,
     pub network: Network,
     pub agenda: Agenda<Happening>,
-    /// Microseconds that a flush takes at most.
+    /// Maximum microseconds per flush.
     pub flush: u64,
     pub calm: Calm,
     began: Instant,
@@ -258,7 +258,7 @@ impl World {
         NOW.set(end);
     }
 
-    /// How long the machine does nothing from now on.
+    /// Time for which the machine is paused from now on.
     fn pause_of(&self, happening: &Happening) -> u64 {
         let host = match happening {
             Happening::Arrive(_, flight) => node_of(flight.to).unwrap(),
@@ -325,7 +325,7 @@ impl World {
         if replica.node.life != life || replica.node.running.is_none() {
             return;
         }
-        // It may be mended earlier.
+        // The fault may end earlier.
         let wait = replica.hangs_until.saturating_sub(self.agenda.now);
         let wait = wait.min(5 * TICK);
         if wait > 0 && self.mutation != Mutation::HangCountsAsFlushed {
@@ -368,7 +368,7 @@ impl World {
         self.after(pace, Happening::Tick { host, life });
     }
 
-    /// Does work that is due or was put off, and pushes to a stream that has room again, as `Partition::run_scheduled` does.
+    /// Does scheduled and deferred work, and pushes to a stream that has credit again, like `Partition::run_scheduled`.
     fn scheduled(&mut self, place: ReplicaId) {
         if self.calm.quiet {
             return;
@@ -413,7 +413,7 @@ impl World {
         (replica.node).propose(&mut group.oracle, &mut group.releases);
     }
 
-    /// Lets a replica do what follows from what happened to it.
+    /// Lets a replica carry out the consequences of the last event.
     pub fn settle(&mut self, place: ReplicaId) {
         let (partition, host) = place;
         let group = self.groups.get_mut(&partition).unwrap();
@@ -461,7 +461,7 @@ impl World {
         self.network.deliveries(&mut self.random, from, to)
     }
 
-    /// A client's request at a replica, which takes it if it leads.
+    /// Passes a client's request to a replica, which accepts it if it leads.
     pub fn process(&mut self, place: ReplicaId, id: RequestId, request: &Request) {
         let now = self.millis(place.1);
         let Some(running) = self.node(place).leading() else {
@@ -475,7 +475,7 @@ impl World {
         }
     }
 
-    /// Starts a machine with what is on its disk.
+    /// Starts a machine with the content of its disk.
     pub fn start(&mut self, host: u32) {
         let here = self.host(host);
         here.up = true;

@@ -347,7 +347,7 @@ mod tests {
             server.write_all(early).await.unwrap();
             server
         };
-        // more than the sockets take, so that sending has to wait for a reader that does not come
+        // More than the sockets buffer, so that sending waits for a reader that never comes.
         let request = vec![b'x'; 64 << 20];
         let (answer, _server) = tokio::join!(connection.exchange(&request), talk);
         let answer = answer.unwrap();

@@ -64,7 +64,7 @@ impl Gateway for Fake {
         _request: Request<ActivateJobsRequest>,
     ) -> Result<Response<Self::ActivateJobsStream>, Status> {
         self.fault().await?;
-        // ten more than any test asks for in one poll
+        // Ten more than any test requests in one poll.
         let jobs: Vec<_> = (0..20).map_while(|_| self.0.next_job()).map(job).collect();
         if jobs.is_empty() {
             std::future::pending::<()>().await;

@@ -97,7 +97,7 @@ async fn activate(State(script): Fake, body: String) -> Response {
         return refused(fault).await;
     }
     script.bodies.lock().unwrap().push(body);
-    // ten more than any test asks for in one poll
+    // Ten more than any test requests in one poll.
     let jobs: Vec<String> = (0..20).map_while(|_| script.next_job()).map(job).collect();
     if jobs.is_empty() {
         std::future::pending::<()>().await;

@@ -14,7 +14,7 @@ const FAULTS_END: u64 = 240_000;
 const END: u64 = 400_000;
 /// A call that has no answer by then gets none.
 const CALL: u64 = 5_000;
-/// After this long with a store and without a pause, nobody acts whose number was taken.
+/// With a store and without pauses, a process whose number was taken stops acting within this time.
 const NOTICED: u64 = 120_000;
 const IDS: u32 = 3;
 
@@ -126,7 +126,7 @@ pub struct World {
     operations: BTreeMap<u64, Do>,
     answers: BTreeMap<u64, Answer>,
     store: BTreeMap<u32, Object>,
-    /// Everybody who ever had a number: instance and version.
+    /// All former and current owners of a number: instance and version.
     owners: BTreeSet<(u32, String, u64)>,
     disks: BTreeMap<MachineNumber, Directory>,
     processes: BTreeMap<u64, Process>,
@@ -180,7 +180,7 @@ impl World {
             self.happens(event);
             self.expect_what_must_hold();
         }
-        // In the end everybody who could have a number has one.
+        // In the end every process that can have a number has one.
         let acting = self.processes.values().filter(|it| it.acts.is_some());
         if self.setting.machines == 1 {
             assert_eq!(acting.count(), IDS as usize, "numbers are left over");

@@ -1,4 +1,4 @@
-//! Elements: what is executed has its type in the records, and waits for what the table says or passes through.
+//! Elements: each executed element has its type in the records, and waits or passes through as the table says.
 
 use skep_model::builder::Bpmn;
 
@@ -6,7 +6,7 @@ use super::*;
 
 type Model = fn(Bpmn) -> Bpmn;
 
-/// Rows by kind and element, each with the models that it is tried with: `x` is the element, between start and end.
+/// Rows by kind and element, each with its test models: `x` is the element, between start and end.
 const CASES: &[(&str, &[Model])] = &[
     (
         "Participants, pool (participant)",
@@ -190,7 +190,7 @@ const CASES: &[(&str, &[Model])] = &[
     ),
 ];
 
-/// The table says "no", and the recorded scenario `deployment-check/unsupported-elements` that it deploys.
+/// The table says "no", but these deploy, as in the recorded scenario `deployment-check/unsupported-elements`.
 const WITHOUT_EFFECT: &[&str] = &["Marker, standard loop"];
 
 const COLLABORATION: &str = r#"<bpmn:collaboration id="co"><bpmn:participant id="us" processRef="p"/><bpmn:participant id="them"/><bpmn:messageFlow id="mf" sourceRef="x" targetRef="them"/></bpmn:collaboration>"#;
@@ -221,7 +221,7 @@ fn every_element_does_what_the_table_says() {
     }
 }
 
-/// Elements of the types that the row names were there, and waited for what it names.
+/// Asserts that elements of the types named in the row were activated, and waited as it says.
 fn runs(rig: &mut Rig, row: &[String]) {
     let named = name(row);
     let types = row[3].split(|c: char| !c.is_ascii_uppercase() && c != '_');

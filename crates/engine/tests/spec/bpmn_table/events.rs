@@ -1,4 +1,4 @@
-//! Events by position: each may stand where the table says, and there catches what is thrown, or throws it.
+//! Events by position: each is allowed in the positions given by the table, where it catches or throws.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::Document;
@@ -6,7 +6,7 @@ use skep_protocol::command::*;
 
 use super::*;
 
-/// What the event definitions refer to.
+/// Root elements that the event definitions refer to.
 const GLOBALS: &str = r#"<bpmn:message id="g-message" name="m"><bpmn:extensionElements><zeebe:subscription correlationKey="=&quot;k&quot;"/></bpmn:extensionElements></bpmn:message><bpmn:signal id="g-signal" name="go"/><bpmn:error id="g-error" errorCode="code"/><bpmn:escalation id="g-escalation" escalationCode="code"/>"#;
 
 /// In the order of the table's columns.
@@ -51,7 +51,7 @@ fn definition(event: &str, position: &str) -> &'static str {
     }
 }
 
-/// A task that waits, `t`, beside the job `trigger`; behind it a throw event that the case may need.
+/// A waiting task `t`, parallel to the job `trigger`, followed by a throw event if the case needs one.
 fn work(p: Bpmn, event: &str) -> Bpmn {
     let p = p
         .parallel("f")
@@ -114,7 +114,7 @@ fn model(event: &str, position: &str) -> Bpmn {
             .catch_link("t", "there")
             .end("e"),
         "Throw" => compensable(p, event).throw("x").content(x).end("e"),
-        // Beside work, within something that catches errors.
+        // Parallel to a task, in a sub-process that catches errors.
         _ => p
             .start("s")
             .sub_process("sub", |sub| {
@@ -181,7 +181,7 @@ fn happens(rig: &mut Rig, event: &str, position: &str, named: &str) {
     rig.assert_nothing_left();
 }
 
-/// What the event waits for comes.
+/// Triggers the event.
 fn trigger(rig: &mut Rig, event: &str, position: &str) {
     match (event, position) {
         ("Message", _) => drop(rig.publish("m", "k", 0, "{}")),
@@ -211,7 +211,7 @@ fn catches(rig: &mut Rig, event: &str, position: &str, named: &str) {
     trigger(rig, event, position);
     let instance = rig.instance_of("p");
     let compensation = event == "Compensation";
-    // A compensation boundary event is told by its handler.
+    // The handler of a compensation boundary event shows that it was triggered.
     let caught = if compensation { "undo" } else { "x" };
     if compensation {
         rig.work("work", "{}");

@@ -1,20 +1,20 @@
-//! Extension elements, attribute by attribute: what is required is missed, what must be an expression is not taken as text, and
-//! each has its effect, static or by expression.
+//! Extension elements, attribute by attribute: missing required attributes are refused, so is static text where an expression is required,
+//! and each attribute has its effect, static or by expression.
 
 use super::places::*;
 use super::*;
 
-/// A record that shows the effect: value type, intent, field, and what the field says.
+/// A record that shows the effect: value type, intent, field, and value of the field.
 type Shows = (&'static str, &'static str, &'static str, &'static str);
 
-/// One attribute of an extension element. The attribute takes the place of `§` in the extension, and that its place in a model,
-/// a process `p` with the element `x`.
+/// One attribute of an extension element. The attribute replaces `§` in the extension, and the extension replaces `§` in a model, a process
+/// `p` with the element `x`.
 struct Case {
     of: &'static str,
     attribute: &'static str,
     place: Placement,
     extension: &'static str,
-    /// A static value, and an expression that yields the same; empty where the table does not offer it.
+    /// A static value, and an expression with the same result; empty where the table does not allow it.
     values: [&'static str; 2],
     shows: Option<Shows>,
 }
@@ -39,7 +39,7 @@ const fn case(
     }
 }
 
-/// A case whose effect no record names: the instance comes to its end.
+/// A case whose effect no record shows: the instance completes.
 const fn quiet(
     of: &'static str,
     attribute: &'static str,
@@ -153,8 +153,8 @@ const CASES: &[Case] = &[
     quiet("properties", "value", process, r#"<zeebe:properties><zeebe:property name="n" §/></zeebe:properties>"#, "v"),
 ];
 
-/// Extension element, attribute, and the cells "Expr" and "Need" of each row. A cell may name several attributes, or, with a
-/// star, the child that has them.
+/// Extension element, attribute, and the cells "Expr" and "Need" of each row. A cell may name several attributes or, marked with a star,
+/// the child element with the attributes.
 fn rows() -> Vec<(String, String, String, String)> {
     let mut rows = Vec::new();
     let mut child = "";
@@ -202,14 +202,14 @@ fn every_extension_does_what_the_table_says() {
         let case = of_row.next().expect("the case was found before");
         let named = format!("{of} {attribute}");
         takes_its_values(case, &named);
-        // "required non-empty" has a default, which the recorded `deployment-check/listeners` takes for what is empty too.
+        // "required non-empty" has a default. The recorded `deployment-check/listeners` applies it to empty values, too.
         if need.starts_with("required") && need != "required non-empty" {
             assert_refused(&model(case, ""), "", &named);
         }
         if expression.starts_with('E') {
             assert_refused(&with(case, "text"), "", &named);
         }
-        // What is static or an expression is tried as both.
+        // Attributes that may be static or expressions are tried as both.
         let both = case.values.iter().all(|value| !value.is_empty());
         assert!(expression != "S" || both || case.shows.is_none(), "{named}");
     }
@@ -243,7 +243,7 @@ fn takes_its_values(case: &Case, named: &str) {
     }
 }
 
-/// Plays it; what ends in an incident for good, as the table has it, is cancelled.
+/// Plays the model; instances with a permanent incident, as the table expects, are cancelled.
 fn played_or_waits(model: &str, named: &str) -> Rig {
     let mut rig = deployed(model, named);
     let instance = rig.create("p", r#"{"b":0,"list":[1,2]}"#);

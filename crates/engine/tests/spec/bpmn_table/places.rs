@@ -1,4 +1,4 @@
-//! Where an extension element stands: models around it, a process `p` with the element `x`.
+//! Positions of extension elements: models around them, each a process `p` with the element `x`.
 
 use super::between;
 

@@ -1,9 +1,9 @@
-//! The checks of a deployment, clause by clause: each has models that break it, most of them in `tests/processes/invalid`.
+//! The checks of a deployment, clause by clause: each has models that violate it, most of them in `tests/processes/invalid`.
 
 use super::*;
 
-/// By row, for each of its clauses (between semicolons) the models that break it: names of files in `tests/processes/invalid`,
-/// or with a star of those in [`written`].
+/// For each clause of a row (separated by semicolons), the models that violate it: names of files in `tests/processes/invalid`, or with a
+/// star, models in [`written`].
 type Row = (&'static str, &'static [&'static str]);
 
 const STRUCTURE: &[Row] = &[
@@ -203,7 +203,7 @@ const REFERENCES: &[Row] = &[
     ),
 ];
 
-/// Rows are known by how they begin.
+/// Rows are identified by their beginnings.
 const LISTENERS: &[Row] = &[
     ("Execution listeners are allowed on", &[]),
     (
@@ -228,8 +228,8 @@ const LISTENERS: &[Row] = &[
     ),
 ];
 
-/// Models that are refused with a finding on this element; those whose fault is found in the engine, or is very large, or stands
-/// in the table itself.
+/// Models that are refused with a finding on this element: those whose fault is found in the engine, is very large, or stands in the table
+/// itself.
 fn written(name: &str) -> Vec<(&'static str, String)> {
     let x = |x: &str| ("x", file(&between(x)));
     match name {
@@ -274,7 +274,7 @@ fn timer_start(date: &str) -> String {
     )
 }
 
-/// Each extension that stands at most once, two times. The row of the table has their names.
+/// Each extension that may appear at most once, twice. The row of the table has their names.
 fn twice() -> Vec<(&'static str, String)> {
     const ATTRIBUTES: &str = r#"type="work" value="v" priority="1" assignee="a" formId="f" decisionId="d" resultVariable="r" expression="=1""#;
     let rows = table("### References and values");
@@ -315,7 +315,7 @@ fn every_check_of_listeners_refuses_what_breaks_it() {
     }
 }
 
-/// What the first row of that table allows.
+/// The positions that the first row of that table allows.
 #[test]
 fn execution_listeners_stand_where_the_table_allows() {
     let rows = table("### Listeners");
@@ -412,7 +412,7 @@ fn refused(names: &str, row: &str) {
             env!("CARGO_MANIFEST_DIR")
         );
         let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-        // On which element the finding is, the model's own test looks at.
+        // The model's own test checks the element of the finding.
         assert_refused(&text, "", &format!("{row}, {name}"));
     }
 }

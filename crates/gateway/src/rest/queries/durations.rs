@@ -137,7 +137,7 @@ mod tests {
             durations.add(60_000);
         }
         assert_eq!(usual(&durations), Some(60_000));
-        // One accident in many does not change the usual duration.
+        // One outlier among many does not change the usual duration.
         durations.add(3_600_000);
         assert!(usual(&durations).unwrap() < 100_000);
     }

@@ -1,4 +1,4 @@
-//! What is refused, with which code and words.
+//! Refusals, with their codes and texts.
 
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::{Failure, RejectionType};

@@ -1,4 +1,4 @@
-//! Deployments, instances, and the short commands.
+//! Deployments, instances, and the simple commands.
 
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::Command;

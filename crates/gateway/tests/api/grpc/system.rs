@@ -23,7 +23,7 @@ async fn topology_names_nodes_and_partitions() {
         ),
         (1, 1, "c-1")
     );
-    // Clients look at it.
+    // Clients check it.
     for version in [&topology.gateway_version, &topology.brokers[0].version] {
         assert!(version.starts_with("8.9."), "{version}");
     }

@@ -1,4 +1,4 @@
-//! Random bodies and paths: most fit their schema, and ask for what is there.
+//! Random bodies and paths: most match their schema and refer to existing values.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use crate::http::OPENAPI;
 use crate::schema::differences;
 use skep_testkit::story::Random;
 
-/// Members that an object has at most, besides those that it must have.
+/// Maximum number of optional members per object.
 const MEMBERS: u64 = 2;
 
 pub struct Bodies {
     random: Random,
-    /// What answers had under each name.
+    /// Values in answers by member name.
     known: BTreeMap<String, Vec<Value>>,
 }
 
@@ -25,14 +25,14 @@ impl Bodies {
             random: Random::new(seed),
             known: BTreeMap::new(),
         };
-        // What no answer has under these names; the clock of stories begins with this year.
+        // Values that answers lack under these names; the clock of stories begins with this year.
         let times = json!({"from": "2026-01-01T00:00:00Z", "to": "2026-01-03T00:00:00Z"});
         bodies.learn(&times);
         bodies.learn(&json!({"jobType": "job", "hasIncident": false}));
         bodies
     }
 
-    /// Remembers what an answer has.
+    /// Remembers the values of an answer.
     pub fn learn(&mut self, answer: &Value) {
         match answer {
             Value::Object(members) => {
@@ -61,7 +61,7 @@ impl Bodies {
         self.random.next(of) < one
     }
 
-    /// A path with values for its parameters: mostly keys of what is there, sometimes those of nothing, or others.
+    /// A path with values for its parameters: mostly existing keys, sometimes unknown ones, or `others`.
     pub fn path(&mut self, template: &str, others: &[&str]) -> String {
         let mut path = crate::described::root(template).to_string();
         for part in template.split('/').skip(1) {
@@ -92,7 +92,7 @@ impl Bodies {
         self.some(schema, "")
     }
 
-    /// A value for a member of this name.
+    /// A value for a member with this name.
     fn some(&mut self, schema: &Value, name: &str) -> Value {
         if self.in_of(1, 200) {
             let values = values();
@@ -119,7 +119,7 @@ impl Bodies {
         }
     }
 
-    /// One without a cursor: only answers make those.
+    /// A page without a cursor: only answers create those.
     fn page(&mut self) -> Value {
         let limit = 1 + self.random.next(5);
         match self.random.next(3) {
@@ -138,7 +138,7 @@ impl Bodies {
             if !is_chosen && !required.contains(&json!(member)) {
                 continue;
             }
-            // Operators are about what they stand at.
+            // Operators apply to the enclosing member.
             let about = if member.starts_with('$') {
                 name
             } else {
@@ -156,7 +156,7 @@ impl Bodies {
         object.into()
     }
 
-    /// With few signs: a search server does not take any number.
+    /// Few wildcards: a search server limits their number.
     fn pattern(&mut self, text: &str) -> String {
         let mut letters: Vec<char> = text.chars().collect();
         for _ in 0..3 {
@@ -168,7 +168,7 @@ impl Bodies {
         letters.into_iter().collect()
     }
 
-    /// Mostly what is there, or what fits.
+    /// Mostly an existing value, or a valid one.
     fn plain(&mut self, schema: &Value, name: &str) -> Value {
         let fits = |value: &Value| differences(&OPENAPI, schema, value).is_empty();
         let known = self.known.get(name).into_iter().flatten();

@@ -1,5 +1,5 @@
-//! The pulse over a real store: it moves with what changes, for what changes, and for nothing else. And what is shared, over a store that
-//! counts how often it is asked.
+//! The pulse over a real store: a change affects the versions of the changed entities, and no others. Also shared answers, over a store
+//! that counts its queries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn moved(before: &Versions, after: &Versions) -> Vec<String> {
     other.map(|(kind, _)| kind.clone()).collect()
 }
 
-/// A gateway over a store of the rig's first partition.
+/// A gateway over the store of the rig's first partition.
 struct Live {
     gateway: Running,
     store: Arc<Stored>,
@@ -63,7 +63,7 @@ impl Live {
         }
     }
 
-    /// The pulse once everything is stored that the rig has written.
+    /// The pulse once all written records are stored.
     async fn pulse(&mut self) -> (Versions, String) {
         self.store.0.follow(&std::mem::take(&mut self.rig.batches));
         let began = Instant::now();
@@ -115,7 +115,7 @@ async fn a_pulse_moves_with_what_changes_and_stays_while_nothing_does() {
     live.rig.fail(&job, 0, 0);
     let (failed, _) = live.pulse().await;
     let kinds = moved(&created, &failed);
-    // Element and process instance say that there is an incident within.
+    // Elements and process instances show whether they contain an incident.
     for kind in ["incident", "job", "elementInstance", "processInstance"] {
         assert!(kinds.iter().any(|it| it == kind), "{kind}: {kinds:?}");
     }
@@ -148,7 +148,7 @@ async fn the_pulse_is_for_those_who_have_logged_in_and_is_the_same_for_all_of_th
     assert_eq!(answer.status, 200);
 }
 
-/// Finds nothing, and counts how often it looked.
+/// Finds nothing, and counts its queries.
 #[derive(Default)]
 struct Counting {
     asked: AtomicUsize,
@@ -207,7 +207,7 @@ async fn equal_questions_are_asked_once_and_say_how_old_the_answer_is() {
     )
     .await;
     assert_eq!((other.headers.get("age"), store.asked()), (None, 2));
-    // Without the header, everybody asks.
+    // Without the header, every caller queries the store.
     let eventual = ("skep-consistency", "eventual");
     for _ in 0..2 {
         let own = ask(&gateway, SEARCH, &[eventual, JSON], body).await;
@@ -221,7 +221,7 @@ async fn what_one_may_see_is_not_shared_with_another_nor_after_it_was_revoked() 
     let store = Arc::new(Counting::default());
     let gateway = start_over(Arc::clone(&store) as Arc<dyn Storage>, login::protect).await;
     *gateway.broker.directory.lock() = Arc::new(directory().await);
-    // Users need no grant to find what everybody may read: the store is asked for whoever sees something.
+    // Some rows are readable without permission, so the store is queried for every user.
     let (anna, bert) = (basic("anna", "right"), basic("bert", "right"));
     let search = ("POST", "/v2/users/search");
     let each = async |shown: &str| {
@@ -234,7 +234,7 @@ async fn what_one_may_see_is_not_shared_with_another_nor_after_it_was_revoked() 
     assert!(each(&anna).await, "the same caller");
     assert!(!each(&bert).await, "another one");
     assert!(each(&bert).await);
-    // Any change of rights is another directory.
+    // Any change of permissions creates another directory.
     let changed: Directory = (**gateway.broker.directory.lock()).clone();
     *gateway.broker.directory.lock() = Arc::new(changed);
     assert!(!each(&anna).await, "the rights are others");
@@ -250,7 +250,7 @@ async fn shared_questions_that_take_too_long_get_the_last_answer() {
         ask(&gateway, SEARCH, &[SHARED, JSON], &body).await
     };
     assert_eq!(ask_for(1).await.status, 200);
-    // It takes all that was saved up, and what comes in the next seconds.
+    // This takes all savings and the budget of the next seconds.
     *store.takes.lock() = Duration::from_millis(3_500);
     assert_eq!(ask_for(2).await.status, 200);
     *store.takes.lock() = Duration::ZERO;
@@ -266,7 +266,7 @@ async fn shared_questions_that_take_too_long_get_the_last_answer() {
     assert_eq!((last.status, store.asked()), (200, 2));
     let age: u64 = last.headers["age"].to_str().unwrap().parse().unwrap();
     assert!(age >= 3, "{age}");
-    // Others are not held up.
+    // Other callers are not delayed.
     let own = ask(
         &gateway,
         SEARCH,

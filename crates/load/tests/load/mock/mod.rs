@@ -1,4 +1,4 @@
-//! A gateway with the simplest of engines: instances of `jobs` jobs in sequence, nothing kept.
+//! A gateway with a minimal engine: instances of `jobs` jobs in sequence, nothing is kept.
 
 mod grpc;
 mod rest;
@@ -24,12 +24,12 @@ pub struct Engine {
     /// Creations are answered only while this is false.
     pub stalled: AtomicBool,
     pub unstalled: Notify,
-    /// Told of every creation that arrives during a stall.
+    /// Notified of every creation that arrives during a stall.
     pub stalling: Notify,
     /// Every n-th creation is refused, every n-th job is pushed twice (0: none).
     pub refuse_every: AtomicI64,
     pub repeat_every: AtomicI64,
-    /// Searches so far: every third finds what it looks for.
+    /// Number of searches so far: every third succeeds.
     pub searches: AtomicI64,
 }
 
@@ -48,7 +48,7 @@ impl Engine {
         self.searches.fetch_add(1, Ordering::SeqCst) % 3 == 2
     }
 
-    /// `None` when it is refused.
+    /// `None` if it is refused.
     async fn create(&self) -> Option<i64> {
         while self.stalled.load(Ordering::SeqCst) {
             let unstalled = self.unstalled.notified();

@@ -41,7 +41,7 @@ async fn deploy(State(engine): Mock) -> String {
 }
 
 async fn find(State(engine): Mock, headers: HeaderMap) -> StatusCode {
-    // A search that waits would measure something else.
+    // A waiting search would measure something else.
     let waits = headers
         .get("skep-consistency")
         .is_none_or(|how| how != "eventual");

@@ -4,7 +4,7 @@ use skep_broker::config::ClusterConfig;
 
 use super::*;
 
-/// The first node of a cluster, which was a single node before.
+/// The first node of a cluster that grew from a single node.
 async fn first_of_several() -> Server {
     let mut server = Server::starting(false).await;
     let mut config = server.config(2);

@@ -41,7 +41,7 @@ pub fn may_fail(state: &mut State, instance: Key) {
     }
 }
 
-/// A timer of a minute, then a job.
+/// A process with a timer of one minute, then a job.
 fn process(id: &str) -> Resource {
     let bpmn = Bpmn::process(id)
         .start("s")
@@ -54,7 +54,7 @@ fn process(id: &str) -> Resource {
     }
 }
 
-/// Waits for a message.
+/// A process that waits for a message.
 fn listener(id: &str) -> Resource {
     let bpmn = Bpmn::process(id)
         .start("s")
@@ -149,7 +149,7 @@ async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
     assert_eq!(jobs.len(), 1);
     assert_eq!(jobs[0].process_instance_key, fine);
 
-    // It tries to end an instance; one attempt is enough.
+    // The engine tries to end an instance; one attempt is enough.
     let failure = loop {
         match cancel(&broker, panicking[0]).await {
             Failure::Aborted(_) => {}
@@ -220,8 +220,8 @@ async fn a_command_of_another_partition_that_panics_bans_its_instance() {
         resources: vec![listener("panic-at-message")],
     });
     ask(&broker, deploy).await.unwrap();
-    // The answer that the subscription is open triggers the bug; without a ban it would be repeated until it is taken. The panic that
-    // follows may take the creation with it, if that was not committed: another one is created then.
+    // The acknowledgement of the subscription triggers the bug; without a ban it would be repeated until accepted. The panic that follows
+    // may also undo the creation, if that was not committed: then another instance is created.
     let deadline = Instant::now() + Duration::from_secs(180);
     let banned = |partition: &Arc<PartitionHandle>| !partition.status.banned().is_empty();
     while !broker.partitions().iter().all(banned) {

@@ -1,4 +1,4 @@
-//! Sharing, without stores: which caller gets which answer, which answers are kept, and the cost.
+//! Sharing without stores: which caller gets which answer, which answers are kept, and the cost.
 
 use proptest::prelude::*;
 use skep_protocol::origin::Principal;
@@ -28,7 +28,7 @@ fn text(response: Response<RestBody>) -> (String, bool) {
     }
 }
 
-/// Asks; the stores, if they are asked, return this. Also returns whether another caller's answer was given.
+/// Sends a search; the stores, if they are queried, return `says`. Also returns whether the answer was shared.
 async fn asks(
     shared: &SharedAnswers,
     question: Question,
@@ -45,7 +45,7 @@ async fn asks(
     text(answered.ok().unwrap())
 }
 
-/// Searches: asked, fresh, kept, refused.
+/// Number of searches: queried, fresh, kept, refused.
 fn counts(shared: &SharedAnswers) -> [u64; 4] {
     let SharedCounts {
         asked,
@@ -96,7 +96,7 @@ async fn an_answer_under_other_rights_is_nobodys() {
     let after = Arc::new((*before).clone());
     assert_eq!(asks(&shared, one(), &after, "2").await, is("2", false));
     assert_eq!(asks(&shared, one(), &after, "3").await, is("2", true));
-    // One that was begun before the change, and ends behind it.
+    // A search started before the change that ends after it.
     let slow = shared.answer(one(), FRESH, &before, |_| async {
         Ok(Response::new(RestBody::from(Bytes::from_static(b"old"))))
     });
@@ -143,7 +143,7 @@ async fn beyond_the_budget_the_last_answer_is_given_or_none() {
     let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     asks(&shared, question("/a", None), &directory, "1").await;
-    // It is not fresh any more, and the part of the machine is taken.
+    // The answer is no longer fresh, and the budget is exhausted.
     let slot = shared.slot(&question("/a", None), &directory);
     let old = Instant::now().checked_sub(FRESH * 2).unwrap();
     slot.given.lock().as_mut().unwrap().asked = old;
@@ -164,7 +164,7 @@ async fn beyond_the_budget_the_last_answer_is_given_or_none() {
         .await;
     let status = refused.map_or_else(|problem| problem.status, |response| response.status());
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-    // Paid back, it is asked again.
+    // With budget again, the stores are queried.
     shared.budget.lock().left = 1;
     let answer = asks(&shared, question("/a", None), &directory, "2").await;
     assert_eq!(answer, is("2", false));
@@ -191,7 +191,7 @@ async fn what_is_kept_is_bounded() {
         asks(&shared, one, &directory, "1").await;
         assert!(shared.slots.lock().len() <= MAX_QUESTIONS);
     }
-    // The newest are there.
+    // The newest ones are kept.
     let newest = question(&format!("/{}", MAX_QUESTIONS * 2 - 1), None);
     assert_eq!(asks(&shared, newest, &directory, "2").await, is("1", true));
     let large = "x".repeat(MAX_ONE / 2);
@@ -291,8 +291,8 @@ async fn a_failure_is_not_shared() {
 }
 
 proptest! {
-    /// However long questions take, and whenever they arrive: together they take a fifth of the time, the saved time, and the
-    /// last question.
+    /// However long the searches take and whenever they arrive: their total time is at most a fifth of the elapsed time, plus the savings,
+    /// plus the last search.
     #[test]
     fn questions_take_a_fifth_of_a_core(
         asked in prop::collection::vec((0u64..3_000, 0u64..2_000), 1..200),
@@ -309,7 +309,7 @@ proptest! {
                 spent += last;
                 budget.spend(last);
             } else {
-                // Exactly then it may.
+                // After exactly this wait a search is permitted.
                 let mut then = Budget { ..budget };
                 prop_assert!(then.wait(now + wait).is_zero());
             }

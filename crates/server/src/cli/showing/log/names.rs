@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// Deploys into a directory, whose server then stops and makes a checkpoint. Returns the definition's key.
+    /// Deploys into a directory, whose server then stops and takes a checkpoint. Returns the definition's key.
     async fn deployed_into(directory: &Path) -> Key {
         let config = BrokerConfig {
             directory: directory.to_path_buf(),

@@ -191,7 +191,7 @@ mod tests {
         while Instant::now() < until {
             let mut reading = Reading::begin(directory.path()).expect("nothing is damaged");
             read += read_all(&mut reading);
-            // As --follow does.
+            // Like `--follow`.
             for _ in 0..3 {
                 reading.renew().expect("nothing is damaged");
                 read_all(&mut reading);
