@@ -2,6 +2,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod agreement;
 mod args;
 mod cli;
 mod config;

@@ -49,6 +49,7 @@ use tokio::sync::Semaphore;
 
 use self::health::Group;
 use self::reply::{Answer, Handled, allow, message, ok, respond};
+use crate::agreement::Agreement;
 use crate::config::{Effective, ManagementLogin};
 use crate::lease::Standing;
 use crate::logs::Logs;
@@ -77,8 +78,17 @@ struct Started {
     registry: Registry,
     process: ProcessMetrics,
     node: NodeMetrics,
+    agreement: Arc<Agreement>,
     /// Present where the port asks for a login.
     guard: Option<Guard>,
+}
+
+/// Parts of the server for the management port alone.
+#[derive(Default)]
+pub struct ForOperators {
+    pub monitor: Arc<Monitor>,
+    pub agreement: Arc<Agreement>,
+    pub guard: Option<Guard>,
 }
 
 impl Management {
@@ -106,15 +116,21 @@ impl Management {
         registry: Registry,
         process: ProcessMetrics,
         node: NodeMetrics,
-        (monitor, guard): (Arc<Monitor>, Option<Guard>),
+        for_operators: ForOperators,
     ) {
-        nodes::answer_for(&broker, monitor);
+        let ForOperators {
+            monitor,
+            agreement,
+            guard,
+        } = for_operators;
+        nodes::answer_for(&broker, monitor, Arc::clone(&agreement));
         // The server starts only once.
         let _ = self.started.set(Started {
             broker,
             registry,
             process,
             node,
+            agreement,
             guard,
         });
     }
@@ -134,6 +150,12 @@ impl Management {
 
     fn lease(&self) -> Option<Standing> {
         self.started.get()?.node.lease()
+    }
+
+    /// The security settings in which other nodes differ from this one.
+    fn differences(&self) -> Vec<String> {
+        let started = self.started.get();
+        started.map_or_else(Vec::new, |started| started.agreement.differences())
     }
 
     fn running(&self) -> Result<&Started, Answer> {

@@ -10,8 +10,9 @@ use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
 use skep_broker::{Broker, NodeLease, OpenError};
 use skep_documents::Stores;
-use skep_gateway::{Gateway, GatewayMetrics, Guard, SpanListener};
+use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
+use crate::agreement::Agreement;
 use crate::args::ConfigArgs;
 use crate::config::tls::PortTls;
 use crate::config::{ConfigError, Loaded, ManagementLogin, Settings};
@@ -21,7 +22,7 @@ use crate::identity;
 use crate::interface::ForBrowsers;
 use crate::lease::{self, Lease};
 use crate::logs::Logs;
-use crate::management::{self, Management};
+use crate::management::{self, ForOperators, Management};
 use crate::monitor::Monitor;
 use crate::node_metrics::NodeMetrics;
 use crate::notify;
@@ -131,18 +132,22 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     Ok(())
 }
 
-/// Starts what the management port shows, and the guard that asks its callers for the login of the API, where settings say so.
+/// Starts the sources of the management port, and the guard that asks its callers for the login of the API, where settings say so.
 fn for_operators(
     settings: &Settings,
     broker: &Arc<Broker>,
     gateway: &Gateway,
     metrics: Arc<GatewayMetrics>,
-) -> (Arc<Monitor>, Option<Guard>) {
+) -> ForOperators {
     let guard = match settings.security.management {
         ManagementLogin::None => None,
         ManagementLogin::Api => Some(gateway.guard()),
     };
-    (Monitor::start(broker.clone(), metrics), guard)
+    ForOperators {
+        monitor: Monitor::start(broker.clone(), metrics),
+        agreement: Agreement::start(&settings.security, broker),
+        guard,
+    }
 }
 
 /// Binds the ports for clients.

@@ -131,6 +131,11 @@ pub fn all(management: &Management) -> Answer {
         healthy &= up;
         components.push(("exporters", component(up, details)));
     }
+    let differences = management.differences();
+    if !differences.is_empty() {
+        let details = json!({ "status": "DEGRADED", "details": { "differences": differences } });
+        components.push(("securitySettings", details));
+    }
     let components = components.into_iter();
     let components: Map<_, _> = components.map(|(name, c)| (name.into(), c)).collect();
     let (code, text) = status(healthy);

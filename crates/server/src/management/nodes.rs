@@ -7,6 +7,7 @@ use skep_broker::Broker;
 
 use super::reply::{Answer, ok};
 use super::{exporters, partitions};
+use crate::agreement::{self, Agreement};
 use crate::monitor::{self, Monitor};
 
 /// Questions that nodes ask each other.
@@ -14,7 +15,7 @@ pub const PARTITIONS: &str = "partitions";
 pub const EXPORTERS: &str = "exporters";
 
 /// Lets this node answer questions of other nodes.
-pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>) {
+pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>, agreement: Arc<Agreement>) {
     let known = Arc::downgrade(broker);
     broker.answer_questions(Box::new(move |question| {
         let Some(broker) = known.upgrade() else {
@@ -23,6 +24,7 @@ pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>) {
         match question {
             PARTITIONS => partitions::of_node(&broker).to_string(),
             EXPORTERS => exporters::of_node(&broker),
+            agreement::QUESTION => agreement.answer(),
             other => match other.strip_prefix(monitor::QUESTION) {
                 Some(since) => monitor.answer(since),
                 // A question of a later version.
