@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use skep_identity::Directory;
@@ -10,13 +11,26 @@ use skep_identity::Directory;
 /// The partition that decides about identity, and the only one that knows passwords.
 pub const HOME: u32 = 1;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct DirectoryView {
     current: RwLock<Arc<Directory>>,
     /// Incremented with each change: other nodes ask for anything newer than their version.
     number: AtomicU64,
     /// True if a replica on this node publishes the directory.
     is_own: AtomicBool,
+    /// When it was surely current.
+    confirmed: RwLock<Instant>,
+}
+
+impl Default for DirectoryView {
+    fn default() -> DirectoryView {
+        DirectoryView {
+            current: RwLock::default(),
+            number: AtomicU64::default(),
+            is_own: AtomicBool::default(),
+            confirmed: RwLock::new(Instant::now()),
+        }
+    }
 }
 
 impl DirectoryView {
@@ -40,6 +54,15 @@ impl DirectoryView {
         if !self.is_own.load(Ordering::Acquire) {
             self.set(directory);
         }
+    }
+
+    /// Changes from before this moment are in the directory, or on their way to it.
+    pub fn confirm(&self, now: Instant) {
+        *self.confirmed.write() = now;
+    }
+
+    pub fn age(&self) -> Duration {
+        self.confirmed.read().elapsed()
     }
 
     fn set(&self, directory: Directory) {

@@ -505,6 +505,15 @@ impl skep_service::Broker for Broker {
         self.shared.local.directory.get()
     }
 
+    fn directory_age(&self) -> Duration {
+        // A node alone decides itself.
+        if self.shared.cluster.has_others() {
+            self.shared.local.directory.age()
+        } else {
+            Duration::ZERO
+        }
+    }
+
     fn ring(&self) {
         for partition in self.partitions().iter() {
             partition.inbox.ring();

@@ -12,7 +12,7 @@ use skep_protocol::command::{
     UpdateJobKind,
 };
 use skep_protocol::{Failure, Key, RejectionType, Response};
-use skep_service::PartitionHealth;
+use skep_service::{Broker as _, PartitionHealth};
 use support::{Rig, create, one_task, publish};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,6 +25,14 @@ async fn a_deployment_is_answered_when_every_partition_has_it() {
         partitions.insert(key.partition().unwrap());
     }
     assert_eq!(partitions, HashSet::from([1, 2, 3]), "creations go round");
+}
+
+/// It decides about users and permissions itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_directory_of_a_node_alone_is_always_current() {
+    let rig = Rig::new(|_| {}).await;
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(rig.broker.directory_age(), Duration::ZERO);
 }
 
 #[tokio::test(flavor = "multi_thread")]

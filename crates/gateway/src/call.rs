@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use http::HeaderMap;
 use pin_project_lite::pin_project;
 use skep_documents::Stores;
+use skep_identity::Directory;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, Failure, Response};
@@ -170,8 +171,27 @@ impl FrontEnd {
     /// # Errors
     /// As [`Door::enter`].
     pub async fn enter(&self, head: &Head<'_>) -> Result<Claims, Refused> {
-        let entered = self.door.enter(head, || self.broker.directory()).await;
+        let entered = self.door.enter(head, || self.directory()).await;
         entered.inspect_err(|refused| self.refused(refused))
+    }
+
+    /// The directory that callers are looked up in.
+    ///
+    /// # Errors
+    /// It may lack changes that are older than the settings allow.
+    pub fn directory(&self) -> Result<Arc<Directory>, Refused> {
+        if let Some(max) = self.config.security.max_view_age {
+            let age = self.broker.directory_age();
+            if age > max {
+                return Err(Refused::Cannot(Failure::Unavailable(format!(
+                    "This node has not heard the leader of partition 1 for {} s, so its users and permissions may be outdated \
+                     (skep.security.max-view-age: {} s). Send the request to another node, or again later.",
+                    age.as_secs(),
+                    max.as_secs()
+                ))));
+            }
+        }
+        Ok(self.broker.directory())
     }
 
     /// Records that a caller was not authenticated: in the metrics always, in the log at intervals.

@@ -113,6 +113,9 @@ pub struct Security {
     pub groups_api: bool,
     /// The pattern that ids must match (`camunda.security.id-validation-pattern`).
     pub ids: IdPattern,
+    /// Requests are refused while this node's directory has not been current for longer than this
+    /// (`skep.security.max-view-age`); `None`: never.
+    pub max_view_age: Option<Duration>,
 }
 
 impl Security {
@@ -144,6 +147,7 @@ impl Default for Security {
             users_api: true,
             groups_api: true,
             ids: IdPattern::default(),
+            max_view_age: None,
         }
     }
 }

@@ -258,11 +258,11 @@ impl Door {
     /// The caller, if it is known without a check: authentication is off, or the caller is the same as before.
     ///
     /// # Errors
-    /// A page of another site has sent the request.
+    /// A page of another site has sent the request, or there is no directory.
     pub fn at_once(
         &self,
         head: &Head<'_>,
-        directory: impl FnOnce() -> Arc<Directory>,
+        directory: impl FnOnce() -> Result<Arc<Directory>, Refused>,
     ) -> Result<Option<Claims>, Refused> {
         if is_forged(head) {
             return Err(Refused::Forged);
@@ -275,7 +275,7 @@ impl Door {
         let Some(header) = head.headers.get(AUTHORIZATION) else {
             return Ok(None);
         };
-        Ok(head.visitor.again(header, &directory(), |verified| {
+        Ok(head.visitor.again(header, &directory()?, |verified| {
             bearer.is_some_and(|bearer| bearer.is_still(verified))
         }))
     }
@@ -287,12 +287,12 @@ impl Door {
     pub async fn enter(
         &self,
         head: &Head<'_>,
-        directory: impl Fn() -> Arc<Directory>,
+        directory: impl Fn() -> Result<Arc<Directory>, Refused>,
     ) -> Result<Claims, Refused> {
         match self.at_once(head, &directory)? {
             Some(claims) => Ok(claims),
             // Boxed: rarely needed state must not enlarge the future of each request.
-            None => Box::pin(self.check(head, &directory())).await,
+            None => Box::pin(self.check(head, &directory()?)).await,
         }
     }
 

@@ -214,7 +214,7 @@ impl Shown {
             headers: request.headers(),
             visitor,
         };
-        match front.door.at_once(&head, || front.broker.directory()) {
+        match front.door.at_once(&head, || front.directory()) {
             Ok(Some(claims)) => Shown::Enough(claims),
             Err(refused) => Shown::Refused(refused),
             Ok(None) => Shown::ToCheck(Box::new(Copied {

@@ -76,6 +76,11 @@ pub struct Directory {
 
 impl Directory {
     /// Number of changes since it was opened.
+    /// Whether it has nobody: the cluster has not been set up yet, or the directory has not arrived.
+    pub fn is_empty(&self) -> bool {
+        self.users.is_empty() && self.parents.is_empty()
+    }
+
     pub fn version(&self) -> u64 {
         self.version
     }

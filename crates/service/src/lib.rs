@@ -83,6 +83,9 @@ pub trait Broker: Send + Sync + 'static {
     /// The users, clients and other principals with their permissions, as this node knows them.
     fn directory(&self) -> Arc<Directory>;
 
+    /// How long ago the directory was surely current: then the leader of partition 1 was known and heard.
+    fn directory_age(&self) -> Duration;
+
     /// Whether every node of the cluster has a version that knows this request: others would refuse it.
     fn is_known_everywhere(&self, request: &Request) -> bool;
 

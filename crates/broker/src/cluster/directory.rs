@@ -2,7 +2,7 @@
 //! and fetch all of it if so.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use skep_identity::{Directory, Entry};
@@ -34,12 +34,24 @@ pub(super) fn keep_following(cluster: &Arc<Cluster>, runtime: &Handle) {
             let Some(cluster) = cluster.upgrade() else {
                 return;
             };
+            cluster.confirm_directory();
             cluster.ask_for_directory();
         }
     });
 }
 
 impl Cluster {
+    /// Notes that the directory is current: this node leads partition 1, or hears its leader.
+    fn confirm_directory(&self) {
+        let leader = self.leader_of(HOME);
+        let is_heard = |leader| leader == self.node() || self.is_present(leader);
+        if let Some(local) = self.local()
+            && leader.is_some_and(is_heard)
+        {
+            local.directory.confirm(Instant::now());
+        }
+    }
+
     fn ask_for_directory(&self) {
         let Some(local) = self.local() else {
             return;

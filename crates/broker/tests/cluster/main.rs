@@ -584,12 +584,16 @@ async fn without_a_majority_commands_are_refused_at_once_with_the_cause() {
     let asked = Instant::now();
     assert!(left.create("one-task", "{}").await.is_err());
     assert!(asked.elapsed() < Duration::from_secs(5));
+    // Nobody confirms its users and permissions, until a leader is heard again.
+    let is_old = |rig: &Rig| rig.broker.directory_age() > Duration::from_secs(1);
+    wait_until("an old directory", || is_old(&left)).await;
     let back = nodes.open(0).await;
     let answer = insist(&left, create("one-task", "{}", None)).await;
     assert!(
         matches!(answer, Ok(Response::ProcessInstanceCreated(_))),
         "{answer:?}"
     );
+    wait_until("a confirmed directory", || !is_old(&left)).await;
     drop(back);
 }
 

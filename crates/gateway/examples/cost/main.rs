@@ -98,6 +98,10 @@ impl Broker for GroupCommit {
         Arc::default()
     }
 
+    fn directory_age(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn open_job_stream(&self, _: ActivateJobs, _: Claims) -> Box<dyn JobReceiver> {
         Box::new(NoJobs)
     }

@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use skep_identity::Directory;
+use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::value::PasswordHash;
 
@@ -82,6 +83,13 @@ impl Basic {
         peer: IpAddr,
         directory: &Directory,
     ) -> Result<Claims, Refused> {
+        if directory.is_empty() {
+            return Err(Refused::Cannot(Failure::Unavailable(
+                "The users are not known yet: this node has just started, or the cluster has no leader of partition 1. Send the \
+                 request again."
+                    .to_string(),
+            )));
+        }
         if !self.guesses.may_try(name, peer) {
             return Err(Refused::Wrong);
         }

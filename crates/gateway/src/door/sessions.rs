@@ -533,6 +533,10 @@ mod tests {
             Arc::default()
         }
 
+        fn directory_age(&self) -> Duration {
+            Duration::ZERO
+        }
+
         fn topology(&self) -> Topology {
             unreachable!("nobody asks where partitions are")
         }

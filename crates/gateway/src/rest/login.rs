@@ -57,7 +57,9 @@ async fn log_in(
     let Received { bytes, .. } =
         body::read(&mut body, Bytes::new(), MAX_FORM, front, &front.gate.budget).await?;
     let (name, password) = form(&bytes);
-    let directory = front.broker.directory();
+    let directory = front
+        .directory()
+        .inspect_err(|refused| front.refused(refused))?;
     let door = &front.door;
     let claims = door
         .log_in(&name, password, head.visitor.peer, &directory)

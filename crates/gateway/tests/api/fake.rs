@@ -70,6 +70,7 @@ pub struct NodeReports {
     pub waiting_jobs: AtomicUsize,
     /// The keeper of browser sessions.
     pub keeper: Mutex<Arc<Keeper>>,
+    pub directory_age: Mutex<Duration>,
 }
 
 /// The broker's end of a job stream.
@@ -230,6 +231,10 @@ impl Broker for FakeBroker {
 
     fn directory(&self) -> Arc<Directory> {
         self.directory.lock().clone()
+    }
+
+    fn directory_age(&self) -> Duration {
+        *self.reports.directory_age.lock()
     }
 
     fn open_job_stream(&self, spec: ActivateJobs, _claims: Claims) -> Box<dyn JobReceiver> {

@@ -1,5 +1,7 @@
 //! Authentication: Basic on REST and gRPC, sessions of browsers, and pages of other sites.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http_body_util::BodyExt as _;
@@ -138,6 +140,35 @@ fn caller(gateway: &Running) -> String {
 }
 
 #[tokio::test]
+async fn while_the_users_are_unknown_or_outdated_nobody_is_called_wrong() {
+    let gateway = start_with(|config| {
+        protect(config);
+        config.security.max_view_age = Some(Duration::from_secs(5));
+    })
+    .await;
+    let shown = basic("anna", "right");
+    let topology = async || {
+        let shown = [("authorization", &*shown)];
+        ask(&gateway, ("GET", "/v2/topology"), &shown, "").await
+    };
+    let answer = topology().await;
+    assert_eq!(answer.status, 503, "{}", answer.text);
+    assert!(answer.text.contains("not known yet"), "{}", answer.text);
+    *gateway.broker.directory.lock() = directory().await.into();
+    assert_eq!(topology().await.status, 200);
+    *gateway.broker.reports.directory_age.lock() = Duration::from_secs(6);
+    let answer = topology().await;
+    assert_eq!(answer.status, 503, "{}", answer.text);
+    assert!(
+        answer.text.contains("skep.security.max-view-age: 5 s"),
+        "{}",
+        answer.text
+    );
+    *gateway.broker.reports.directory_age.lock() = Duration::from_secs(4);
+    assert_eq!(topology().await.status, 200);
+}
+
+#[tokio::test]
 async fn who_shows_no_password_or_a_wrong_one_does_not_come_in() {
     let gateway = protected().await;
     for (headers, detail) in [
@@ -224,7 +255,13 @@ async fn who_has_come_in_by_a_connection_is_refused_there_once_he_is_gone() {
     assert_eq!(caller(&gateway), "anna");
     let wrong = basic("anna", "rigth");
     assert_eq!(pins(&mut connection, &gateway, &wrong).await, 401);
-    *gateway.broker.directory.lock() = Directory::default().into();
+    let mut others = Directory::clone(&users);
+    for (key, entry) in users.rows() {
+        if matches!(&entry, Entry::User(user) if &*user.username == "anna") {
+            others.remove(key, &entry);
+        }
+    }
+    *gateway.broker.directory.lock() = others.into();
     assert_eq!(pins(&mut connection, &gateway, &anna).await, 401);
     *gateway.broker.directory.lock() = users;
     assert_eq!(pins(&mut connection, &gateway, &anna).await, 204);

@@ -10,6 +10,7 @@ mod paths;
 mod providers;
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use skep_engine::IdentityConfig;
 use skep_gateway::{DEFAULT_PATTERN, IdPattern, Login};
@@ -61,6 +62,8 @@ pub struct Security {
     pub id_pattern: String,
     /// The same, compiled.
     pub ids: IdPattern,
+    /// Maximum age of a node's view of users and permissions; zero: no maximum.
+    pub max_view_age: Duration,
 }
 
 impl Default for Security {
@@ -76,6 +79,7 @@ impl Default for Security {
             management: ManagementLogin::default(),
             id_pattern: DEFAULT_PATTERN.to_string(),
             ids: IdPattern::default(),
+            max_view_age: Duration::ZERO,
         }
     }
 }
@@ -118,6 +122,7 @@ impl Security {
             users_api: identity.manages_users,
             groups_api: identity.manages_groups,
             ids: self.ids.clone(),
+            max_view_age: (!self.max_view_age.is_zero()).then_some(self.max_view_age),
         }
     }
 

@@ -137,6 +137,8 @@ keys! {
         "What opens the key. In PKCS#12 format that is the password of the store, and another one is refused."
     "skep.management.authentication" [] [] Kind::Choice(&["none", "api"]) => security.management;
         "Login of the management port. `none`: it has none and is protected by network. `api`: callers log in as those of the API, and need `SYSTEM:READ` to read and `SYSTEM:UPDATE` for all else, where authorizations are enabled; health, readiness, startup and metrics stay open. See [security.md](security.md)."
+    "skep.security.max-view-age" [] [] Kind::Time(0) => security.max_view_age;
+        "Longest time for which a node answers callers without hearing the leader of partition 1, which decides about users and permissions. After that, requests that need a login get 503 at this node. 0: no limit, so a node that is cut off keeps using the permissions that it knew last."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path under which the management endpoints stand."
 

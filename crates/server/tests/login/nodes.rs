@@ -11,6 +11,9 @@ use super::{Server, ask, eventually};
 const ADMIN: Option<(&str, &str)> = Some(("admin", "hush"));
 const ANNA: Option<(&str, &str)> = Some(("anna", "hush"));
 
+/// Node 2 has another one than the others.
+const PATTERN: &str = "camunda.security.id-validation-pattern";
+
 const CONFIGURATION: &str = "\
 camunda.security:
   authentication.method: basic
@@ -51,7 +54,11 @@ fn nodes(here: &Path) -> Vec<Server> {
                     format!("initial-contact-points={points}"),
                     format!("network.internal-api.port={port}"),
                 ];
-                let settings = settings.map(|it| format!("camunda.cluster.{it}"));
+                let mut settings = settings.map(|it| format!("camunda.cluster.{it}")).to_vec();
+                settings.push("skep.security.max-view-age=2s".to_string());
+                if node == 2 {
+                    settings.push(format!("{PATTERN}=[a-z-]+"));
+                }
                 let set = settings.iter().flat_map(|it| ["--set", it.as_str()]);
                 let arguments: Vec<&str> = ["--config", file].into_iter().chain(set).collect();
                 Server::start(&directory, &arguments, &[])
@@ -103,10 +110,16 @@ fn grant(node: &Server) -> String {
     )
 }
 
+/// The settings that differ on other nodes, in the health of this one.
+fn differences(node: &Server) -> Value {
+    let (_, health) = ask(&node.management, "GET", "/actuator/health", "", None);
+    health["components"]["securitySettings"].clone()
+}
+
 #[test]
 fn what_one_node_has_taken_away_is_gone_on_all_nodes() {
     let directory = TempDir::new().unwrap();
-    let nodes = nodes(directory.path());
+    let mut nodes = nodes(directory.path());
     for node in &nodes {
         eventually("every node knows who there is", || {
             let known = [ADMIN, ANNA].map(|login| node.get("/v2/topology", login).0);
@@ -136,4 +149,16 @@ fn what_one_node_has_taken_away_is_gone_on_all_nodes() {
             node.get("/v2/topology", ANNA).0 == 401
         });
     }
+    let differs =
+        json!({"status": "DEGRADED", "details": {"differences": [format!("node 2: {PATTERN}")]}});
+    eventually("a node with other settings is named", || {
+        differences(&nodes[0]) == differs
+    });
+    // A node that hears no leader does not answer by its old view for longer than it may.
+    nodes.truncate(1);
+    eventually("the view is too old", || {
+        let (status, answer) = nodes[0].get("/v2/topology", ADMIN);
+        assert!([200, 503].contains(&status), "{status} {answer}");
+        status == 503 && answer.to_string().contains("max-view-age")
+    });
 }

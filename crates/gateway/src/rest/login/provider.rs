@@ -108,7 +108,9 @@ async fn arrival(
     let code = parameter(parts, "code").unwrap_or_default();
     let expired = || ("expired", "its cookie is gone".to_string());
     let kept = cookie(parts.headers.get_all(COOKIE), name).ok_or_else(expired)?;
-    let directory = front.broker.directory();
+    let directory = front
+        .directory()
+        .map_err(|refused| ("failed", refused.text()))?;
     let arrival = bearer.arrive(&kept, (state, &code), &directory).await;
     arrival.map_err(|refused| match refused {
         Refused::NoSession(_) => (
