@@ -31,11 +31,11 @@ impl From<u32> for FlushLabels {
 metrics! {
     /// Metrics of every exporter.
     pub struct ExporterFamilies {
-        events: Family<EventLabels, Counter> = "zeebe_exporter_events", "records through exporters";
-        latency: Family<LatencyLabels, Histogram> = "zeebe_exporting_latency_seconds", "record written until picked up for export";
-        duration: Family<DurationLabels, Histogram> = "zeebe_exporter_exporting_duration_seconds", "share of a record in taking in its entry";
-        available: Family<OfExporter, Histogram> = "skep_data_availability_seconds", "batch written until the exporter has stored it";
-        failures: Family<OfExporter, Counter> = "skep_exporter_failures", "how often something was in an exporter's way";
+        events: Family<EventLabels, Counter> = "zeebe_exporter_events", "records handled by exporters, by action";
+        latency: Family<LatencyLabels, Histogram> = "zeebe_exporting_latency_seconds", "time from writing a record until an exporter picks it up";
+        duration: Family<DurationLabels, Histogram> = "zeebe_exporter_exporting_duration_seconds", "time to export a record: its share of the time for its log entry";
+        available: Family<OfExporter, Histogram> = "skep_data_availability_seconds", "time from writing a batch until the exporter has stored it";
+        failures: Family<OfExporter, Counter> = "skep_exporter_failures", "failures of an exporter";
         pub exported: Computed<OfExporter> = "zeebe_exporter_last_exported_position", "newest exported position";
         pub updated: Computed<OfExporter> = "zeebe_exporter_last_updated_exported_position", "newest acknowledged position";
         pub failing: Computed<OfExporter> = "skep_exporter_failing", "1 while something is in an exporter's way";
@@ -45,10 +45,10 @@ metrics! {
 metrics! {
     /// Metrics of secondary storage in a SQL database.
     struct RdbmsFamilies, handles RdbmsMetrics of u32 {
-        duration: Family<FlushLabels, Histogram> = "zeebe_rdbms_exporter_flush_duration_seconds", "one flush";
-        latency: Family<FlushLabels, Histogram> = "zeebe_rdbms_exporter_flush_latency_seconds", "first record taken in until flushed";
+        duration: Family<FlushLabels, Histogram> = "zeebe_rdbms_exporter_flush_duration_seconds", "duration of a flush";
+        latency: Family<FlushLabels, Histogram> = "zeebe_rdbms_exporter_flush_latency_seconds", "time from the first record of a flush until it is flushed";
         bulk: Family<FlushLabels, Histogram> = "zeebe_rdbms_exporter_bulk_size", "rows per flush", BULK;
-        enqueued: Family<FlushLabels, Counter> = "zeebe_rdbms_exporter_enqueued_statements", "changes of rows";
+        enqueued: Family<FlushLabels, Counter> = "zeebe_rdbms_exporter_enqueued_statements", "row changes";
         executed: Family<FlushLabels, Counter> = "zeebe_rdbms_exporter_executed_statements", "rows written";
     }
 }
@@ -57,17 +57,17 @@ metrics! {
     /// Outcome of the changes of each table.
     struct StatementFamilies {
         executed: Family<StatementLabels, Counter> = "zeebe_rdbms_exporter_executed_queue_item", "rows written";
-        merged: Family<StatementLabels, Counter> = "zeebe_rdbms_exporter_merged_queue_item", "changes that another change of the same row took with it";
+        merged: Family<StatementLabels, Counter> = "zeebe_rdbms_exporter_merged_queue_item", "row changes merged into another change of the same row";
     }
 }
 
 metrics! {
     /// Metrics of record exporters to search servers.
     struct BulkFamilies, handles BulkMetrics of u32 {
-        duration: Family<FlushLabels, Histogram> = "zeebe_elasticsearch_exporter_flush_duration_seconds", "one flush";
-        failed: Family<FlushLabels, Counter> = "zeebe_elasticsearch_exporter_failed_flush", "flushes that failed";
+        duration: Family<FlushLabels, Histogram> = "zeebe_elasticsearch_exporter_flush_duration_seconds", "duration of a flush";
+        failed: Family<FlushLabels, Counter> = "zeebe_elasticsearch_exporter_failed_flush", "failed flushes";
         bulk: Family<FlushLabels, Histogram> = "zeebe_elasticsearch_exporter_bulk_size", "documents per flush", BULK;
-        memory: Family<FlushLabels, Gauge> = "zeebe_elasticsearch_exporter_bulk_memory_size", "bytes of the last flush";
+        memory: Family<FlushLabels, Gauge> = "zeebe_elasticsearch_exporter_bulk_memory_size", "size of the last flush in bytes";
     }
 }
 

@@ -7,13 +7,13 @@ use clap::{Args, ValueEnum};
 use serde::{Serialize, Serializer};
 use skep_client::{Authorization, ClientConfig, Delivery, HttpVersion, Transport};
 
-/// Start process instances, work their jobs, and report what a user would have seen.
+/// Start process instances, work on their jobs, and report the performance that users would see.
 #[derive(Debug, Clone, Args, Serialize)]
 pub struct LoadArgs {
-    /// Whom to believe with https; the command line has it for all commands.
+    /// Authorities to trust for https; the command line has one flag for all commands.
     #[arg(skip)]
     pub authorities: Option<PathBuf>,
-    /// The interface to use.
+    /// Interface to use.
     #[arg(long, value_enum, default_value = "rest")]
     pub transport: TransportArg,
 
@@ -29,11 +29,11 @@ pub struct LoadArgs {
     #[arg(long, value_enum, default_value = "1")]
     pub http: HttpArg,
 
-    /// Host of the server; ports are the usual ones unless the addresses below say otherwise.
+    /// Host of the server; the default ports apply unless the addresses below say otherwise.
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1", value_parser = host)]
     pub address: String,
 
-    /// Address of REST (HOST:8080); of several, separated by commas, those that fail are left for the next.
+    /// Address of REST (HOST:8080), or several, separated by commas; if one fails, the next is used.
     #[arg(long, value_name = "HOST:PORT")]
     pub rest_address: Option<String>,
 
@@ -41,43 +41,43 @@ pub struct LoadArgs {
     #[arg(long, value_name = "HOST:PORT")]
     pub grpc_address: Option<String>,
 
-    /// Address of the management port (HOST:9600); its metrics are used when it answers.
+    /// Address of the management port (HOST:9600); its metrics are used if it answers.
     #[arg(long, value_name = "HOST:PORT")]
     pub management_address: Option<String>,
 
-    /// Value of the authorization header, for instance "Bearer TOKEN".
+    /// Value of the authorization header, for example "Bearer TOKEN".
     #[arg(long, env = "SKEP_AUTHORIZATION", hide_env_values = true)]
     #[serde(skip)]
     pub authorization: Option<Authorization>,
 
-    /// Open loop: start this many instances per second, on schedule whatever the server does.
+    /// Open loop: start this many instances per second, regardless of how the server responds.
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "concurrency")]
     pub rate: Option<f64>,
 
-    /// Closed loop: keep this many instances under way.
+    /// Closed loop: keep this many instances in progress.
     #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub concurrency: u32,
 
-    /// Open loop: creation requests in flight at most; later ones wait, and their wait counts as latency.
+    /// Open loop: maximum number of creation requests in flight; later ones wait, and their wait counts as latency.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_in_flight: u32,
 
-    /// How long to measure, for instance 30s or 10m.
+    /// Duration of the measurement, for example 30s or 10m.
     #[arg(long, default_value = "30s", value_parser = duration, value_name = "TIME")]
     #[serde(serialize_with = "seconds")]
     pub duration: Duration,
 
-    /// How long to run before measuring (with --compare: before each slice).
+    /// Duration of the warm-up before the measurement (with --compare: before each slice).
     #[arg(long, default_value = "3s", value_parser = duration, value_name = "TIME")]
     #[serde(serialize_with = "seconds")]
     pub warmup: Duration,
 
-    /// How long to wait at the end for instances under way.
+    /// Maximum time to wait at the end for instances in progress.
     #[arg(long, default_value = "10s", value_parser = duration, value_name = "TIME")]
     #[serde(serialize_with = "seconds")]
     pub drain: Duration,
 
-    /// An instance that takes longer counts as lost (its completion is still noticed).
+    /// Time after which an instance counts as lost (its completion is still noticed).
     #[arg(long, default_value = "60s", value_parser = duration, value_name = "TIME")]
     #[serde(serialize_with = "seconds")]
     pub instance_timeout: Duration,
@@ -91,15 +91,15 @@ pub struct LoadArgs {
     #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=4_000_000))]
     pub payload: u64,
 
-    /// BPMN file to deploy and start, in place of the built-in process.
+    /// BPMN file to deploy and start, instead of the built-in process.
     #[arg(long, value_name = "FILE")]
     pub process: Option<PathBuf>,
 
-    /// What each instance does, in place of service tasks in sequence.
+    /// Scenario that each instance runs, instead of service tasks in sequence.
     #[arg(long, value_enum, conflicts_with_all = ["process", "tasks"])]
     pub scenario: Option<Scenario>,
 
-    /// With --process: jobs that an instance takes; the number of its service tasks unless given.
+    /// With --process: number of jobs per instance; the number of its service tasks if not given.
     #[arg(long, value_name = "N", requires = "process")]
     pub jobs_per_instance: Option<u32>,
 
@@ -107,12 +107,12 @@ pub struct LoadArgs {
     #[arg(long, default_value_t = 1, conflicts_with = "process", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub tasks: u32,
 
-    /// Create instances with awaitCompletion: the answer comes when the instance ends.
+    /// Create instances with awaitCompletion: the response comes when the instance ends.
     #[arg(long)]
     pub await_completion: bool,
 
-    /// Look for instances when they were created, one at a time over REST, and tell how long it takes until a search that
-    /// does not wait (skep-consistency: eventual) finds them.
+    /// Search for created instances, one at a time over REST, and report how long it takes until a search that does not wait
+    /// (skep-consistency: eventual) finds them.
     #[arg(long, conflicts_with = "await_completion")]
     pub find: bool,
 
@@ -124,7 +124,7 @@ pub struct LoadArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub workers: u32,
 
-    /// Jobs that one worker holds at most.
+    /// Maximum number of jobs that one worker holds.
     #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_jobs: u32,
 
@@ -132,7 +132,7 @@ pub struct LoadArgs {
     #[arg(long, default_value_t = 0, value_name = "MS")]
     pub handle_ms: u64,
 
-    /// For how long a job is assigned to its worker.
+    /// Time for which a job is assigned to its worker.
     #[arg(long, default_value = "60s", value_parser = duration, value_name = "TIME")]
     #[serde(serialize_with = "seconds")]
     pub job_timeout: Duration,
@@ -141,11 +141,11 @@ pub struct LoadArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: u32,
 
-    /// HTTP/2 connections per thread, beside one per job stream.
+    /// HTTP/2 connections per thread, in addition to one per job stream.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub connections: u32,
 
-    /// Process id of the server on this machine: CPU and memory are reported.
+    /// Process id of the server on this machine, to report its CPU and memory.
     #[arg(long)]
     pub pid: Option<u32>,
 
@@ -326,7 +326,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         .parse::<f64>()
         .ok()
         .and_then(|value| Duration::try_from_secs_f64(value * scale).ok())
-        .ok_or_else(|| format!("{text:?} is no time; write for instance 500ms, 30s, 10m"))
+        .ok_or_else(|| format!("{text:?} is not a time; write for example 500ms, 30s, 10m"))
 }
 
 /// Parses a host name or an address: ports have flags of their own.
@@ -334,7 +334,7 @@ fn host(text: &str) -> Result<String, String> {
     let is_bracketed = text.starts_with('[') && text.ends_with(']');
     if text.is_empty() || text.contains('/') || (text.contains(':') && !is_bracketed) {
         return Err(
-            "give the host alone ([::1] in brackets), and HOST:PORT to --rest-address, --grpc-address and --management-address"
+            "give only the host ([::1] in brackets), and HOST:PORT to --rest-address, --grpc-address and --management-address"
                 .to_string(),
         );
     }

@@ -16,13 +16,14 @@ const DEFAULT_FILE: &str = "config/application.yaml";
 /// Where the settings of a server come from. Flags win over the environment, the environment over files.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ConfigArgs {
-    /// A YAML file with settings, after config/application.yaml; may be given several times, the last one wins.
+    /// YAML file with settings, read after config/application.yaml; may be given several times, the last one wins.
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
-    /// Any setting of docs/configuration.md; may be given several times.
+    /// A setting of docs/configuration.md; may be given several times.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// A broker has partitions and serves clients; a gateway only serves clients, for the cluster at its contact points [default: broker].
+    /// Role of the node: a broker has partitions and serves clients; a gateway only serves clients of the cluster at its contact points
+    /// [default: broker].
     #[arg(long, value_parser = ["broker", "gateway"])]
     role: Option<String>,
     /// Directory of all data [default: data].
@@ -31,22 +32,22 @@ pub struct ConfigArgs {
     /// Number of partitions of a new data directory; `skep cluster apply` adds more later [default: 1].
     #[arg(long)]
     partitions: Option<u32>,
-    /// Address that all three interfaces listen on; 0.0.0.0 opens them to other machines [default: 127.0.0.1].
+    /// Listen address of all three interfaces; 0.0.0.0 accepts connections from other machines [default: 127.0.0.1].
     #[arg(long)]
     address: Option<IpAddr>,
-    /// Port of REST; 0 takes a free one [default: 8080].
+    /// Port of REST; 0 picks a free port [default: 8080].
     #[arg(long, value_name = "PORT")]
     rest_port: Option<u16>,
-    /// Port of gRPC; 0 takes a free one [default: 26500].
+    /// Port of gRPC; 0 picks a free port [default: 26500].
     #[arg(long, value_name = "PORT")]
     grpc_port: Option<u16>,
-    /// Port of health, metrics and management; 0 takes a free one [default: 9600].
+    /// Port of health, metrics and management; 0 picks a free port [default: 9600].
     #[arg(long, value_name = "PORT")]
     management_port: Option<u16>,
-    /// What is logged: a level, also by module as in info,skep_broker=debug [default: info].
+    /// Log level, also by module as in info,skep_broker=debug [default: info].
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
-    /// How log lines look [default: text].
+    /// Format of log lines [default: text].
     #[arg(long, value_parser = ["text", "json"])]
     log_format: Option<String>,
 }
@@ -147,10 +148,10 @@ pub struct ServerArgs {
     /// Address of the server, or several, separated by commas: REST, or gRPC with --transport grpc.
     #[arg(long, env = "SKEP_ADDRESS", value_name = "URL")]
     address: Option<String>,
-    /// The interface to speak.
+    /// Interface to use.
     #[arg(long, default_value = "rest", value_parser = ["rest", "grpc"])]
     transport: String,
-    /// How long to wait for an answer, in seconds.
+    /// Maximum time to wait for a response, in seconds.
     #[arg(long, default_value_t = 20, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 }

@@ -154,13 +154,13 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("{word}: {}", once(&with_causes(error), code));
     if let Some(skep_client::Error::Connect { .. }) = error.downcast_ref() {
         eprintln!(
-            "Start a server with `skep serve`, or name the address of a running one with --address."
+            "Start a server with `skep serve`, or give the address of a running one with --address."
         );
     }
     if code == "UNAUTHENTICATED" {
         eprintln!("{}", login::advice());
     }
-    eprintln!("`skep explain {code}` says what that means and what to do.");
+    eprintln!("`skep explain {code}` explains the error and what to do.");
     let usage = error.is::<Usage>() || error.is::<crate::config::ConfigError>();
     ExitCode::from(if usage { 2 } else { 1 })
 }

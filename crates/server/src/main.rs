@@ -40,7 +40,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     after_help = "First steps:\n  skep serve\n  skep deploy examples/first-process.bpmn\n  skep start order --var orderId=o-1 --var amount=99\n  skep status\n\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration."
 )]
 struct Cli {
-    /// With an address of https: file of the authorities that are believed, in PEM format. Default: those that the machine trusts.
+    /// PEM file with the authorities to trust for https addresses. Default: those that the machine trusts.
     #[arg(
         long,
         global = true,
@@ -49,7 +49,7 @@ struct Cli {
         help_heading = cli::login::HEADING
     )]
     ca_certificate: Option<PathBuf>,
-    /// A server by its name in profiles.yaml, in the directory skep of the user's configuration: its address, login and more.
+    /// Name of a profile in profiles.yaml, in the directory skep of the user's configuration: address, login and more of a server.
     #[arg(
         long = "profile",
         global = true,
@@ -68,31 +68,31 @@ struct Cli {
 enum Command {
     /// Start a server: REST on 8080, gRPC on 26500, management on 9600, all data in one directory.
     Serve(Box<serve::ServeArgs>),
-    /// Write an example to begin with, and a worker for it.
+    /// Write an example process and a worker for it.
     Init(cli::init::InitArgs),
-    /// Develop: a server that keeps nothing, deploys what changes in a directory, and shows what happens.
+    /// Start a development server that keeps no data, deploys changed files of a directory, and prints what happens.
     Dev(cli::dev::DevArgs),
-    /// Run process tests: test cases in JSON files, each on a server that keeps nothing.
+    /// Run process tests: test cases in JSON files, each on a server that keeps no data.
     Test(cli::test::TestArgs),
-    /// Say what is wrong with BPMN and other files, without a server.
+    /// Check BPMN and other files for errors, without a server.
     Check(cli::check::CheckArgs),
-    /// Do jobs by a command of the shell, or complete them.
+    /// Work on jobs with a shell command, or complete them.
     Worker(cli::worker::WorkerArgs),
-    /// Deploy BPMN files: all of them, or none when one has an error.
+    /// Deploy BPMN files: all of them, or none if one has an error.
     Deploy(cli::deploy::DeployArgs),
     /// Start an instance of a process.
     Start(cli::start::StartArgs),
-    /// Deploy files, start an instance, and follow it until it ends or is stuck.
+    /// Deploy files, start an instance, and follow it until it ends or gets stuck.
     Run(cli::run::RunArgs),
-    /// List processes that are deployed, with how many instances of them run.
+    /// List deployed processes with their numbers of running instances.
     Processes(cli::processes::ProcessesArgs),
     /// Cancel process instances.
     Cancel(cli::cancel::CancelArgs),
-    /// Resolve incidents whose cause is mended.
+    /// Resolve incidents after fixing their cause.
     Resolve(cli::resolve::ResolveArgs),
     /// Complete a job or a user task.
     Complete(cli::complete::CompleteArgs),
-    /// Say that a job could not be done, or throw a BPMN error.
+    /// Fail a job, or throw a BPMN error from it.
     Fail(cli::fail::FailArgs),
     /// Publish a message.
     Publish(cli::publish::PublishArgs),
@@ -100,21 +100,21 @@ enum Command {
     Signal(cli::signal::SignalArgs),
     /// Set variables of a process instance or an element instance.
     Set(cli::set::SetArgs),
-    /// Begin, end or move elements of a running process instance.
+    /// Activate, terminate or move elements of a running process instance.
     Modify(cli::modify::ModifyArgs),
-    /// Let running process instances go on with another definition.
+    /// Migrate running process instances to another definition.
     Migrate(cli::migrate::MigrateArgs),
     /// Evaluate a decision.
     Evaluate(cli::evaluate::EvaluateArgs),
-    /// Delete what was deployed, or the history of process instances that have ended.
+    /// Delete deployed resources, or the history of ended process instances.
     Delete(cli::delete::DeleteArgs),
     /// Show nodes, partitions and their health.
     Status(cli::status::StatusArgs),
-    /// Change which nodes a cluster has.
+    /// Change the nodes of a cluster.
     Cluster(cli::cluster::ClusterArgs),
     /// Take, list, check and delete backups of the whole cluster.
     Backup(Box<cli::backup::BackupArgs>),
-    /// Make the data directory of this node from a backup, before the node starts.
+    /// Restore the data directory of this node from a backup, before the node starts.
     Restore(Box<cli::restore::RestoreArgs>),
     /// List open incidents with their keys.
     Incidents(cli::incidents::IncidentsArgs),
@@ -124,27 +124,27 @@ enum Command {
     Tasks(cli::tasks::TasksArgs),
     /// List process instances, the newest first.
     Instances(cli::instances::InstancesArgs),
-    /// Show one process instance: what happened, where it stands, why it waits.
+    /// Show one process instance: its elements, its state, and what it waits for.
     Instance(cli::instance::InstanceArgs),
-    /// List batch operations, show or change one, or begin one for many process instances.
+    /// List batch operations, show or change one, or start one for many process instances.
     Batch(Box<cli::batch::BatchArgs>),
-    /// Put load on a server and report what a user of it would have seen.
+    /// Put load on a server and report the performance that its users would see.
     Load(Box<skep_load::LoadArgs>),
-    /// Break a cluster on purpose, and judge a hypothesis: HELD, REFUTED (exit code 1) or NOT RUN (3).
+    /// Inject faults into a cluster and judge a hypothesis: HELD, REFUTED (exit code 1) or NOT RUN (3).
     Chaos(Box<cli::chaos::ChaosArgs>),
-    /// Measure this build beside another one: HELD, REFUTED (slower: exit code 1) or NOT RUN (3).
+    /// Compare the performance of this build with another one: HELD, REFUTED (slower: exit code 1) or NOT RUN (3).
     Bench(Box<cli::bench::BenchArgs>),
     /// Evaluate a FEEL expression.
     Feel(cli::feel::FeelArgs),
-    /// Print the records of a data directory as JSON lines, also while a server runs on it.
+    /// Print the records of a data directory as JSON lines, even while a server uses it.
     Log(cli::log::LogArgs),
     /// Record a CPU flame graph of a running server.
     Profile(cli::profile::ProfileArgs),
-    /// Say what an error code means and what to do.
+    /// Explain an error code and what to do about it.
     Explain(cli::explain::ExplainArgs),
-    /// Print the completion of a shell.
+    /// Print the completion script for a shell.
     Completion(cli::completion::CompletionArgs),
-    /// Print every setting with its value and where it comes from.
+    /// Print every setting with its value and its source.
     Config(Box<cli::config::ConfigCommand>),
 }
 

@@ -24,12 +24,12 @@ labels! {
 metrics! {
     /// Gauges that are updated when metrics are scraped.
     pub struct NodeFamilies {
-        disk_free: Gauge = "skep_disk_free_bytes", "free bytes of the disk with the data directory";
+        disk_free: Gauge = "skep_disk_free_bytes", "free bytes on the disk of the data directory";
         disk_needed: Gauge = "skep_disk_needed_bytes", "free bytes below which new work is refused";
-        operations_pending: Gauge = "zeebe_cluster_changes_operations_pending", "operations that are left of the change of the cluster that is under way";
-        operations_completed: Gauge = "zeebe_cluster_changes_operations_completed", "operations that are done of it";
-        lease_age: Family<OfNode, Gauge> = "skep_lease_age_seconds", "since the last renewal of the lease of the node's number that arrived was sent";
-        certificate: Family<OfPort, Gauge> = "skep_certificate_expires_seconds", "end of the certificate that a port shows, seconds since 1970";
+        operations_pending: Gauge = "zeebe_cluster_changes_operations_pending", "pending operations of the current cluster change";
+        operations_completed: Gauge = "zeebe_cluster_changes_operations_completed", "completed operations of the current cluster change";
+        lease_age: Family<OfNode, Gauge> = "skep_lease_age_seconds", "time since the last successful renewal of the lease of the node's number was sent";
+        certificate: Family<OfPort, Gauge> = "skep_certificate_expires_seconds", "expiry of the certificate that a port presents, in seconds since 1970";
     }
 }
 

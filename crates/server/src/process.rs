@@ -16,13 +16,13 @@ labels! {
 metrics! {
     /// Metrics of the server's process.
     pub struct ProcessFamilies {
-        cpu_usage: RealGauge = "process_cpu_usage", "share of all processors that this process used since the last look";
+        cpu_usage: RealGauge = "process_cpu_usage", "share of all processors used by this process since the last scrape";
         cpu_seconds: RealCounter = "process_cpu_seconds", "processor time used";
         resident: Gauge = "process_resident_memory_bytes", "resident memory";
         open_files: Gauge = "process_files_open_files", "open files";
-        max_files: Gauge = "process_files_max_files", "how many files may be open";
-        uptime: RealGauge = "process_uptime_seconds", "time since the start";
-        start_time: RealGauge = "process_start_time_seconds", "time of the start, seconds since 1970";
+        max_files: Gauge = "process_files_max_files", "limit of open files";
+        uptime: RealGauge = "process_uptime_seconds", "time since the process started";
+        start_time: RealGauge = "process_start_time_seconds", "start time of the process, in seconds since 1970";
         build: Family<Build, Gauge> = "skep_build_info", "version of this server";
     }
 }

@@ -457,7 +457,10 @@ fn why_an_instance_waits_is_told_on_a_page() {
     let text = stdout(&page);
     assert!(page.status.success(), "{}", stderr(&page));
     assert!(text.contains("of type 'pay' since"), "{text}");
-    assert!(text.contains("no worker has asked since"), "{text}");
+    assert!(
+        text.contains("no worker has requested this type since"),
+        "{text}"
+    );
     assert!(text.contains("timer of late due"), "{text}");
     let jobs = stdout(&with(&["jobs", "--type", "pay"]));
     assert!(jobs.contains(&key), "{jobs}");

@@ -386,7 +386,7 @@ fn commands_log_in() {
         ];
         let refused = run(here, command, &wrong);
         let said = stderr(&refused);
-        assert!(said.contains("does not know this user"), "{said}");
+        assert!(said.contains("password is wrong"), "{said}");
         let refused = run(here, command, &[("CAMUNDA_AUTH_STRATEGY", "OAUTH")]);
         let said = stderr(&refused);
         assert_eq!(refused.status.code(), Some(2), "{said}");

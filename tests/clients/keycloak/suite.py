@@ -198,7 +198,7 @@ def the_command_line_gets_a_token_and_renews_it(server, keycloak):
     refused = subprocess.run(
         [str(server.binary), "start", "order"], env=wrong, capture_output=True, text=True, timeout=60, check=False
     )
-    assert refused.returncode != 0 and "the identity provider gives no token" in refused.stderr, refused.stderr
+    assert refused.returncode != 0 and "the identity provider issued no token" in refused.stderr, refused.stderr
     load = subprocess.run(
         [str(server.binary), "load", "--rest-address", f"127.0.0.1:{server.rest}", "--rate", "20", "--duration", "15s", "--warmup", "0s"],
         env=environment, capture_output=True, text=True, timeout=120, check=False,

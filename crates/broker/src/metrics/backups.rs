@@ -18,11 +18,11 @@ labels! {
 metrics! {
     /// Metrics of the backups that this node takes of the partitions it leads.
     pub struct BackupFamilies {
-        pub operations: Family<OfResult, Counter> = "zeebe_backup_operations", "backups of a partition that have ended";
-        pub in_progress: Family<OfOperation, Gauge> = "zeebe_backup_operations_in_progress", "backups of a partition that are being taken";
-        pub latency: Family<OfOperation, Histogram> = "zeebe_backup_operations_latency_seconds", "how long a backup of a partition took", OPERATION;
-        pub behind: RealGauge = "skep_backup_behind_seconds", "age of the newest moment that can be restored, if something was done since; of the node that makes markers";
-        pub broken_ranges: Counter = "skep_backup_broken_ranges", "ranges that broke because the log was not kept until it was shipped, on this node";
+        pub operations: Family<OfResult, Counter> = "zeebe_backup_operations", "finished backups of a partition";
+        pub in_progress: Family<OfOperation, Gauge> = "zeebe_backup_operations_in_progress", "backups of a partition in progress";
+        pub latency: Family<OfOperation, Histogram> = "zeebe_backup_operations_latency_seconds", "duration of a backup of a partition", OPERATION;
+        pub behind: RealGauge = "skep_backup_behind_seconds", "age of the newest moment that can be restored, if anything was done since; on the node that makes markers";
+        pub broken_ranges: Counter = "skep_backup_broken_ranges", "backup ranges that broke because this node did not keep its log until it was shipped";
     }
 }
 

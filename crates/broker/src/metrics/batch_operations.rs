@@ -33,9 +33,9 @@ metrics! {
     pub(super) struct BatchFamilies {
         events: Family<EventLabels, Counter> = "zeebe_batchoperations_events", "batch operations by event";
         queries: Family<QueryLabels, Counter> = "zeebe_batchoperations_queries", "queries to secondary storage for items";
-        items: Family<TypeLabels, Histogram> = "zeebe_batchoperations_items", "items that the partition has chosen for an operation", ITEMS;
-        duration: Family<TypeLabels, Histogram> = "zeebe_batchoperations_duration_seconds", "creation to end of an operation", DURATION;
-        parts: Family<PartLabels, Histogram> = "zeebe_batchoperations_execution_latency_seconds", "parts of an operation", LATENCY;
+        items: Family<TypeLabels, Histogram> = "zeebe_batchoperations_items", "items that the partition has selected for an operation", ITEMS;
+        duration: Family<TypeLabels, Histogram> = "zeebe_batchoperations_duration_seconds", "time from creation to end of an operation", DURATION;
+        parts: Family<PartLabels, Histogram> = "zeebe_batchoperations_execution_latency_seconds", "duration of the parts of an operation", LATENCY;
     }
 }
 

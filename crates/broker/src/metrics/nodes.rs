@@ -30,25 +30,25 @@ labels! {
 metrics! {
     /// Metrics between the replicas of a partition.
     pub struct ReplicationFamilies {
-        pub append_latency: Family<OfFollower, Histogram> = "atomix_append_entries_latency_seconds", "entries sent until the follower has them on its disk";
+        pub append_latency: Family<OfFollower, Histogram> = "atomix_append_entries_latency_seconds", "time from sending entries until the follower has them on disk";
         pub appended: Family<OfFollower, Counter> = "atomix_append_entries_rate", "entries sent to a follower";
         pub appended_kib: Family<OfFollower, Counter> = "atomix_append_entries_data_rate", "KiB sent to a follower";
-        pub lacking: Family<OfFollower, Gauge> = "atomix_non_replicated_entries", "entries that a follower lacks";
+        pub lacking: Family<OfFollower, Gauge> = "atomix_non_replicated_entries", "entries that a follower does not have yet";
         pub sent: Family<OfSent, Counter> = "atomix_raft_messages_send", "requests sent to other replicas";
-        pub received: Family<OfReceived, Counter> = "atomix_raft_messages_received", "requests of other replicas";
-        pub paused: Gauge = "zeebe_cluster_rebalance_partition_paused", "partitions that begin nothing because another node is to lead them";
-        pub pause: Family<Unlabelled, Histogram> = "zeebe_cluster_rebalance_partition_pause_duration_seconds", "how long a partition began nothing for a change of its leader", PAUSE;
+        pub received: Family<OfReceived, Counter> = "atomix_raft_messages_received", "requests received from other replicas";
+        pub paused: Gauge = "zeebe_cluster_rebalance_partition_paused", "partitions that accept no new work because their leader is about to move to another node";
+        pub pause: Family<Unlabelled, Histogram> = "zeebe_cluster_rebalance_partition_pause_duration_seconds", "time a partition accepted no new work because of a change of its leader", PAUSE;
     }
 }
 
 metrics! {
     /// Metrics of requests that other nodes carry out.
     pub struct MessagingFamilies {
-        pub latency: Family<OfTopic, Histogram> = "zeebe_messaging_request_response_latency_seconds", "request to answer between nodes";
+        pub latency: Family<OfTopic, Histogram> = "zeebe_messaging_request_response_latency_seconds", "time from a request to another node until its response";
         pub size: Family<OfAddress, Histogram> = "zeebe_messaging_request_size_kb", "size of requests in KiB", KIB;
         pub requests: Family<OfRequest, Counter> = "zeebe_messaging_request_count", "requests to other nodes";
-        pub responses: Family<OfAnswer, Counter> = "zeebe_messaging_response_count", "answers of other nodes";
-        pub inflight: Family<OfAddress, Gauge> = "zeebe_messaging_inflight_requests", "requests without an answer";
+        pub responses: Family<OfAnswer, Counter> = "zeebe_messaging_response_count", "responses of other nodes";
+        pub inflight: Family<OfAddress, Gauge> = "zeebe_messaging_inflight_requests", "requests to other nodes without a response yet";
     }
 }
 

@@ -74,18 +74,18 @@ metrics! {
         pub(super) grpc_received: Family<RpcLabels, Counter> = "grpc_server_requests_received_messages", "gRPC messages received";
         pub(super) grpc_sent: Family<RpcLabels, Counter> = "grpc_server_responses_sent_messages", "gRPC messages sent";
 
-        pub(super) latency: Family<RequestLabels, Histogram> = "zeebe_gateway_request_latency_seconds", "From the gateway to the broker and back", DEFAULT_BOUNDS;
+        pub(super) latency: Family<RequestLabels, Histogram> = "zeebe_gateway_request_latency_seconds", "Time from sending a request to the broker until its response", DEFAULT_BOUNDS;
         pub(super) requests: Family<RequestLabels, Counter> = "zeebe_gateway_total_requests", "Requests sent to the broker";
-        pub(super) failed: Family<FailureLabels, Counter> = "zeebe_gateway_failed_requests", "Requests to the broker that got no answer of the engine";
-        pub(super) stages: Family<StageLabels, Histogram> = "skep_request_stage_seconds", "Where requests spend their time; the sum over the stages is the latency";
-        pub(super) slots: Family<ProtocolLabels, Gauge> = "skep_gateway_new_work_slots", "Commands with new work that are let in at a time; fewer while commands wait longer than 10 ms for their turn";
+        pub(super) failed: Family<FailureLabels, Counter> = "zeebe_gateway_failed_requests", "Requests to the broker without a response of the engine";
+        pub(super) stages: Family<StageLabels, Histogram> = "skep_request_stage_seconds", "Time that requests spend in each stage; the sum over the stages is the latency";
+        pub(super) slots: Family<ProtocolLabels, Gauge> = "skep_gateway_new_work_slots", "Limit of commands with new work admitted at a time; reduced while commands wait longer than 10 ms for their turn";
 
-        pub(super) queued: Computed<PollLabels> = "zeebe_long_polling_queued_current", "Job activations that wait for a job";
+        pub(super) queued: Computed<PollLabels> = "zeebe_long_polling_queued_current", "Job activations waiting for a job";
         pub(super) stream_clients: Gauge = "zeebe_gateway_job_stream_clients", "Open job streams of clients";
         pub(super) streams: Gauge = "zeebe_gateway_job_stream_streams", "Open job streams";
-        pub(super) pushes: Family<PushLabels, Counter> = "zeebe_gateway_job_stream_push", "Jobs handed to the connections of clients";
-        pub(super) shared: Family<ResultLabels, Counter> = "skep_shared_searches", "Searches whose answers are shared, by where the answer came from";
-        pub(super) servers: Computed<Unlabelled> = "zeebe_gateway_job_stream_servers", "Nodes known";
+        pub(super) pushes: Family<PushLabels, Counter> = "zeebe_gateway_job_stream_push", "Jobs handed to client connections";
+        pub(super) shared: Family<ResultLabels, Counter> = "skep_shared_searches", "Searches with shared answers, by the source of the answer";
+        pub(super) servers: Computed<Unlabelled> = "zeebe_gateway_job_stream_servers", "Known nodes";
         pub(super) roles: Computed<RoleLabels> = "zeebe_gateway_topology_partition_roles", "Role of each node for each partition: 3 leader, 0 follower";
     }
 }
@@ -93,10 +93,10 @@ metrics! {
 metrics! {
     /// Metrics of authentication.
     pub struct LoginFamilies {
-        pub(super) refused: Family<RefusedLabels, Counter> = "skep_authentication_failures", "Requests whose caller did not come in";
-        pub(super) looked_up: Family<ResultLabels, Counter> = "skep_authentication_lookups", "Headers of callers, by whether they were checked before";
-        pub(super) refreshed: Family<ResultLabels, Counter> = "skep_session_refreshes", "Refreshes of sessions at identity providers, by what came of them";
-        pub(super) keys_given: Computed<ProviderLabels> = "skep_identity_provider_up", "1 if the identity provider gave its keys when it was asked last";
+        pub(super) refused: Family<RefusedLabels, Counter> = "skep_authentication_failures", "Requests that failed authentication, by reason";
+        pub(super) looked_up: Family<ResultLabels, Counter> = "skep_authentication_lookups", "Authorization headers looked up, by whether they were checked before";
+        pub(super) refreshed: Family<ResultLabels, Counter> = "skep_session_refreshes", "Refreshes of browser sessions at identity providers, by result";
+        pub(super) keys_given: Computed<ProviderLabels> = "skep_identity_provider_up", "1 if the last request to the identity provider returned its keys, else 0";
         pub(super) keys_age: Computed<ProviderLabels> = "skep_identity_provider_keys_age_seconds", "Time since the keys of an identity provider were fetched";
     }
 }

@@ -10,7 +10,7 @@ use clap_complete::{Shell, generate};
                   fish: skep completion fish > ~/.config/fish/completions/skep.fish"
 )]
 pub struct CompletionArgs {
-    /// The shell.
+    /// Shell.
     #[arg(value_name = "SHELL", value_parser = ["bash", "zsh", "fish"])]
     shell: String,
 }

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use clap::{Arg, Command, CommandFactory};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
-/// The text before this mark is written by hand.
-const MARK: &str = "<!-- What follows is made from the program: SKEP_GOLDEN=write cargo test -p skep documented -->\n";
+/// The part before this mark is written by hand.
+const MARK: &str =
+    "<!-- Generated from the program: SKEP_GOLDEN=write cargo test -p skep documented -->\n";
 
 /// Commands documented with the settings of a server, on their own page.
 const ELSEWHERE: [&str; 2] = ["serve", "config"];

@@ -7,7 +7,7 @@ use crate::errors::{PAGES, page};
 
 #[derive(Args)]
 pub struct ExplainArgs {
-    /// The code, for instance NO_SERVER; without one all codes are listed.
+    /// Error code, for example NO_SERVER; without one all codes are listed.
     code: Option<String>,
 }
 

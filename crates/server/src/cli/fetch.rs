@@ -179,7 +179,7 @@ async fn ask(
             let tls = ClientTls::open(authorities(), &["http/1.1"]);
             Some(tls.map_err(|why| anyhow::anyhow!("'{base}': {why}"))?)
         }
-        _ => bail!("'{base}': give http://host:port or https://host:port"),
+        _ => bail!("'{base}': expected http://host:port or https://host:port"),
     };
     let host = uri.host().context("the address has no host")?;
     let port = uri.port_u16().unwrap_or(default_port(path));
@@ -203,9 +203,15 @@ async fn ask(
         }
         let request = request.body(Full::new(body))?;
         let answer = sender.send_request(request).await;
-        let answer = answer.map_err(|error| if error.is_parse() { anyhow::anyhow!(
-            "what it answers is not HTTP ({error}); a server with TLS is asked with https://"
-        ) } else { error.into() })?;
+        let answer = answer.map_err(|error| {
+            if error.is_parse() {
+                anyhow::anyhow!(
+                    "the response is not HTTP ({error}); use https:// for a server with TLS"
+                )
+            } else {
+                error.into()
+            }
+        })?;
         let status = answer.status();
         let behind = behind(answer.headers());
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
@@ -218,8 +224,8 @@ async fn ask(
     };
     tokio::time::timeout(timeout, connection)
         .await
-        .with_context(|| format!("no answer from {host}:{port} in time"))?
-        .with_context(|| format!("{host}:{port} cannot be asked; start a server with `skep serve`, or name the address of a running one"))
+        .with_context(|| format!("no response from {host}:{port} in time"))?
+        .with_context(|| format!("{host}:{port} cannot be reached; start a server with `skep serve`, or give the address of a running one"))
 }
 
 /// A warning that the rows lack recent changes.
@@ -230,7 +236,7 @@ fn behind(headers: &HeaderMap) -> Option<String> {
         _ => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
     };
     Some(format!(
-        "What is shown is {age} old: secondary storage is behind. `skep status` says what is in its way."
+        "The data shown is {age} old: secondary storage is behind. `skep status` shows the reason."
     ))
 }
 

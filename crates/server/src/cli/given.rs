@@ -39,10 +39,10 @@ pub fn pair(text: &str, between: char) -> Result<(String, String), String> {
 /// Variables that a command sends.
 #[derive(Args, Clone, Debug, Default)]
 pub struct VariableArgs {
-    /// A variable: JSON, or else a text, as in --var amount=99 --var name=Ada; may be given several times.
+    /// A variable; a value that is not JSON is a text, as in --var amount=99 --var name=Ada; may be given several times.
     #[arg(long = "var", value_name = "NAME=VALUE")]
     each: Vec<String>,
-    /// Variables: a JSON object.
+    /// Variables as a JSON object.
     #[arg(long, value_name = "JSON")]
     variables: Option<String>,
 }
@@ -87,7 +87,7 @@ fn one(text: &str) -> Result<(&str, Box<RawValue>), Usage> {
     match serde_json::from_str(value) {
         Ok(json) => Ok((name, json)),
         Err(error) if value.starts_with(['{', '[', '"']) => Err(Usage(format!(
-            "--var {name}: '{value}' begins like JSON and is none: {error}"
+            "--var {name}: '{value}' begins like JSON but is invalid: {error}"
         ))),
         Err(_) => {
             let text = to_raw_value(value).map_err(|error| Usage(error.to_string()))?;

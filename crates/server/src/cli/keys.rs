@@ -33,12 +33,12 @@ pub async fn explain(
     };
     let text = if wanted.contains(what) {
         format!(
-            "{key} is the key of {what}, and it is {} already",
+            "{key} is the key of {what}, which is already {}",
             word(&found, "state")
         )
     } else {
         format!(
-            "{key} is the key of {what}, and this command takes that of {wanted}: see `{command} {key}`"
+            "{key} is the key of {what}, but this command takes the key of {wanted}: see `{command} {key}`"
         )
     };
     Coded::new("NOT_FOUND", text).into()

@@ -17,10 +17,10 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 
 #[derive(Args)]
 pub struct ListArgs {
-    /// Only those that began within this time, as in 30m, 2h or 7d.
+    /// Only items that started within this time, as in 30m, 2h or 7d.
     #[arg(long, value_name = "TIME", value_parser = given::time)]
     since: Option<Duration>,
-    /// Look again every two seconds, until interrupted.
+    /// Repeat every two seconds, until interrupted.
     #[arg(long)]
     watch: bool,
     #[command(flatten)]

@@ -19,8 +19,8 @@ pub const HEADING: &str = "Server and login";
 /// How a command logs in.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LoginArgs {
-    /// How to log in: `basic` with a name and a password, `oauth` with a token of an identity provider (CAMUNDA_OAUTH_URL,
-    /// CAMUNDA_CLIENT_ID, CAMUNDA_CLIENT_SECRET), or `none` [default: by what is given].
+    /// Login method: `basic` with a name and a password, `oauth` with a token of an identity provider (CAMUNDA_OAUTH_URL,
+    /// CAMUNDA_CLIENT_ID, CAMUNDA_CLIENT_SECRET), or `none` [default: depends on the credentials that are set].
     #[arg(
         long,
         global = true,
@@ -29,7 +29,7 @@ pub struct LoginArgs {
         help_heading = HEADING
     )]
     auth: Option<String>,
-    /// Name to log in with. The password comes from --password-file or from CAMUNDA_BASIC_AUTH_PASSWORD.
+    /// User name. The password comes from --password-file or from CAMUNDA_BASIC_AUTH_PASSWORD.
     #[arg(
         long,
         global = true,
@@ -72,7 +72,7 @@ pub fn at(address: &str) -> Result<Option<Authorization>, Usage> {
 pub fn warn_of(address: &str) {
     if is_readable(address) && WARNED.set(()).is_ok() {
         eprintln!(
-            "warning: the login goes to {address} without TLS, and whoever is in between reads it. Give an address of https://."
+            "warning: credentials are sent to {address} without TLS and can be read on the way. Use an https:// address."
         );
     }
 }
@@ -82,11 +82,11 @@ pub fn advice() -> &'static str {
     let known = LOGIN.get().and_then(|login| login.user.as_ref());
     match known {
         None => {
-            "The server asks for a login: give --user NAME, and the password in CAMUNDA_BASIC_AUTH_PASSWORD or with --password-file FILE; \
-             or, where an identity provider says who calls, CAMUNDA_CLIENT_ID, CAMUNDA_CLIENT_SECRET and CAMUNDA_OAUTH_URL."
+            "The server requires a login: give --user NAME, and the password in CAMUNDA_BASIC_AUTH_PASSWORD or with --password-file FILE; \
+             or, with an identity provider, CAMUNDA_CLIENT_ID, CAMUNDA_CLIENT_SECRET and CAMUNDA_OAUTH_URL."
         }
         Some(_) => {
-            "The server does not know this user with this password. Both come from --user (CAMUNDA_BASIC_AUTH_USERNAME) and from \
+            "The user name or the password is wrong. They come from --user (CAMUNDA_BASIC_AUTH_USERNAME) and from \
              --password-file or CAMUNDA_BASIC_AUTH_PASSWORD."
         }
     }
@@ -116,7 +116,7 @@ impl LoginArgs {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let Some(user) = given(&self.user) else {
             return Err(Usage(
-                "nobody is named to log in: give --user NAME or CAMUNDA_BASIC_AUTH_USERNAME, or --auth none".into(),
+                "no user to log in with: give --user NAME or CAMUNDA_BASIC_AUTH_USERNAME, or --auth none".into(),
             ));
         };
         let password = match &self.password_file {
@@ -139,7 +139,7 @@ impl LoginArgs {
         match self.auth.as_deref().unwrap_or_default() {
             "" => match (has_user, has_client) {
                 (true, true) => Err(Usage(
-                    "there are a user and a client to log in with: choose with --auth basic or --auth oauth (CAMUNDA_AUTH_STRATEGY)".into(),
+                    "both a user and a client to log in with are set: choose with --auth basic or --auth oauth (CAMUNDA_AUTH_STRATEGY)".into(),
                 )),
                 (true, false) => Ok(Strategy::Basic),
                 (false, true) => Ok(Strategy::OAuth),
@@ -163,7 +163,7 @@ fn read(file: &PathBuf) -> Result<String, Usage> {
     let size = std::fs::metadata(file).map_err(|error| bad(error.to_string()))?;
     if size.len() > MAX_PASSWORD {
         return Err(bad(format!(
-            "it has {} bytes, and a password at most {MAX_PASSWORD}",
+            "it has {} bytes; a password has at most {MAX_PASSWORD}",
             size.len()
         )));
     }
@@ -232,8 +232,8 @@ mod tests {
     #[test]
     fn what_lacks_or_cannot_be_is_told() {
         for (auth, user, password, said) in [
-            ("basic", "", Some("hush"), "nobody is named"),
-            ("", "", Some("hush"), "nobody is named"),
+            ("basic", "", Some("hush"), "no user to log in with"),
+            ("", "", Some("hush"), "no user to log in with"),
             ("", "demo", None, "no password for the user 'demo'"),
             ("OAUTH", "demo", Some("hush"), "CAMUNDA_OAUTH_URL"),
             (

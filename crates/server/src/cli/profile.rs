@@ -8,10 +8,10 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct ProfileArgs {
-    /// For how long, in seconds.
+    /// Duration of the recording, in seconds.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=300))]
     seconds: u64,
-    /// Where the flame graph goes; open it in a browser.
+    /// File for the flame graph, which a browser can open.
     #[arg(long, default_value = "profile.svg", value_name = "FILE")]
     output: PathBuf,
     /// Address of the server's management port.

@@ -43,7 +43,8 @@ pub fn applied(command: Command) -> Result<Command, Usage> {
         return match wanted {
             None => Ok(command),
             Some(_) => Err(Usage(
-                "neither XDG_CONFIG_HOME nor HOME says where profiles are".into(),
+                "the directory of profiles is unknown: neither XDG_CONFIG_HOME nor HOME is set"
+                    .into(),
             )),
         };
     };

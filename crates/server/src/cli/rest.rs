@@ -132,7 +132,7 @@ impl Body {
 /// Returns the server's answer, or its reason for refusing.
 pub fn read((status, body): (StatusCode, Bytes)) -> anyhow::Result<Value> {
     let answer: Value = serde_json::from_slice(&body)
-        .with_context(|| format!("the server answered {status} with something that is no JSON"))?;
+        .with_context(|| format!("the server answered {status} without JSON"))?;
     if status.is_success() {
         return Ok(answer);
     }

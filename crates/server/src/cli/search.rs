@@ -7,7 +7,7 @@ use super::rest::{Body, RestArgs};
 
 #[derive(Args)]
 pub struct SearchArgs {
-    /// How many of each kind to show.
+    /// Maximum number of items of each kind to show.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10000))]
     pub limit: u32,
     #[command(flatten)]

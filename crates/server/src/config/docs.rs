@@ -21,11 +21,11 @@ Skep runs without any configuration. Each setting below can be given in four pla
 Spelling is relaxed: `max-message-size`, `maxMessageSize` and `MAXMESSAGESIZE` are one name. Sizes take `B`, `KB`, `MB` and
 `GB` (powers of 1024), time spans `ms`, `s`, `m`, `h`, `d` or ISO 8601 (`PT15S`); a plain number is bytes or milliseconds.
 
-Names of older releases still work, with a warning; the old and the new name with different values stop the start. A value
-that cannot be stops the start as well, and says which one, where it was given and what is expected. A name that is unknown
-or not supported has no effect and is named in a warning.
+Names of older releases still work, with a warning; if the old and the new name have different values, the server does not
+start. It does not start with an invalid value either; the error says which value it is, where it was given and what is expected.
+A name that is unknown or not supported has no effect and is named in a warning.
 
-A YAML file may have several documents (`---`); one with `spring.config.activate.on-profile` holds where that profile is active
+A YAML file may have several documents (`---`); one with `spring.config.activate.on-profile` applies if that profile is active
 (`spring.profiles.active` in a file, the environment or a flag; `!name`, `a & b` and `a | b` are understood). In every value
 `${NAME}` stands for an environment variable or another setting, and `${NAME:default}` has a default; without either the server
 does not start.
@@ -142,14 +142,14 @@ fn initialization(text: &mut String) {
 const EXPORTERS: &str = "
 ## Exporters of records
 
-Any number of exporters stand side by side, each under a name of your own: `camunda.data.exporters.NAME.class-name` (before:
+Several exporters can run, each under a name that you choose: `camunda.data.exporters.NAME.class-name` (before:
 `zeebe.broker.exporters.NAME.className`) is `io.camunda.zeebe.exporter.ElasticsearchExporter` or
-`io.camunda.zeebe.exporter.opensearch.OpensearchExporter`, and below `camunda.data.exporters.NAME.args.` stand its settings. As
+`io.camunda.zeebe.exporter.opensearch.OpensearchExporter`, and the settings are below `camunda.data.exporters.NAME.args.`. As
 environment variables: `CAMUNDA_DATA_EXPORTERS_NAME_CLASSNAME`, `CAMUNDA_DATA_EXPORTERS_NAME_ARGS_BULK_SIZE`.
 
-Besides those below there is one switch for each value type, `index.processInstance` for instance. All are on but `index.jobBatch`,
-`index.processEvent` and `index.processInstanceBatch`. Records at the positions in `camunda.data.export.skip-records` (with commas
-between them) are not exported.
+Besides the settings below there is one switch for each value type, for example `index.processInstance`. All are on except
+`index.jobBatch`, `index.processEvent` and `index.processInstanceBatch`. Records at the positions in
+`camunda.data.export.skip-records` (separated by commas) are not exported.
 
 | Setting | Default | What it does |
 |---|---|---|
@@ -158,9 +158,9 @@ between them) are not exported.
 const DOCUMENTS: &str = "
 ## Stores of documents
 
-Any number of stores stand side by side, each under an id of your own: `DOCUMENT_STORE_ID_CLASS`, `DOCUMENT_STORE_ID_BUCKET` …
-in the environment, `camunda.document.store.ID.class` … in files. A server that is told of none has two: `local`, the directory
-`documents` in its data directory, and `inmemory`. See [operations.md](operations.md#documents).
+Any number of stores can be configured, each under an id that you choose: `DOCUMENT_STORE_ID_CLASS`, `DOCUMENT_STORE_ID_BUCKET` …
+in the environment, `camunda.document.store.ID.class` … in files. Without configuration there are two: `local`, the directory
+`documents` in the data directory, and `inmemory`. See [operations.md](operations.md#documents).
 
 | Setting | What it does |
 |---|---|
@@ -169,10 +169,10 @@ in the environment, `camunda.document.store.ID.class` … in files. A server tha
 const PROVIDERS: &str = "
 ## Identity providers
 
-With `camunda.security.authentication.method: oidc` callers show tokens of an identity provider (OpenID Connect), which is described
-below `camunda.security.authentication.oidc`. Several stand each under a name of your own below
-`camunda.security.authentication.providers.oidc.NAME`, up to 16; a token is taken by the one whose `issuer-uri` it names, with that
-one's audiences and claims. As environment variables: `CAMUNDA_SECURITY_AUTHENTICATION_OIDC_ISSUERURI`,
+With `camunda.security.authentication.method: oidc` callers present tokens of an identity provider (OpenID Connect), which is configured
+below `camunda.security.authentication.oidc`. Up to 16 providers can be configured, each below
+`camunda.security.authentication.providers.oidc.NAME` under a name that you choose; a token belongs to the provider whose `issuer-uri` it
+names, and that provider's audiences and claims apply. As environment variables: `CAMUNDA_SECURITY_AUTHENTICATION_OIDC_ISSUERURI`,
 `CAMUNDA_SECURITY_AUTHENTICATION_PROVIDERS_OIDC_NAME_ISSUERURI`. See [security.md](security.md#tokens-of-an-identity-provider).
 
 | Setting | Default | What it does |
@@ -182,24 +182,25 @@ one's audiences and claims. As environment variables: `CAMUNDA_SECURITY_AUTHENTI
 const INITIALIZATION: &str = "
 ## Users, roles and rights at the start
 
-Below `camunda.security.initialization` stands who and what is made at a start if it is not there: a list each, in YAML, or numbered in
-the environment: `CAMUNDA_SECURITY_INITIALIZATION_USERS_0_USERNAME`. What is there already stays as it is; what is taken out of the
-configuration is not deleted. An entry that cannot be stops the start. Passwords are shown nowhere. See [security.md](security.md).
+The lists below `camunda.security.initialization` name the entities that are created at startup if they do not exist; in the environment
+their entries are numbered: `CAMUNDA_SECURITY_INITIALIZATION_USERS_0_USERNAME`. Existing entities are not changed, and entities that are
+removed from the configuration are not deleted. With an invalid entry the server does not start. Passwords are never shown. See
+[security.md](security.md).
 
-`users`, `clients`, `groups`, `roles`, `mapping-rules` and `permissions` within an entry are lists of ids: in YAML, with commas between
-them, or numbered. A group, role or tenant without a `name` has its id as its name. A list in a stronger source replaces one in a weaker
-source as a whole, unless it only adds to its entries: the users may stand in a file, and their passwords in
+`users`, `clients`, `groups`, `roles`, `mapping-rules` and `permissions` within an entry are lists of ids: in YAML, separated by commas,
+or numbered. A group, role or tenant without a `name` is named by its id. A list in a source of higher precedence replaces the whole list
+of a lower one, unless it only adds to its entries: the users may be in a file, and their passwords in
 `CAMUNDA_SECURITY_INITIALIZATION_USERS_0_PASSWORD` and so on.
 
 | Entry | Fields |
 |---|---|
-| `default-roles.ROLE` | `users`, `clients`, `groups`, `mapping-rules`: who has the role `admin`, `readonly-admin`, `connectors`, `rpa`, `app-integrations`, `task-worker`, or one out of `roles` |
+| `default-roles.ROLE` | `users`, `clients`, `groups`, `mapping-rules`: members of the role `admin`, `readonly-admin`, `connectors`, `rpa`, `app-integrations`, `task-worker`, or of a role in `roles` |
 ";
 
 const WITHOUT: &str = "
 ## Settings without effect
 
-They are accepted, with a warning that says why nothing changes.
+They are accepted, with a warning that says why they have no effect.
 
 | Setting | Why |
 |---|---|

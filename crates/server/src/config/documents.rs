@@ -26,25 +26,25 @@ macro_rules! settings {
 
 settings! {
     "class" ValueKind::Text => |draft, text| draft.class = Some(text.to_string());
-        "What it is; the last part of the name counts: `InMemoryDocumentStoreProvider`, `LocalStorageDocumentStoreProvider` or `AwsDocumentStoreProvider`."
+        "Class of the store; only the last part of the name counts: `InMemoryDocumentStoreProvider`, `LocalStorageDocumentStoreProvider` or `AwsDocumentStoreProvider`."
     "path" ValueKind::Text => |draft, text| draft.path = Some(text.to_string());
-        "A local store's directory."
+        "Directory of a local store."
     "shared" ValueKind::Flag => |draft, text| draft.shared = matches!(ValueKind::Flag.parse(text), Some(Value::Flag(true)));
-        "All nodes of the cluster have that directory. Skep's own."
+        "All nodes of the cluster share that directory. Skep's own."
     "bucket" ValueKind::Text => |draft, text| draft.s3.bucket = text.to_string();
-        "The bucket of S3, also `bucket-name`."
+        "Bucket in S3; also `bucket-name`."
     "bucket-path" ValueKind::Text => |draft, text| draft.s3.path = text.to_string();
-        "What stands in front of the ids in the bucket."
+        "Prefix of document ids in the bucket."
     "endpoint" ValueKind::Url => |draft, text| draft.s3.endpoint = Some(text.to_string());
-        "Address of a service other than Amazon's, with buckets in its paths; `http` or `https`. Also from `AWS_ENDPOINT_URL`."
+        "Address of an S3-compatible service other than Amazon's, with buckets in the path; `http` or `https`. Also from `AWS_ENDPOINT_URL`."
     "region" ValueKind::Text => |draft, text| draft.s3.region = Some(text.to_string());
-        "Its region. Also from `AWS_REGION`."
+        "Region of the service. Also from `AWS_REGION`."
     "access-key" ValueKind::Text => |draft, text| draft.s3.access_key = Some(text.to_string());
-        "With `secret-key`: who asks. Also from `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, a web identity, or the role of the container or machine."
+        "Access key, together with `secret-key`. Credentials also come from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a web identity, or the role of the container or machine."
     "secret-key" ValueKind::Secret => |draft, text| draft.s3.secret_key = Some(text.to_string());
-        "See above."
+        "Secret key, together with `access-key`."
     "max-size" ValueKind::Bytes(1 << 20, 1 << 40) => |draft, text| draft.max_bytes = bytes(text);
-        "Bytes of all documents of a store in memory. Default: 64 MB. Skep's own."
+        "Maximum total size of the documents of an in-memory store. Default: 64 MB. Skep's own."
 }
 
 fn bytes(text: &str) -> Option<usize> {

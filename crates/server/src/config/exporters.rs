@@ -42,27 +42,27 @@ const LIMIT: Kind = Kind::Number(1, 1_000_000);
 
 args! {
     "url" Kind::Text, "http://localhost:9200", |draft, url: Text| draft.set_urls(&url);
-        "Where the server listens; several, with commas between them, are asked in turn when one does not answer; http or https."
+        "URL of the server, http or https. Of several, separated by commas, the next one is tried if one does not answer."
     "requestTimeoutMs" Kind::Number(1, 3_600_000), "30000", |draft, millis: Number| {
         draft.settings.request_timeout = std::time::Duration::from_millis(millis);
         Ok(())
     };
-        "How long an answer may take; the request is sent again then."
+        "Timeout of a request in milliseconds; it is then sent again."
     "includeEnabledRecords" Kind::Flag, "true", |_draft, all: Flag| if all { Ok(()) } else { Err("Skep exports every kind of record that index.* leaves in; leave kinds out there".to_string()) };
         "Cannot be false: every kind of record that is enabled below is exported."
     "index.prefix" Kind::Text, "zeebe-record", |draft, prefix: Text| draft.set_prefix(prefix);
-        "What the names of all indices begin with."
+        "Prefix of all index names."
     "index.createTemplate" Kind::Flag, "true", |draft, create: Flag| {
         draft.settings.index.create_template = create;
         Ok(())
     };
-        "Make the templates of the indices."
+        "Creates the index templates."
     "index.indexSuffixDatePattern" Kind::Text, "yyyy-MM-dd", |draft, pattern: Text| {
         IndexSettings::check_pattern(&pattern).map_err(|error| error.to_string())?;
         draft.settings.index.date_pattern = pattern;
         Ok(())
     };
-        "The date at the end of an index's name, in UTC: a new one begins a new index."
+        "Pattern of the date at the end of index names, in UTC: each new date begins a new index."
     "index.numberOfShards" Kind::Number(1, 1024), "3", |draft, shards: Number| {
         draft.settings.index.number_of_shards = u32::try_from(shards).unwrap_or(1);
         Ok(())
@@ -72,67 +72,67 @@ args! {
         draft.settings.index.number_of_replicas = u32::try_from(replicas).unwrap_or(0);
         Ok(())
     };
-        "Copies of each shard."
+        "Replicas of each shard."
     "index.command" Kind::Flag, "false", |draft, wanted: Flag| {
         draft.settings.index.commands = wanted;
         Ok(())
     };
-        "Export commands."
+        "Exports commands."
     "index.event" Kind::Flag, "true", |draft, wanted: Flag| {
         draft.settings.index.events = wanted;
         Ok(())
     };
-        "Export events."
+        "Exports events."
     "index.rejection" Kind::Flag, "false", |draft, wanted: Flag| {
         draft.settings.index.rejections = wanted;
         Ok(())
     };
-        "Export rejections."
+        "Exports rejections."
     "bulk.delay" Kind::Number(1, 3600), "5", |draft, seconds: Number| {
         draft.settings.bulk.delay = std::time::Duration::from_secs(seconds);
         Ok(())
     };
-        "Seconds that records are collected for at most before they are sent together."
+        "Maximum time in seconds that records are collected before they are sent together."
     "bulk.size" LIMIT, "1000", |draft, size: Number| {
         draft.settings.bulk.size = usize::try_from(size).unwrap_or(1000);
         Ok(())
     };
-        "So many records are sent at once."
+        "Number of records that are sent together."
     "bulk.memoryLimit" Kind::Bytes(1024, 1 << 30), "10MB", |draft, bytes: Number| {
         draft.settings.bulk.memory_limit = usize::try_from(bytes).unwrap_or(10 << 20);
         Ok(())
     };
-        "So many bytes are sent at once; a request is larger by one entry of the log at most."
+        "Number of bytes that are sent together; a request exceeds it by one entry of the log at most."
     "authentication.username" Kind::Text, "", |draft, name: Text| {
         draft.username = Some(name);
         Ok(())
     };
-        "Who sends (HTTP Basic)."
+        "User name (HTTP Basic)."
     "authentication.password" Kind::Text, "", |draft, password: Text| {
         draft.password = Some(password);
         Ok(())
     };
-        "His password."
+        "Password of the user."
     "security.certificatePath" Kind::Text, "", |draft, path: Text| {
         draft.settings.trust.certificates = Some(path.into());
         Ok(())
     };
-        "For https: a PEM file with who signs the server's certificate, or with that certificate. Without it, whom the machine trusts."
+        "For https: PEM file with the authority that signs the server's certificate, or with that certificate. Default: the authorities that the machine trusts."
     "security.verifyHostname" Kind::Flag, "true", |draft, verify: Flag| {
         draft.settings.trust.verify = if verify { Verify::ChainAndName } else { Verify::Chain };
         Ok(())
     };
-        "For https: the certificate has to be for the name in the URL."
+        "For https: the certificate must match the name in the URL."
     "retention.enabled" Kind::Flag, "false", |draft, enabled: Flag| {
         draft.retention = enabled;
         Ok(())
     };
-        "Have the server delete old indices: by index lifecycle management (Elasticsearch) or index state management (OpenSearch)."
+        "Makes the server delete old indices, by index lifecycle management (Elasticsearch) or index state management (OpenSearch)."
     "retention.minimumAge" Kind::Text, "30d", |draft, age: Text| {
         draft.policy.minimum_age = age;
         Ok(())
     };
-        "How old an index becomes."
+        "Age at which an index is deleted."
     "retention.policyName" Kind::Text, "zeebe-record-retention-policy", |draft, name: Text| {
         draft.policy.policy_name = name;
         Ok(())

@@ -147,7 +147,7 @@ impl Kind {
             Kind::Real(min, max) => format!("a number from {min} to {max}"),
             Kind::Flag => "true or false".to_string(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::Words(words) => format!("none or any of {}, with commas between them", words.join(", ")),
+            Kind::Words(words) => format!("none, or any of {}, separated by commas", words.join(", ")),
             Kind::Ip => "an IP address such as 0.0.0.0 or 127.0.0.1".to_string(),
             Kind::Levels => {
                 "a log level (off, error, warn, info, debug, trace), also by module as in info,skep_broker=debug".to_string()
@@ -155,7 +155,7 @@ impl Kind {
             Kind::Text | Kind::Secret | Kind::Url => "a text".to_string(),
             Kind::UrlPath => "a path such as /actuator".to_string(),
             Kind::Release => "a release such as 8.9.0".to_string(),
-            Kind::List => "texts with commas between them".to_string(),
+            Kind::List => "texts separated by commas".to_string(),
         }
     }
 

@@ -28,15 +28,15 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
             "camunda.data.backup.s3.connection-acquisition-timeout",
             "zeebe.broker.data.backup.s3.connection-acquisition-timeout",
         ],
-        reason: "objects are written one after another, compressed, and buckets of other services than Amazon's are always in the path",
+        reason: "objects are written one at a time and compressed, and services other than Amazon's always have the bucket in the path",
     },
     WithoutEffect {
         names: &["camunda.data.primary-storage.backup.retention.cleanup-schedule"],
-        reason: "old backups are looked for before each scheduled one and every ten minutes",
+        reason: "old backups are deleted before each scheduled backup and every ten minutes",
     },
     WithoutEffect {
         names: &["camunda.security.authentication.authentication-refresh-interval"],
-        reason: "what somebody may do is looked up for each request",
+        reason: "permissions are looked up for each request",
     },
     WithoutEffect {
         names: &[
@@ -45,22 +45,22 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
             "camunda.api.rest.executor.keep-alive",
             "camunda.rest.api-executor.keep-alive",
         ],
-        reason: "requests are no threads here, so there is no pool that grows and shrinks; \
-                 max-pool-size-multiplier bounds how many are worked on at a time",
+        reason: "requests do not have threads of their own, so no pool grows and shrinks; \
+                 max-pool-size-multiplier limits how many are processed at a time",
     },
     WithoutEffect {
         names: &[
             "camunda.api.long-polling.min-empty-responses",
             "zeebe.broker.gateway.longPolling.minEmptyResponses",
         ],
-        reason: "a request that finds no job is parked at once and woken by the next job, so there are no empty tries to count",
+        reason: "a request that finds no job is parked at once and woken by the next job, so there are no empty responses to count",
     },
     WithoutEffect {
         names: &[
             "camunda.api.grpc.management-threads",
             "zeebe.broker.gateway.threads.managementThreads",
         ],
-        reason: "the threads of the gateways serve everything; skep.runtime.worker-threads is their number",
+        reason: "the threads of the gateways serve everything; skep.runtime.worker-threads sets their number",
     },
     WithoutEffect {
         names: &[
@@ -68,7 +68,7 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
             "zeebe.broker.threads.cpuThreadCount",
             "zeebe.broker.threads.ioThreadCount",
         ],
-        reason: "each partition has one thread, and one for its log",
+        reason: "each partition has one thread for processing and one for its log",
     },
     WithoutEffect {
         names: &[
@@ -87,7 +87,7 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
             "camunda.data.secondary-storage.rdbms.history.min-history-cleanup-interval",
             "camunda.data.secondary-storage.rdbms.history.max-history-cleanup-interval",
         ],
-        reason: "what waits to be stored is the log itself; windows of at most 20,000 rows or 8 MiB are stored together, and history \
+        reason: "the log itself is the queue; windows of at most 20,000 rows or 8 MiB are stored together, and history \
                  is deleted 200 instances at a time whenever there is nothing to store",
     },
     WithoutEffect {
@@ -97,14 +97,14 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
             "camunda.data.secondary-storage.opensearch.cluster-name",
             "camunda.data.secondary-storage.opensearch.security.enabled",
         ],
-        reason: "a server is known by its address, which says whether TLS is spoken (https); the indices remember the cluster of Skep that they belong to",
+        reason: "a server is identified by its address, which says whether TLS is used (https); the indices record the Skep cluster that they belong to",
     },
     WithoutEffect {
         names: &[
             "camunda.data.secondary-storage.elasticsearch.variable-size-threshold",
             "camunda.data.secondary-storage.opensearch.variable-size-threshold",
         ],
-        reason: "values are kept whole, and lists show their first 8,191 characters",
+        reason: "values are stored in full, and lists show their first 8,191 characters",
     },
     WithoutEffect {
         names: &[
@@ -120,7 +120,7 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
             "camunda.processing.enable-async-message-ttl-checker",
             "camunda.processing.enable-async-timer-duedate-checker",
         ],
-        reason: "timers, time-outs and message expiry are found by their date and handled in small parts",
+        reason: "timers, time-outs and message expiry are found by their due date and handled in small batches",
     },
 ];
 

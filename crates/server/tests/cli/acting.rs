@@ -135,10 +135,7 @@ fn a_failed_job_is_given_retries_and_completed() {
     let instance = desk.start(&["order"]);
     let job = desk.first(&["jobs"], "jobKey");
     let failed = desk.says(&["fail", &job, "--message", "no card", "--retries", "2"]);
-    assert_eq!(
-        failed,
-        format!("Job {job} failed, and has 2 retries left.\n")
-    );
+    assert_eq!(failed, format!("Job {job} failed; 2 retries left.\n"));
     desk.says(&["fail", &job, "--message", "still no card"]);
     let listed = desk.says(&["incidents"]);
     assert!(
@@ -186,11 +183,11 @@ fn variables_are_set_and_incidents_without_jobs_resolved() {
     let instance = desk.start(&["payment", "--variables", r#"{"patience": "PT1H"}"#]);
     let incident = desk.first(&["incidents"], "incidentKey");
     let no_job = desk.refuses(1, &["resolve", &incident, "--retries", "1"]);
-    assert!(no_job.contains("leave --retries away"), "{no_job}");
+    assert!(no_job.contains("omit --retries"), "{no_job}");
     let nothing = desk.refuses(2, &["set", &instance]);
-    assert!(nothing.contains("nothing is to be set"), "{nothing}");
+    assert!(nothing.contains("nothing to set"), "{nothing}");
     let bad = desk.refuses(2, &["set", &instance, "--var", "a={1"]);
-    assert!(bad.contains("begins like JSON and is none"), "{bad}");
+    assert!(bad.contains("begins like JSON but is invalid"), "{bad}");
     let wrong = desk.refuses(1, &["set", &incident, "--var", "a=1"]);
     assert!(wrong.contains("is the key of an incident"), "{wrong}");
     desk.says(&["set", &instance, "--var", "invoiceId=i-7"]);
@@ -204,7 +201,7 @@ fn variables_are_set_and_incidents_without_jobs_resolved() {
     let taken = desk.says(&["publish", "invoice-paid", "--key", "i-7", "--correlate"]);
     assert_eq!(
         taken,
-        format!("Process instance {instance} has taken the message 'invoice-paid'.\n")
+        format!("Process instance {instance} received the message 'invoice-paid'.\n")
     );
     let waits = [
         "publish",

@@ -246,7 +246,7 @@ fn what_cannot_be_done_is_refused_by_name() {
         (
             &["none"],
             2,
-            "there are broker-loss, cold-start, cpu-budget,",
+            "expected one of broker-loss, cold-start, cpu-budget,",
         ),
         (
             &["backup.yaml"],

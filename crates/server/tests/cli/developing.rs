@@ -93,7 +93,7 @@ fn a_worker_fails_jobs_or_leaves_them_to_its_command() {
     let incident = desk.first(&["incidents"], "incidentKey");
     desk.says(&["resolve", &incident, "--retries", "1"]);
     assert!(worker("echo '[1]'", "1").contains(": failed"));
-    assert!(desk.says(&["incidents"]).contains("is no JSON object"));
+    assert!(desk.says(&["incidents"]).contains("is not a JSON object"));
     let incident = desk.first(&["incidents"], "incidentKey");
     desk.says(&["resolve", &incident, "--retries", "1"]);
     let own = format!(
@@ -101,7 +101,7 @@ fn a_worker_fails_jobs_or_leaves_them_to_its_command() {
         env!("CARGO_BIN_EXE_skep"),
         desk.server.rest
     );
-    assert!(worker(&own, "1").contains("left to its command"));
+    assert!(worker(&own, "1").contains("reported by its command"));
     assert_eq!(desk.json(&["instances"])["items"][0]["state"], "COMPLETED");
 
     let how = desk.refuses(2, &["worker", "charge-card"]);

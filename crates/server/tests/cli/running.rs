@@ -25,7 +25,7 @@ fn a_file_is_run_to_its_end() {
     assert_eq!(json["state"], "COMPLETED", "{json:#}");
     let unknown = desk.refuses(2, &["run", "quick.bpmn", "--process", "slow"]);
     assert!(
-        unknown.contains("no process 'slow' in what was deployed, but: quick"),
+        unknown.contains("the deployment has no process 'slow', only: quick"),
         "{unknown}"
     );
     let bad = desk.refuses(1, &["run", "bad.bpmn"]);
@@ -42,9 +42,10 @@ fn what_is_stuck_says_why() {
         1,
         &["run", &example("first-process.bpmn"), "--patience", "300ms"],
     );
-    assert!(alone.contains("nobody works on it"), "{alone}");
+    assert!(alone.contains("it makes no progress"), "{alone}");
     assert!(
-        alone.contains("of type 'charge-card'") && alone.contains("no worker has asked since"),
+        alone.contains("of type 'charge-card'")
+            && alone.contains("no worker has requested this type since"),
         "{alone}"
     );
     let broken = desk.refuses(1, &["run", &example("payment.bpmn")]);
@@ -170,7 +171,7 @@ fn a_batch_is_tried_before_it_is_done() {
         .collect();
     let everything = desk.refuses(2, &["batch", "cancel"]);
     assert!(
-        everything.contains("that would be every process instance"),
+        everything.contains("would select every process instance"),
         "{everything}"
     );
     let dry = desk.says(&["batch", "cancel", "--process", "order", "--dry-run"]);

@@ -86,7 +86,7 @@ fn what_cannot_be_compared_is_said_and_leaves_nothing() {
     std::fs::write(&broken, script).unwrap();
     std::fs::set_permissions(&broken, std::fs::Permissions::from_mode(0o755)).unwrap();
     for (against, code, said) in [
-        ("none", 2, "none is no program"),
+        ("none", 2, "none is not a program"),
         (
             "broken",
             1,

@@ -138,7 +138,8 @@ fn a_mocked_worker_that_cannot_go_on_is_named() {
     let done = test(here, &["p.json", "--timeout", "3s"]);
     let said = stdout(&done);
     assert_eq!(done.status.code(), Some(1), "{said}{}", stderr(&done));
-    let why = "the mocked worker of 'count': the example data of element 'count' is no JSON object";
+    let why =
+        "the mocked worker of 'count': the example data of element 'count' is not a JSON object";
     assert!(said.contains(why), "{said}");
 }
 

@@ -138,12 +138,12 @@ async fn the_command_line_grows_and_shrinks_a_cluster_and_repeats_nothing() {
     let (code, text) = apply(&servers[0], &["--size", "3", "--replication-factor", "3"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.contains("As asked: nodes 0 1 2, partitions 2, copies of each 3"),
+        text.contains("As requested: nodes 0 1 2, partitions 2, copies of each 3"),
         "{text}"
     );
     let (code, text) = apply(&servers[0], &["--size", "4", "--shrink-only"]);
     assert_eq!(
-        (code, text.contains("No node has to go")),
+        (code, text.contains("No node needs to be removed")),
         (Some(0), true),
         "{text}"
     );

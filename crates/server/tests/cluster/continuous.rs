@@ -148,7 +148,7 @@ async fn expect_command_line_restores(
         &arguments,
     );
     let verified = out(&verified);
-    assert!(verified.contains("moments behind it"), "{verified}");
+    assert!(verified.contains("later moments"), "{verified}");
     let early = skep(
         &["restore", "--to", "1971-01-01T00:00:00Z"],
         &data,

@@ -16,16 +16,16 @@ use crate::cli::table;
 pub struct BatchArgs {
     #[command(subcommand)]
     act: Option<Act>,
-    /// Key of one batch operation; without it all are listed.
+    /// Key of a batch operation; without it, all are listed.
     #[arg(value_name = "KEY", value_parser = given::key)]
     key: Option<i64>,
-    /// Let it rest until it is resumed.
+    /// Suspend it until it is resumed.
     #[arg(long, requires = "key", group = "change")]
     suspend: bool,
-    /// Let it go on.
+    /// Resume it.
     #[arg(long, requires = "key", group = "change")]
     resume: bool,
-    /// End it; what is done stays done.
+    /// Cancel it; items already processed are not undone.
     #[arg(long, requires = "key", group = "change")]
     cancel: bool,
     #[command(flatten)]

@@ -9,10 +9,10 @@ use crate::errors::code_of;
 
 #[derive(Args)]
 pub struct DeleteArgs {
-    /// Keys of process definitions, decision requirements, forms or other resources, or of process instances that have ended.
+    /// Keys of process definitions, decision requirements, forms or other resources, or of ended process instances.
     #[arg(required = true, value_name = "KEY", value_parser = given::key)]
     keys: Vec<i64>,
-    /// With a process definition or decision requirements: delete also what is remembered of their instances.
+    /// With a process definition or decision requirements: also delete the history of their instances.
     #[arg(long)]
     history: bool,
     #[command(flatten)]

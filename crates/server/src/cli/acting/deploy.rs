@@ -12,10 +12,10 @@ use crate::errors;
 
 #[derive(Args)]
 pub struct DeployArgs {
-    /// The files.
+    /// Files to deploy.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Tenant that owns what is deployed.
+    /// Tenant that owns the deployed resources.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
     /// Print JSON.
@@ -78,7 +78,7 @@ pub async fn deploy(
 }
 
 pub const CODES_HAVE_PAGES: &str =
-    "\nEach code in brackets has a page: `skep explain ID_MISSING`, for instance.";
+    "\nEach code in brackets has a page: for example, `skep explain ID_MISSING`.";
 
 fn json_of(item: &Deployed) -> Value {
     match item {

@@ -14,16 +14,16 @@ pub struct FailArgs {
     /// Key of a job; `skep jobs` lists them.
     #[arg(value_name = "JOB", value_parser = given::key)]
     job: i64,
-    /// How often it may still be tried; 0 makes an incident.
+    /// Number of retries left; 0 raises an incident.
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     retries: u32,
-    /// Why it could not be done.
+    /// Error message.
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
-    /// How long nobody tries again, as in 30s or 5m.
+    /// Time before the next retry, as in 30s or 5m.
     #[arg(long, value_name = "TIME", value_parser = given::time)]
     back_off: Option<Duration>,
-    /// Throw a BPMN error with this code, which an error event of the process may catch.
+    /// Throw a BPMN error with this code instead; an error event of the process may catch it.
     #[arg(long, value_name = "CODE", conflicts_with_all = ["retries", "back_off"])]
     error: Option<String>,
     #[command(flatten)]
@@ -50,8 +50,8 @@ pub async fn run(args: FailArgs) -> anyhow::Result<()> {
     }
     let sentence = match (&args.error, args.retries) {
         (Some(code), _) => format!("Job {key} threw the error '{code}'."),
-        (None, 0) => format!("Job {key} failed, and has an incident."),
-        (None, retries) => format!("Job {key} failed, and has {retries} retries left."),
+        (None, 0) => format!("Job {key} failed; an incident was raised."),
+        (None, retries) => format!("Job {key} failed; {retries} retries left."),
     };
     rest.say(&sentence, &json!({"failed": {"jobKey": key.to_string()}}))
 }

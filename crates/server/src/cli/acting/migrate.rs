@@ -25,10 +25,10 @@ pub struct MigrateArgs {
 /// Where instances go.
 #[derive(Args)]
 pub struct PlanArgs {
-    /// The definition to go on with: its key, a process id for the latest version, or ID:VERSION.
+    /// Target definition: its key, a process id for its latest version, or ID:VERSION.
     #[arg(long = "to", value_name = "DEFINITION")]
     target: String,
-    /// This element becomes that one, as in --map pay:charge; active elements that are not named keep their ids.
+    /// Maps an element to another one, as in --map pay:charge; other active elements keep their ids.
     #[arg(long = "map", value_name = "FROM:TO", value_parser = from_to)]
     mapped: Vec<(String, String)>,
 }
@@ -88,7 +88,7 @@ impl PlanArgs {
             .map(|found| word(found, "processDefinitionKey"));
         key.ok_or_else(|| {
             let text = format!(
-                "there is no process definition '{}': `skep processes` lists what is deployed",
+                "there is no process definition '{}': `skep processes` lists the deployed ones",
                 self.target
             );
             Coded::new("NOT_FOUND", text).into()

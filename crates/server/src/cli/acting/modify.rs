@@ -12,13 +12,13 @@ pub struct ModifyArgs {
     /// Key of a process instance.
     #[arg(value_name = "INSTANCE", value_parser = given::key)]
     instance: i64,
-    /// Begin this element.
+    /// Element to activate.
     #[arg(long, value_name = "ELEMENT")]
     activate: Vec<String>,
-    /// End this element: its id, or the key of one element instance.
+    /// Element to terminate: its id, or the key of one element instance.
     #[arg(long, value_name = "ELEMENT|KEY")]
     terminate: Vec<String>,
-    /// End one element and begin another in its place, as in --move pay:ship.
+    /// Terminate one element and activate another in its place, as in --move pay:ship.
     #[arg(long = "move", value_name = "FROM:TO", value_parser = from_to)]
     moves: Vec<(String, String)>,
     #[command(flatten)]
@@ -36,13 +36,13 @@ pub async fn run(args: ModifyArgs) -> anyhow::Result<()> {
     let (rest, key) = (&args.rest, args.instance);
     let begins = args.activate.len() + args.moves.len();
     if begins + args.terminate.len() == 0 {
-        let why = "nothing is to be modified: give --activate, --terminate or --move";
+        let why = "nothing to modify: give --activate, --terminate or --move";
         return Err(Usage(why.into()).into());
     }
     let variables = args.variables.json()?;
     if variables.is_some() && begins == 0 {
         let why =
-            "variables go with elements that begin (--activate, --move); `skep set` sets others";
+            "variables require elements to activate (--activate, --move); `skep set` sets others";
         return Err(Usage(why.into()).into());
     }
     // In the process scope, where all elements see them.

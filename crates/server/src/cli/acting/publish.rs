@@ -12,16 +12,16 @@ use crate::cli::search::word;
 pub struct PublishArgs {
     /// Name of the message.
     message: String,
-    /// Correlation key of the instances that it is for; without one it can only start instances.
+    /// Correlation key of the target instances; without one the message can only start instances.
     #[arg(long, value_name = "TEXT", default_value = "")]
     key: String,
-    /// How long it waits for somebody who wants it, as in 30s or 1h; by default not at all.
+    /// Time that the message is buffered if nothing waits for it, as in 30s or 1h; not buffered by default.
     #[arg(long, value_name = "TIME", value_parser = given::time)]
     ttl: Option<Duration>,
-    /// Id of the message: one with the same name, key and id that still waits is refused.
+    /// Id of the message; it is refused while a message with the same name, key and id is buffered.
     #[arg(long, value_name = "TEXT")]
     id: Option<String>,
-    /// Fail unless an instance takes it at once, and say which.
+    /// Correlate the message immediately and print the instance; fail if there is none.
     #[arg(long, conflicts_with_all = ["ttl", "id"])]
     correlate: bool,
     /// Tenant of the message.
@@ -42,7 +42,7 @@ pub async fn run(args: PublishArgs) -> anyhow::Result<()> {
     if args.correlate {
         let answer = args.rest.post("messages/correlation", body).await?;
         let sentence = format!(
-            "Process instance {} has taken the message '{}'.",
+            "Process instance {} received the message '{}'.",
             word(&answer, "processInstanceKey"),
             args.message
         );

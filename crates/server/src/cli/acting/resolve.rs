@@ -14,7 +14,7 @@ pub struct ResolveArgs {
     /// Keys of incidents; `skep incidents` lists them.
     #[arg(required = true, value_name = "INCIDENT", value_parser = given::key)]
     incidents: Vec<i64>,
-    /// Give the job of the incident so many retries first.
+    /// Number of retries to give the job of the incident first.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     retries: Option<u32>,
     #[command(flatten)]
@@ -38,7 +38,7 @@ async fn resolve(rest: &RestArgs, key: i64, retries: Option<u32>) -> anyhow::Res
         let incident = rest.get(&format!("incidents/{key}")).await?;
         if incident.get("jobKey").is_none_or(Value::is_null) {
             let text = format!(
-                "incident {key} ({}) is not that of a job: leave --retries away",
+                "incident {key} ({}) does not belong to a job: omit --retries",
                 word(&incident, "errorType")
             );
             return Err(Coded::new("INVALID_ARGUMENT", text).into());

@@ -15,21 +15,21 @@ use crate::errors::{Coded, known};
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// BPMN files, and what they need: the first process in the first file is started.
+    /// BPMN files and the resources that they need; the first process in the first file is started.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Start this process of them (BPMN process id).
+    /// BPMN process id of the process to start instead.
     #[arg(long, value_name = "PROCESS")]
     process: Option<String>,
-    /// Tenant to deploy to and to start in.
+    /// Tenant of the deployment and the instance.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
     #[command(flatten)]
     variables: VariableArgs,
-    /// For how long nothing may happen while nobody works on it.
+    /// Maximum time without progress while no worker has its job.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = given::time)]
     patience: Duration,
-    /// For how long to follow.
+    /// Maximum time to follow the instance.
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = given::time)]
     timeout: Duration,
     #[command(flatten)]
@@ -74,9 +74,9 @@ fn chosen<'a>(items: &'a [Deployed], wanted: Option<&str>) -> anyhow::Result<(&'
     found.ok_or_else(|| {
         let ids: Vec<&str> = processes.by_ref().map(|(id, ..)| id).collect();
         let why = match (wanted, ids.is_empty()) {
-            (_, true) => "there is no process in what was deployed".to_string(),
+            (_, true) => "the deployment has no process".to_string(),
             (wanted, false) => format!(
-                "there is no process '{}' in what was deployed, but: {}",
+                "the deployment has no process '{}', only: {}",
                 wanted.unwrap_or_default(),
                 ids.join(", ")
             ),
@@ -108,10 +108,10 @@ pub async fn ended(rest: &RestArgs, key: i64, end: End) -> anyhow::Result<()> {
             known(&kind).unwrap_or("UNKNOWN"),
             format!("it is stuck.{waits}"),
         ),
-        End::Waits(waits) => ("DEADLINE_EXCEEDED", format!("nobody works on it.{waits}")),
+        End::Waits(waits) => ("DEADLINE_EXCEEDED", format!("it makes no progress.{waits}")),
         End::Late(waits) => (
             "DEADLINE_EXCEEDED",
-            format!("it has not ended yet, and goes on; --timeout waits longer.{waits}"),
+            format!("it has not ended yet and keeps running; --timeout waits longer.{waits}"),
         ),
     };
     let text = format!("process instance {key}: {}", text.trim_end());

@@ -15,7 +15,7 @@ pub struct SetArgs {
     key: i64,
     #[command(flatten)]
     variables: VariableArgs,
-    /// Only in this scope; else each variable is set in the nearest scope that has it.
+    /// Set the variables in this scope only; without it, each is set in the nearest scope that has it.
     #[arg(long)]
     local: bool,
     #[command(flatten)]
@@ -25,10 +25,9 @@ pub struct SetArgs {
 pub async fn run(args: SetArgs) -> anyhow::Result<()> {
     let (rest, key) = (&args.rest, args.key);
     let Some(variables) = args.variables.json()? else {
-        return Err(Usage(
-            "nothing is to be set: give --var NAME=VALUE or --variables JSON".into(),
-        )
-        .into());
+        return Err(
+            Usage("nothing to set: give --var NAME=VALUE or --variables JSON".into()).into(),
+        );
     };
     let body = Body::default()
         .with("variables", variables)

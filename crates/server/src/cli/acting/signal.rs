@@ -10,7 +10,7 @@ use crate::cli::search::word;
 pub struct SignalArgs {
     /// Name of the signal.
     signal: String,
-    /// Tenant of those who are told.
+    /// Tenant that receives the signal.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
     #[command(flatten)]

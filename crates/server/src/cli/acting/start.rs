@@ -28,7 +28,7 @@ pub struct StartArgs {
     /// Tenant that owns the process.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
-    /// Version of the process; the latest when none is given.
+    /// Version of the process; the latest if none is given.
     #[arg(long)]
     version: Option<i32>,
     /// Wait for the end of the instance and print its variables.
@@ -60,7 +60,7 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
             }
             if args.r#await && error.code() == Some(Code::DeadlineExceeded) {
                 eprintln!(
-                    "If it was started, it goes on. Its key is not known: only with REST and secondary storage is it shown at once."
+                    "If it was started, it keeps running. Its key is unknown: it is shown immediately only with REST and secondary storage."
                 );
             }
             return Err(error.into());
@@ -144,7 +144,7 @@ fn create(args: &StartArgs) -> Result<CreateInstance, Usage> {
     match (args.process.parse(), args.version) {
         (Ok(key), None) => Ok(CreateInstance::by_key(key)),
         (Ok(_), Some(_)) => Err(Usage(
-            "--version goes with a process id; a key has its version".into(),
+            "--version requires a process id; a key already has a version".into(),
         )),
         (Err(_), version) => {
             let mut request = CreateInstance::latest(args.process.clone());

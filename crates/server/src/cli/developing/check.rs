@@ -13,7 +13,7 @@ use crate::errors::Coded;
 
 #[derive(Args)]
 pub struct CheckArgs {
-    /// BPMN, DMN, form and RPA files, which are checked together, as one deployment.
+    /// BPMN, DMN, form and RPA files; they are checked together as one deployment.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print the findings as JSON.

@@ -26,26 +26,26 @@ pub struct DevArgs {
     /// Directory with BPMN, DMN, form and RPA files.
     #[arg(default_value = ".", value_name = "DIRECTORY")]
     directory: PathBuf,
-    /// Port of REST and of the web interface; 0 takes a free one.
+    /// Port of REST and of the web interface; 0 picks a free port.
     #[arg(long, value_name = "PORT", default_value_t = 8080)]
     rest_port: u16,
-    /// Port of gRPC; 0 takes a free one.
+    /// Port of gRPC; 0 picks a free port.
     #[arg(long, value_name = "PORT", default_value_t = 26500)]
     grpc_port: u16,
-    /// Port of health, metrics and management; 0 takes a free one.
+    /// Port of health, metrics and management; 0 picks a free port.
     #[arg(long, value_name = "PORT", default_value_t = 9600)]
     management_port: u16,
 }
 
 pub async fn run(args: DevArgs) -> anyhow::Result<()> {
     if !args.directory.is_dir() {
-        let text = format!("{} is no directory", args.directory.display());
+        let text = format!("{} is not a directory", args.directory.display());
         return Err(Usage(text).into());
     }
     let ports = [args.rest_port, args.grpc_port, args.management_port];
     let mut server = Server::start(ports, "warn", &[])?;
     crate::cli::print(&format!(
-        "REST and web interface on {}, gRPC on {}; nothing is kept.\nDeploying what changes in {}. Ctrl-C ends it.\n\n",
+        "REST and web interface on {}, gRPC on {}; no data is kept.\nDeploying changed files of {}. Press Ctrl-C to stop.\n\n",
         server.rest,
         server.grpc,
         args.directory.display()

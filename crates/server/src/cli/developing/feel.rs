@@ -10,9 +10,9 @@ use crate::errors::Coded;
 
 #[derive(Args)]
 pub struct FeelArgs {
-    /// The expression; a leading = as in BPMN files is fine.
+    /// Expression; a leading = as in BPMN files is accepted.
     expression: String,
-    /// Variables: a JSON object.
+    /// Variables as a JSON object.
     #[arg(long, default_value = "{}", value_name = "JSON")]
     context: String,
 }

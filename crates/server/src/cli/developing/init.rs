@@ -9,7 +9,7 @@ use crate::errors::Coded;
 
 #[derive(Args)]
 pub struct InitArgs {
-    /// Directory for the files; it is made if it is not there.
+    /// Directory for the files; created if it does not exist.
     #[arg(default_value = ".", value_name = "DIRECTORY")]
     directory: PathBuf,
 }
@@ -32,14 +32,14 @@ pub fn run(args: &InitArgs) -> anyhow::Result<()> {
         .collect();
     if !there.is_empty() {
         let text = format!(
-            "nothing was written: {} has {} already",
+            "nothing was written: {} already has {}",
             directory.display(),
             there.join(", ")
         );
         return Err(Coded::new("ALREADY_EXISTS", text).into());
     }
     std::fs::create_dir_all(directory)
-        .with_context(|| format!("{} cannot be made", directory.display()))?;
+        .with_context(|| format!("{} cannot be created", directory.display()))?;
     for (name, content) in FILES {
         write(&directory.join(name), content)?;
     }
@@ -57,7 +57,7 @@ fn next(directory: &Path) -> String {
         format!("  cd {}\n", directory.display())
     };
     format!(
-        "Wrote a process (order.bpmn), a worker (charge-card.sh) and how to go on (README.md).\n\n\
+        "Wrote a process (order.bpmn), a worker (charge-card.sh) and the next steps (README.md).\n\n\
          A server that deploys what changes here:\n{cd}  skep dev .\n\
          Then, in other terminals:\n{cd}  skep worker charge-card --exec 'sh charge-card.sh'\n  \
          skep start order --var orderId=o-1 --var amount=99 --await\n"

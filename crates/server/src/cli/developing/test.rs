@@ -46,20 +46,20 @@ pub struct TestArgs {
     /// Files with test cases, or directories: all .json files below them.
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
-    /// Further resources to deploy, besides the BPMN, DMN, form and RPA files beside the test cases: a file, or all such files below a
-    /// directory; may be given several times.
+    /// Further resources to deploy, in addition to the BPMN, DMN, form and RPA files next to the test cases: a file, or all such files
+    /// below a directory; may be given several times.
     #[arg(long, value_name = "FILE")]
     resources: Vec<PathBuf>,
     /// Run only the test cases with this text in their names.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// How long to wait for what an instruction expects or needs.
+    /// Maximum time to wait for what an instruction expects or needs.
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = given::time)]
     timeout: Duration,
     /// Print the report as JSON.
     #[arg(long)]
     json: bool,
-    /// Run on the server at this address, not on a new one for each test case. A profile or SKEP_ADDRESS does not name it.
+    /// Address of a server to run on, instead of a new one for each test case. It is not taken from a profile or SKEP_ADDRESS.
     #[arg(long, visible_alias = "server", value_name = "URL")]
     address: Option<String>,
 }

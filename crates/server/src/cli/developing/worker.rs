@@ -19,23 +19,23 @@ pub struct WorkerArgs {
     /// Type of the jobs.
     #[arg(value_name = "TYPE")]
     job_type: String,
-    /// Do each job by this command of the shell: the job's variables are its input, what it prints is the result, as JSON objects. It
-    /// finds SKEP_JOB_KEY and more in its environment. An exit code of 0 completes the job, 99 says that the command has
-    /// reported the outcome itself, and any other fails the job with what stands on standard error.
+    /// Shell command that works on each job: it reads the job's variables and prints the result, both as JSON objects. SKEP_JOB_KEY and
+    /// more are in its environment. Exit code 0 completes the job, 99 means that the command has reported the outcome itself, and any other
+    /// fails the job with the text on standard error.
     #[arg(long, value_name = "COMMAND")]
     exec: Option<String>,
-    /// Complete each job, with the variables that are given.
+    /// Complete each job with the given variables.
     #[arg(long)]
     complete: bool,
     #[command(flatten)]
     variables: VariableArgs,
-    /// Jobs that are done at a time.
+    /// Number of jobs worked on at a time.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     parallel: u32,
-    /// For how long a job is taken: then another worker may have it.
+    /// Time after which another worker may take a job that is not finished.
     #[arg(long, default_value = "5m", value_name = "TIME", value_parser = given::time)]
     timeout: Duration,
-    /// End after so many jobs.
+    /// Exit after this many jobs.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     count: Option<u32>,
     /// Tenant of the jobs; may be given several times.
@@ -105,7 +105,7 @@ impl WorkerObserver for Said {
             (OutcomeKind::Completed, _) => "completed",
             (OutcomeKind::Failed, _) => "failed",
             (OutcomeKind::Thrown, _) => "threw an error",
-            (_, Ok(())) => "left to its command",
+            (_, Ok(())) => "reported by its command",
         };
         let (job, instance) = (finished.job_key, finished.process_instance_key);
         let millis = finished
@@ -131,7 +131,7 @@ impl WorkerObserver for Said {
         let text = error.to_string();
         let mut last = self.last.lock();
         if *last != text {
-            eprintln!("{text}; it is tried again");
+            eprintln!("{text}; trying again");
             *last = text;
         }
     }

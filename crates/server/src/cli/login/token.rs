@@ -19,8 +19,8 @@ pub fn source(variable: impl Fn(&str) -> Option<String>) -> Result<ClientCredent
     let needed = |name: &str| {
         given(name).ok_or_else(|| {
             Usage(format!(
-                "{name} is not set. A token of an identity provider takes CAMUNDA_OAUTH_URL (where the provider gives out tokens), \
-                 CAMUNDA_CLIENT_ID and CAMUNDA_CLIENT_SECRET; and CAMUNDA_TOKEN_AUDIENCE and CAMUNDA_OAUTH_SCOPE if the provider asks for them"
+                "{name} is not set. A token of an identity provider requires CAMUNDA_OAUTH_URL (the token endpoint of the provider), \
+                 CAMUNDA_CLIENT_ID and CAMUNDA_CLIENT_SECRET; and CAMUNDA_TOKEN_AUDIENCE and CAMUNDA_OAUTH_SCOPE if the provider requires them"
             ))
         })
     };
@@ -36,7 +36,7 @@ pub fn source(variable: impl Fn(&str) -> Option<String>) -> Result<ClientCredent
 /// Gets a token and renews it until the process ends. Blocks until there is one.
 pub fn kept(source: ClientCredentials) -> Result<Authorization, Usage> {
     let (tell, told) = mpsc::sync_channel(1);
-    let failed = |why: String| Usage(format!("the identity provider gives no token: {why}"));
+    let failed = |why: String| Usage(format!("the identity provider issued no token: {why}"));
     std::thread::Builder::new()
         .name("token".to_string())
         .spawn(move || {
@@ -65,7 +65,7 @@ async fn renew(source: &ClientCredentials, tell: &mpsc::SyncSender<Result<Author
         // Renew while the old token is still valid for a third of its lifetime.
         tokio::time::sleep((lives * 2 / 3).max(SHORTEST)).await;
         while let Err(why) = another(source, &renewal, &mut lives).await {
-            eprintln!("warning: the token is not renewed: {why}");
+            eprintln!("warning: the token was not renewed: {why}");
             tokio::time::sleep(RETRY).await;
         }
     }

@@ -42,9 +42,9 @@ enum Command {
 
 #[derive(Args)]
 struct TakeArgs {
-    /// Its id, above those of all others [default: the time in milliseconds since 1970].
+    /// Id of the backup, greater than all others [default: the time in milliseconds since 1970].
     id: Option<u64>,
-    /// Return at once.
+    /// Return immediately.
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
@@ -53,7 +53,7 @@ struct TakeArgs {
 
 #[derive(Args)]
 struct ListArgs {
-    /// Print what the server answers, as JSON.
+    /// Print the server's response as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -62,6 +62,7 @@ struct ListArgs {
 
 #[derive(Args)]
 struct OneArgs {
+    /// Id of the backup.
     id: u64,
     #[command(flatten)]
     server: ManagementArgs,
@@ -69,12 +70,13 @@ struct OneArgs {
 
 #[derive(Args)]
 struct VerifyArgs {
+    /// Id of the backup.
     id: u64,
-    /// Apply all of it to engines as well, as restored nodes would: every partition has to end with the record and the key at which it was
+    /// Also replay the backup on engines, as restored nodes would: every partition must end with the record and the key at which it was
     /// cut.
     #[arg(long)]
     replay: bool,
-    /// Where that puts the rows of one partition at a time [default: the system's directory for temporary files].
+    /// Directory for the rows of one partition at a time during --replay [default: the system's directory for temporary files].
     #[arg(long, value_name = "DIRECTORY", requires = "replay")]
     scratch: Option<PathBuf>,
     #[command(flatten)]
@@ -146,7 +148,7 @@ async fn take(args: TakeArgs) -> anyhow::Result<()> {
     expect(fetch::post(base, PATH, body, TIMEOUT).await?)?;
     if args.no_wait {
         return print(&format!(
-            "The backup {id} has begun; `skep backup list` says when it is complete.\n"
+            "The backup {id} has started; `skep backup list` shows when it is complete.\n"
         ));
     }
     let began = Instant::now();
@@ -220,7 +222,7 @@ async fn delete(args: OneArgs) -> anyhow::Result<()> {
 /// Returns the server's answer, or the error that it reports.
 fn expect((status, body): (StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
     let answer: Value = serde_json::from_slice(&body)
-        .with_context(|| format!("the server has answered {status}, and no JSON"))?;
+        .with_context(|| format!("the server answered {status} without JSON"))?;
     if status.is_success() {
         return Ok(answer);
     }
@@ -243,7 +245,7 @@ pub fn store(config: &ConfigArgs) -> anyhow::Result<(Store, crate::config::Loade
     }
     let backup = loaded.settings.backup.config().ok_or_else(|| {
         Usage(format!(
-            "{}. Give the settings with which the servers run: --config, --set or the environment",
+            "{}. Give the settings that the servers use: --config, --set or the environment",
             skep_broker::backup::coordinator::no_store()
         ))
     })?;
@@ -260,11 +262,11 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     let found = verify(&store, args.id).map_err(failed)?;
     let markers = match found.markers {
         0 => String::new(),
-        1 => ", and one moment behind it".to_string(),
-        markers => format!(", and {markers} moments behind it"),
+        1 => ", and one later moment".to_string(),
+        markers => format!(", and {markers} later moments"),
     };
     print(&format!(
-        "The backup {} is whole: {} objects with {}, {} rows, {} entries with {} records{markers}.\n",
+        "The backup {} is intact: {} objects with {}, {} rows, {} entries with {} records{markers}.\n",
         args.id,
         found.objects,
         size(found.bytes),
@@ -279,7 +281,7 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     let scratch = Scratch::new(args.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
     let records = replay(&loaded.settings.broker, &reader, &scratch.0).map_err(failed)?;
     print(&format!(
-        "It was replayed: {records} records were applied, and each partition ends where it was cut.\n"
+        "Replay: {records} records were applied, and each partition ends where it was cut.\n"
     ))
 }
 
@@ -290,7 +292,7 @@ impl Scratch {
     fn new(parent: PathBuf) -> anyhow::Result<Scratch> {
         let directory = parent.join(format!("skep-replay-{}", std::process::id()));
         std::fs::create_dir_all(&directory)
-            .with_context(|| format!("{} cannot be made", directory.display()))?;
+            .with_context(|| format!("{} cannot be created", directory.display()))?;
         Ok(Scratch(directory))
     }
 }

@@ -14,37 +14,38 @@ use crate::cli::Usage;
 
 #[derive(Args)]
 pub struct BenchArgs {
-    /// The program that this one is judged against: another build of skep.
+    /// Program to compare with: another build of skep.
     #[arg(long, value_name = "OTHER_BINARY")]
     against: PathBuf,
-    /// The program that is judged [default: this one].
+    /// Program that is judged [default: this one].
     #[arg(long, value_name = "BINARY")]
     build: Option<PathBuf>,
-    /// How many times each of them has its turn.
+    /// Number of turns of each program.
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pairs: u32,
-    /// How long each turn is measured, for instance 4s.
+    /// Duration of the measurement in each turn, for example 4s.
     #[arg(long, default_value = "4s", value_name = "TIME", value_parser = duration)]
     duration: Duration,
-    /// How long each turn runs before it is measured.
+    /// Duration of the warm-up before each measurement.
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration)]
     warmup: Duration,
-    /// Instances under way at any time.
+    /// Number of instances in progress at any time.
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     concurrency: u32,
-    /// The interface that the load uses.
+    /// Interface that the load uses.
     #[arg(long, value_enum, default_value = "rest")]
     transport: TransportArg,
     /// HTTP version of REST.
     #[arg(long, value_enum, default_value = "2")]
     http: HttpArg,
-    /// A setting of both servers.
+    /// Setting of both servers.
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     settings: Vec<(String, String)>,
-    /// Directory that gets the data of the servers, and is deleted; on /dev/shm a flush costs nothing [default: one below this directory].
+    /// Directory for the data of the servers; it is deleted afterwards. On /dev/shm a flush costs nothing [default: one below this
+    /// directory].
     #[arg(long, value_name = "DIRECTORY")]
     directory: Option<PathBuf>,
-    /// Judge also where the machine has other work.
+    /// Judge even if the machine has other work.
     #[arg(long)]
     noisy: bool,
     /// Print JSON.
@@ -54,7 +55,7 @@ pub struct BenchArgs {
 
 fn setting(text: &str) -> anyhow::Result<(String, String)> {
     let pair = text.split_once('=');
-    let (name, value) = pair.with_context(|| format!("{text:?} is no NAME=VALUE"))?;
+    let (name, value) = pair.with_context(|| format!("{text:?} is not NAME=VALUE"))?;
     Ok((name.into(), value.into()))
 }
 
@@ -63,7 +64,7 @@ pub fn run(args: BenchArgs) -> anyhow::Result<ExitCode> {
     let this = args.build.clone().unwrap_or_else(|| own.clone());
     for build in [&this, &args.against] {
         if !build.is_file() {
-            return Err(Usage(format!("{} is no program", build.display())).into());
+            return Err(Usage(format!("{} is not a program", build.display())).into());
         }
     }
     let name = format!("skep-bench-{}", std::process::id());

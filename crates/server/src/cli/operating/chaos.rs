@@ -23,7 +23,7 @@ pub struct ChaosArgs {
 
 #[derive(Subcommand)]
 enum ChaosCommand {
-    /// List the experiments, how long they take, and which of them this machine can run.
+    /// List the experiments, their durations, and which of them this machine can run.
     List {
         /// Print JSON.
         #[arg(long)]
@@ -33,16 +33,16 @@ enum ChaosCommand {
     Show {
         /// Name of the experiment.
         name: String,
-        /// The plan of a full run.
+        /// Print the plan of a full run.
         #[arg(long)]
         full: bool,
     },
-    /// Draw the report of a run again, judged again, or those of two runs side by side.
+    /// Judge a run again and print its report, or those of two runs side by side.
     Report {
-        /// A directory with a report, or two.
+        /// One or two directories with a report.
         #[arg(required = true, num_args = 1..=2, value_name = "DIRECTORY")]
         directories: Vec<PathBuf>,
-        /// How it is printed.
+        /// Output format.
         #[arg(long, value_enum, default_value = "text")]
         format: Format,
     },
@@ -63,22 +63,22 @@ enum Format {
 
 #[derive(Args)]
 struct RunArgs {
-    /// Experiments by name, or files with plans (FILE.yaml).
+    /// Names of experiments, or files with plans (FILE.yaml).
     #[arg(required = true, value_name = "EXPERIMENT", num_args = 1..)]
     what: Vec<String>,
-    /// As long as the published chaos day, and not some minutes.
+    /// Run for as long as the published chaos day, instead of some minutes.
     #[arg(long)]
     full: bool,
-    /// Directory that the report, samples, events and logs are written to; with several experiments one below it for each [default: chaos-NAME-TIME].
+    /// Directory for the report, samples, events and logs; with several experiments, each has its own below it [default: chaos-NAME-TIME].
     #[arg(long, value_name = "DIRECTORY")]
     report: Option<PathBuf>,
-    /// Judge speed also where the machine has other work.
+    /// Judge speed even if the machine has other work.
     #[arg(long)]
     noisy: bool,
-    /// What the nodes are: processes of this machine.
+    /// Kind of nodes: processes on this machine.
     #[arg(long, value_name = "DRIVER", default_value = "process", value_parser = driver)]
     driver: Driver,
-    /// Host of a cluster of others: load is put on it, and nothing is broken.
+    /// Host of an existing cluster: it gets load, and no faults are injected.
     #[arg(long, value_name = "HOST")]
     against: Option<String>,
 }
@@ -93,7 +93,7 @@ fn driver(name: &str) -> Result<Driver, String> {
         "container" | "kubernetes" => Err(format!(
             "the {name} driver is not built yet; `process` starts the nodes as processes of this machine"
         )),
-        _ => Err("there is the driver `process`".into()),
+        _ => Err("the only driver is `process`".into()),
     }
 }
 
@@ -120,7 +120,7 @@ pub fn run(args: ChaosArgs) -> anyhow::Result<ExitCode> {
 fn unknown(name: &str) -> Usage {
     let known: Vec<&str> = experiments::ALL.iter().map(|it| it.name).collect();
     Usage(format!(
-        "there is no experiment {name}; there are {}, and files that end in .yaml",
+        "there is no experiment {name}; expected one of {}, or a file that ends in .yaml",
         known.join(", ")
     ))
 }
@@ -218,7 +218,7 @@ fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
         return Err(unknown(what).into());
     }
     if full {
-        return Err(Usage("a plan of a file has no full form: leave --full out".into()).into());
+        return Err(Usage("a plan from a file has no full form: omit --full".into()).into());
     }
     let text = std::fs::read_to_string(path).with_context(|| what.to_string())?;
     let plan = Plan::from_yaml(&text);
@@ -261,7 +261,7 @@ async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
         report = run => report?,
         () = crate::cli::interrupted() => {
             // The guard undoes the rest, now that its input ends.
-            anyhow::bail!("interrupted; what was done is being undone, and {} has no report", directory.display())
+            anyhow::bail!("interrupted; the injected faults are being undone, and {} has no report", directory.display())
         }
     };
     crate::cli::print(&report.to_text())?;

@@ -15,9 +15,9 @@ pub struct ClusterArgs {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Bring the cluster to a number of nodes, partitions and copies; nothing is done where it is as asked already.
+    /// Change the cluster to a number of nodes, partitions and copies; does nothing if it already has them.
     Apply(apply::ApplyArgs),
-    /// Spread leaders evenly over the nodes now, without waiting until they move by themselves.
+    /// Spread leaders evenly over the nodes now, without waiting for the automatic rebalancing.
     Rebalance(RebalanceArgs),
 }
 
@@ -53,7 +53,7 @@ async fn rebalance(management: &str) -> anyhow::Result<()> {
     let (status, _) = crate::cli::fetch::post(management, path, String::new(), timeout).await?;
     anyhow::ensure!(
         status.is_success(),
-        "{management} has answered {status} to POST {path}"
+        "{management} answered {status} to POST {path}"
     );
-    crate::cli::print("Leaders spread evenly over the nodes that are there.\n")
+    crate::cli::print("Spreading leaders evenly over the available nodes.\n")
 }

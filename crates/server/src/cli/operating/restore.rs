@@ -13,14 +13,14 @@ use crate::errors::Coded;
 
 #[derive(Args)]
 pub struct RestoreArgs {
-    /// The id of the backup.
+    /// Id of the backup.
     #[arg(long, value_name = "ID")]
     backup: Option<u64>,
-    /// The newest moment at or before this time, as in 2026-11-27T19:00:00Z, within a range of continuous backups; or the newest one of the
-    /// store [default: latest].
+    /// Restore the newest moment at or before this time, as in 2026-11-27T19:00:00Z, within a range of continuous backups; `latest` is the
+    /// newest one of the store [default: latest].
     #[arg(long, value_name = "TIME", conflicts_with = "backup")]
     to: Option<To>,
-    /// Say what would be restored, and do nothing.
+    /// Print what would be restored, without restoring it.
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -62,7 +62,7 @@ fn open(store: &Store, args: &RestoreArgs) -> Result<Reader, BackupError> {
 pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let (store, loaded) = store(&args.config)?;
     if loaded.settings.cluster.node_ids.is_leased() {
-        let text = "camunda.cluster.node-id-provider.type is S3, and a restored directory is that of one number: set it to FIXED and \
+        let text = "camunda.cluster.node-id-provider.type is S3, but a restored directory belongs to one number: set it to FIXED and \
                     camunda.cluster.node-id to the number, with --data DIRECTORY/node-NUMBER";
         return Err(Usage(text.to_string()).into());
     }
@@ -81,7 +81,11 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         Err(RestoreError::Directory(error)) => return Err(error.into()),
         Err(error) => return Err(failed(&error).into()),
     };
-    let did = if args.dry_run { "would get" } else { "has" };
+    let did = if args.dry_run {
+        "would contain"
+    } else {
+        "contains"
+    };
     let directory = config.directory.display();
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
     text.push_str(&lost(&reader, newest));
@@ -123,7 +127,7 @@ fn lost(reader: &Reader, newest: Moment) -> String {
 fn what(plan: &Plan, reader: &Reader) -> String {
     let manifest = &reader.manifest;
     let of = match reader.moment.marker {
-        Some(_) => "by the log behind backup",
+        Some(_) => "by the log after backup",
         None => "in backup",
     };
     let here: Vec<String> = plan.here.iter().map(u32::to_string).collect();

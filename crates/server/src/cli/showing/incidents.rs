@@ -15,7 +15,7 @@ pub struct IncidentsArgs {
     /// Only incidents of this process (BPMN process id).
     #[arg(long, value_name = "ID")]
     process: Option<String>,
-    /// Ask the management port at this address, which reads the state of the engine: without secondary storage there is no search.
+    /// Address of a management port to query instead; it reads the state of the engine, so it works without secondary storage.
     #[arg(long, value_name = "URL", conflicts_with_all = ["process", "since"])]
     management: Option<String>,
     #[command(flatten)]
@@ -83,8 +83,8 @@ fn text(answer: &Value, flag: &str) -> String {
     });
     let key = word(first, "incidentKey");
     text.push_str(&format!(
-        "\n`skep explain TYPE` says what a type means, `skep instance INSTANCE` what else is in the instance.\n\
-         Mend the cause (`skep set` sets variables), then for instance:\n  skep resolve {key}{flag}\n"
+        "\n`skep explain TYPE` explains a type, `skep instance INSTANCE` shows the rest of the instance.\n\
+         Fix the cause (`skep set` sets variables), then for example:\n  skep resolve {key}{flag}\n"
     ));
     text
 }

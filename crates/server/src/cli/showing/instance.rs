@@ -12,7 +12,7 @@ pub struct InstanceArgs {
     /// Key of the process instance.
     #[arg(value_parser = crate::cli::given::key)]
     key: i64,
-    /// Print each element as it begins and ends, until the instance has ended; then its variables.
+    /// Print each element as it starts and ends, until the instance has ended; then its variables.
     #[arg(long)]
     follow: bool,
     #[command(flatten)]
@@ -144,7 +144,7 @@ fn waits_for(item: &Value, flag: &str) -> String {
     let cause = word(item, "cause");
     match &*cause {
         "INCIDENT" => format!(
-            "incident {} ({}) since {since}: {}\n    mend the cause, then: skep resolve {0}{flag}",
+            "incident {} ({}) since {since}: {}\n    fix the cause, then: skep resolve {0}{flag}",
             fact("incidentKey"),
             fact("errorType"),
             fact("errorMessage").replace('\n', "\n    "),
@@ -204,7 +204,7 @@ fn waits_for(item: &Value, flag: &str) -> String {
             fact("processInstanceKey"),
             fact("processDefinitionId"),
         ),
-        _ => format!("for what is not known, since {since}"),
+        _ => format!("for an unknown reason, since {since}"),
     }
 }
 
@@ -212,16 +212,19 @@ fn waits_for(item: &Value, flag: &str) -> String {
 fn worker(item: &Value, cause: &str) -> String {
     let fact = |name: &str| word(&item["facts"], name);
     match cause {
-        "JOB_AT_WORK" => format!("'{}' has it until {}", fact("worker"), fact("deadline")),
-        "JOB_RETRIED" => "it failed and is tried again".to_string(),
+        "JOB_AT_WORK" => format!("held by '{}' until {}", fact("worker"), fact("deadline")),
+        "JOB_RETRIED" => "it failed and will be retried".to_string(),
         "JOB_WAITS" => format!(
-            "workers ask for this type, the last one at {}, and have not taken it",
+            "workers request this type, the last one at {}, but have not taken it",
             fact("lastAsked")
         ),
         _ => {
             let asked = match &*fact("lastAsked") {
-                "-" => format!("no worker has asked since {}", fact("workersNotedSince")),
-                last => format!("the last worker asked at {last}"),
+                "-" => format!(
+                    "no worker has requested this type since {}",
+                    fact("workersNotedSince")
+                ),
+                last => format!("a worker last requested this type at {last}"),
             };
             format!("{asked}\n    {}", word(item, "remedy"))
         }
@@ -252,10 +255,10 @@ mod tests {
         for (cause, end) in [
             (
                 "JOB_WITHOUT_WORKER",
-                "no worker has asked since T\n    Start one.\n",
+                "no worker has requested this type since T\n    Start one.\n",
             ),
-            ("JOB_AT_WORK", "'w' has it until D\n"),
-            ("JOB_RETRIED", "it failed and is tried again\n"),
+            ("JOB_AT_WORK", "held by 'w' until D\n"),
+            ("JOB_RETRIED", "it failed and will be retried\n"),
         ] {
             assert_eq!(job(cause, facts.clone()), format!("{begins}{end}"));
         }

@@ -15,7 +15,7 @@ pub struct InstancesArgs {
     /// Only instances in this state.
     #[arg(long, value_parser = ["active", "completed", "terminated"])]
     state: Option<String>,
-    /// Only instances that have an open incident.
+    /// Only instances with an open incident.
     #[arg(long)]
     incidents: bool,
     #[command(flatten)]
@@ -69,6 +69,6 @@ fn text(answer: &Value) -> String {
     }
     let mut text = table(&rows);
     text.push_str(&more(answer));
-    text.push_str("\nWhat one of them did and waits for: skep instance INSTANCE\n");
+    text.push_str("\nDetails of one of them: skep instance INSTANCE\n");
     text
 }

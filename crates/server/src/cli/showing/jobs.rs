@@ -12,10 +12,10 @@ pub struct JobsArgs {
     /// Only jobs of this type.
     #[arg(long = "type", value_name = "TYPE")]
     job_type: Option<String>,
-    /// Only jobs that this worker took last.
+    /// Only jobs last activated by this worker.
     #[arg(long, value_name = "NAME")]
     worker: Option<String>,
-    /// Ended ones too.
+    /// Include ended ones.
     #[arg(long)]
     all: bool,
     #[command(flatten)]

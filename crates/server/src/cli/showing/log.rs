@@ -20,16 +20,16 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 #[derive(Args)]
 pub struct LogArgs {
-    /// The data directory of a server (or one of its partitions' log directories).
+    /// Data directory of a server, or the log directory of one of its partitions.
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
     /// Only this partition.
     #[arg(long)]
     partition: Option<u32>,
-    /// Begin at this record position.
+    /// Position of the first record.
     #[arg(long, default_value_t = 0, value_name = "POSITION")]
     from: u64,
-    /// Go on with what is written from now on, until interrupted. Names one partition.
+    /// Keep printing new records until interrupted; with several partitions, --partition is required.
     #[arg(long)]
     follow: bool,
 }
@@ -38,7 +38,7 @@ pub fn run(args: &LogArgs) -> anyhow::Result<()> {
     let logs = logs(args)?;
     if args.follow && logs.len() > 1 {
         bail!(crate::cli::Usage(
-            "--follow goes with one partition: add --partition N".to_string()
+            "--follow requires one partition: add --partition N".to_string()
         ));
     }
     for (partition, directory) in &logs {

@@ -9,10 +9,10 @@ use crate::cli::table;
 
 #[derive(Args)]
 pub struct ProcessesArgs {
-    /// All versions of this process (BPMN process id); else the latest version of each.
+    /// List all versions of this process (BPMN process id); without it, the latest version of each process.
     #[arg(value_name = "PROCESS")]
     process: Option<String>,
-    /// Only those of this tenant.
+    /// Only processes of this tenant.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ use crate::errors::Coded;
 pub struct StatusArgs {
     #[command(flatten)]
     server: ServerArgs,
-    /// Address of the server's management port, for positions; without it they are left out.
+    /// Address of the server's management port, for positions; they are omitted if it does not answer.
     #[arg(
         long,
         env = "SKEP_MANAGEMENT_ADDRESS",
@@ -25,7 +25,7 @@ pub struct StatusArgs {
         value_name = "URL"
     )]
     management: String,
-    /// Ask this node alone whether it takes work, as health checks of containers do: exit code 0 or 1.
+    /// Check only whether this node accepts work, for container health checks: exit code 0 or 1.
     #[arg(long, conflicts_with = "json")]
     ready: bool,
     /// Print JSON.
@@ -108,7 +108,7 @@ fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String])
     let skep = topology.skep_version.as_deref();
     let mut text = format!(
         "Skep {}, API {}, {} node(s), {} partition(s){}\n\n",
-        skep.unwrap_or("of a version that it does not say"),
+        skep.unwrap_or("of unknown version"),
         topology.gateway_version,
         topology.cluster_size,
         topology.partitions_count,
@@ -131,11 +131,7 @@ fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String])
     text.push_str(&exporters(nodes));
     text.push_str(&busiest(nodes));
     for (n, problem) in problems.iter().enumerate() {
-        let before = if n == 0 {
-            "\nNot as it should be:\n"
-        } else {
-            ""
-        };
+        let before = if n == 0 { "\nProblems:\n" } else { "" };
         text.push_str(&format!("{before}  {problem}\n"));
     }
     text
@@ -227,7 +223,7 @@ fn busiest(nodes: &Value) -> String {
         return String::new();
     }
     let table = crate::cli::table(&rows);
-    format!("\nInstances that wrote the most in the last seconds:\n\n{table}")
+    format!("\nInstances that wrote the most records in the last seconds:\n\n{table}")
 }
 
 /// Progress of each exporter of each partition; empty if unknown.

@@ -9,13 +9,13 @@ use crate::cli::table;
 
 #[derive(Args)]
 pub struct TasksArgs {
-    /// Only tasks of this user.
+    /// Only tasks assigned to this user.
     #[arg(long, value_name = "USER")]
     assignee: Option<String>,
-    /// Only tasks that members of this group may do.
+    /// Only tasks with this candidate group.
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
-    /// Ended ones too.
+    /// Include ended ones.
     #[arg(long)]
     all: bool,
     #[command(flatten)]

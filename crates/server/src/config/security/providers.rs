@@ -62,84 +62,84 @@ macro_rules! fields {
 
 fields! {
     "issuer-uri" Kind::Text, "", |it, uri: Text| it.provider.issuer_uri = uri;
-        "Who issues the tokens: a token's `iss` has to be the same text. Its keys are found by its discovery document."
+        "Issuer of the tokens: the `iss` of a token must be the same text. The keys are found through the discovery document."
     "jwk-set-uri" Kind::Text, "", |it, uri: Text| it.provider.jwk_set_uri = Some(uri);
-        "Where its keys are, instead of asking the discovery document."
+        "URL of the keys, instead of the one in the discovery document."
     "additional-jwk-set-uris" Kind::List, "", |it, uris: Text| it.provider.additional_jwk_set_uris = texts(&uris);
-        "Further keys of the same issuer."
+        "URLs of further keys of the same issuer."
     "audiences" Kind::List, "", |it, audiences: Text| it.provider.audiences = texts(&audiences);
-        "A token has to be for one of these (`aud`). Without any, tokens for other servers are taken too, and each start warns."
+        "A token must be for one of these (`aud`). If there are none, tokens for other servers are accepted too, and each start warns."
     "username-claim" Kind::Text, "sub", |it, claim: Text| it.provider.username_claim = claim;
-        "The claim with the name of a user: its name, or a JSONPath (`$.user.name`)."
+        "Claim with the name of a user, given by its name or a JSONPath (`$.user.name`)."
     "client-id-claim" Kind::Text, "", |it, claim: Text| it.provider.client_id_claim = Some(claim);
-        "The claim with the id of a client; who has it is a client and no user."
+        "Claim with the id of a client; a caller who has it is a client, not a user."
     "prefer-username-claim" Kind::Flag, "false", |it, prefer: Flag| it.provider.prefer_username_claim = prefer;
-        "Who has both claims is a user."
+        "A caller who has both claims is a user."
     "groups-claim" Kind::Text, "", |it, claim: Text| it.provider.groups_claim = Some(claim);
-        "The claim with the groups of the caller, a list of texts. Groups are managed by the provider then, and the operations on groups are closed."
+        "Claim with the groups of the caller, a list of texts. The provider then manages the groups, and the operations on groups are disabled."
     "clock-skew" Kind::Time(0), "1m", |it, skew: Time| it.provider.clock_skew = skew;
-        "So far the clocks of the provider and of this server may be apart."
+        "Maximum difference between the clocks of the provider and this server."
     "client-id" Kind::Text, "", |it, id: Text| it.client_id = Some(id);
-        "This server, as the provider knows it. With it and the secret, browsers log in at the provider."
+        "Id of this server at the provider. With it and the secret, browsers log in at the provider."
     "client-secret" Kind::Secret, "", |it, secret: Text| it.client_secret = Some(secret);
-        "Its secret, the same on all nodes: sessions of browsers are sealed with a key that is derived from it."
+        "Secret of this server at the provider, the same on all nodes: sessions of browsers are sealed with a key derived from it."
     "client-name" Kind::Text, "", |it, name: Text| it.browsers.client_name = Some(name);
-        "The name of the provider on the login page."
+        "Name of the provider on the login page."
     "scope" Kind::List, "openid, profile", |it, scope: Text| it.browsers.scope = texts(&scope);
-        "What the provider is asked for when a browser logs in."
+        "Scopes that are requested from the provider when a browser logs in."
     "redirect-uri" Kind::Text, "{baseUrl}/sso-callback", |it, uri: Text| {
         let is_default = uri == "{baseUrl}/sso-callback";
         it.browsers.redirect_uri = (!is_default).then_some(uri);
     };
-        "Where browsers come back to; it ends in `/sso-callback`. By default the address that the browser has used: give it where a proxy is in between."
+        "URL that browsers return to; it ends in `/sso-callback`. Default: the address that the browser used. Set it if a proxy is in between."
     "authorization-uri" Kind::Text, "", |it, uri: Text| it.browsers.authorization_uri = Some(uri);
-        "Where browsers log in, instead of what the discovery document says."
+        "URL where browsers log in, instead of the one in the discovery document."
     "token-uri" Kind::Text, "", |it, uri: Text| it.browsers.token_uri = Some(uri);
-        "Where this server redeems their codes, likewise."
+        "URL where this server redeems their codes, instead of the one in the discovery document."
     "end-session-endpoint-uri" Kind::Text, "", |it, uri: Text| it.browsers.end_session_uri = Some(uri);
-        "Where browsers log out, likewise."
+        "URL where browsers log out, instead of the one in the discovery document."
     "idp-logout-enabled" Kind::Flag, "true", |it, there: Flag| it.browsers.logs_out_there = there;
-        "Who logs out of the web interface logs out at the provider, too."
+        "Logging out of the web interface also logs out at the provider."
     "user-info-enabled" Kind::Flag, "true", |it, asked: Flag| it.browsers.user_info = asked;
-        "When a browser logs in, the provider is asked for more claims of the user (`userinfo_endpoint` of its discovery document). What the ID token says counts more; an answer about somebody else ends the login."
+        "When a browser logs in, the provider is asked for more claims of the user (`userinfo_endpoint` of its discovery document). Claims of the ID token take precedence; a response about another user ends the login."
     "grant-type" Kind::Choice(&["authorization_code"]), "authorization_code", |_it, _grant: Text| ();
-        "How browsers log in. There is one way."
+        "How browsers log in. Only one grant type is supported."
     "client-authentication-method" Kind::Choice(&[BY_SECRET, BY_KEY]), "client_secret_basic", |it, method: Text| it.by_key = method == BY_KEY;
-        "How this server proves to the provider who it is: by its secret, or by what it signs with the key of a key store (`private_key_jwt`)."
+        "How this server authenticates to the provider: by its secret, or by a token signed with the key of a key store (`private_key_jwt`)."
     "assertion.keystore.path" Kind::Text, "", |it, path: Text| it.store.path = path;
-        "With `private_key_jwt`: the key store with the key, in PKCS#12 format, RSA or ECDSA (P-256, P-384). All nodes need the same key: sessions of browsers are sealed with what is derived from it. It is read at the start."
+        "PKCS#12 key store with the key, RSA or ECDSA (P-256, P-384), with `private_key_jwt`. All nodes need the same key: sessions of browsers are sealed with a key derived from it. It is read at startup."
     "assertion.keystore.password" Kind::Secret, "", |it, password: Text| it.store.password = Password::new(&password);
-        "What opens it."
+        "Password of the key store."
     "assertion.keystore.key-alias" Kind::Text, "", |it, alias: Text| it.store.alias = alias;
-        "The name of the key in it, where it has several."
+        "Name of the key in the key store, if it holds several."
     "assertion.keystore.key-password" Kind::Secret, "", |it, password: Text| it.store.key_password = Password::new(&password);
-        "What opens the key. In PKCS#12 format that is the password of the store, and another one is refused."
+        "Password of the key. In PKCS#12 format it is the password of the store; a different one is refused."
     "assertion.kid-source" Kind::Choice(&["public_key", "certificate"]), "public_key", |it, source: Text| it.key_id.source = match source.as_str() {
         "certificate" => KeySource::Certificate,
         _ => KeySource::PublicKey,
     };
-        "What the id of the key (`kid`) is made of."
+        "Source of the key id (`kid`)."
     "assertion.kid-digest-algorithm" Kind::Choice(&["sha256", "sha1"]), "sha256", |it, digest: Text| it.key_id.digest = match digest.as_str() {
         "sha1" => Digest::Sha1,
         _ => Digest::Sha256,
     };
-        "The digest of it that the id is."
+        "Digest of the source that becomes the key id."
     "assertion.kid-encoding" Kind::Choice(&["base64url", "hex"]), "base64url", |it, encoding: Text| it.is_hex = encoding == "hex";
-        "How the id is written."
+        "Encoding of the key id."
     "assertion.kid-case" Kind::Choice(&["lower", "upper"]), "", |it, case: Text| it.upper = Some(case == "upper");
-        "The letters of an id in `hex`; by default they are small."
+        "Case of the letters of a key id in `hex`. Default: lower case."
 }
 
 /// Settings without effect here, each with the reason.
 const WITHOUT_EFFECT: [(&str, &str); 3] = [
     (
         "id-token-algorithm",
-        "the keys of the provider say which signatures count",
+        "the keys of the provider determine which signatures are accepted",
     ),
     ("resource", "browsers ask for no resource"),
     (
         "authorize-request",
-        "browsers are sent without further parameters",
+        "browsers are redirected without further parameters",
     ),
 ];
 

@@ -21,7 +21,7 @@ pub enum Act {
     Resolve(ActArgs),
     /// Cancel process instances.
     Cancel(ActArgs),
-    /// Let running process instances go on with another definition.
+    /// Migrate running process instances to another definition.
     Migrate(MigrateArgs),
 }
 
@@ -37,7 +37,7 @@ pub struct MigrateArgs {
 pub struct ActArgs {
     #[command(flatten)]
     filter: FilterArgs,
-    /// Do nothing, and say for how many process instances it would be done.
+    /// Print the number of affected process instances, without doing anything.
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -47,28 +47,28 @@ pub struct ActArgs {
 /// Which process instances: those that are all of this.
 #[derive(Args)]
 struct FilterArgs {
-    /// Of this process (BPMN process id).
+    /// Only instances of this process (BPMN process id).
     #[arg(long, value_name = "ID")]
     process: Option<String>,
-    /// Of this version of the process.
+    /// Only instances of this version of the process.
     #[arg(long, value_name = "N", requires = "process")]
     version: Option<i32>,
-    /// With an active element of this id.
+    /// Only instances with an active element of this id.
     #[arg(long, value_name = "ELEMENT")]
     element: Option<String>,
-    /// With an incident that says this; * stands for any text.
+    /// Only instances with an incident with this message; * stands for any text.
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
-    /// That began within this time, as in 30m, 2h or 7d.
+    /// Only instances that started within this time, as in 30m, 2h or 7d.
     #[arg(long, value_name = "TIME", value_parser = given::time)]
     since: Option<Duration>,
-    /// That began before this time.
+    /// Only instances that started before this time.
     #[arg(long, value_name = "TIME", value_parser = given::time)]
     older: Option<Duration>,
-    /// Of this tenant.
+    /// Only instances of this tenant.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
-    /// With this key; may be given several times.
+    /// Only the instance with this key; may be given several times.
     #[arg(long = "instance", value_name = "INSTANCE", value_parser = given::key)]
     instances: Vec<i64>,
     #[command(flatten)]
@@ -121,7 +121,7 @@ impl FilterArgs {
             add("variables", Some(all.into_iter().map(one).collect()));
         }
         if filter.is_empty() {
-            let why = "no filter is given, and that would be every process instance: say which with --process, --element, --error, \
+            let why = "no filter is given, which would select every process instance: choose with --process, --element, --error, \
                        --since, --older, --tenant, --var or --instance";
             return Err(Usage(why.into()).into());
         }
@@ -169,7 +169,7 @@ pub async fn run(act: Act) -> anyhow::Result<()> {
                 json!({"targetProcessDefinitionKey": target, "mappingInstructions": mapping});
             let deed = Deed {
                 path: "migration",
-                done: "go on with the other definition",
+                done: "be migrated to the other definition",
                 besides: json!({"state": "ACTIVE"}),
                 plan: Some(plan),
             };
@@ -219,7 +219,7 @@ async fn would(args: &ActArgs, deed: &Deed) -> anyhow::Result<()> {
         return print(&format!("{whole:#}\n"));
     }
     let mut text = match count {
-        0 => "Nothing would be done: no running process instance is found.\n".to_string(),
+        0 => "Nothing would be done: no running process instance was found.\n".to_string(),
         1 => format!("1 process instance would {}.\n", deed.done),
         _ => format!("{count} process instances would {}.\n", deed.done),
     };
@@ -248,7 +248,7 @@ async fn would(args: &ActArgs, deed: &Deed) -> anyhow::Result<()> {
             word(mapped, "sourceElementId"),
             word(mapped, "targetElementId"),
         );
-        text.push_str(&format!("Element {from} becomes {to}.\n"));
+        text.push_str(&format!("Element {from} maps to {to}.\n"));
     }
     print(&text)
 }
@@ -261,7 +261,7 @@ async fn create(args: &ActArgs, deed: Deed) -> anyhow::Result<()> {
     let created = args.rest.post(&path, body).await?;
     let key = word(&created, "batchOperationKey");
     let sentence = format!(
-        "Batch operation {key} has begun; `skep batch {key}{}` says how far it is.",
+        "Batch operation {key} has started; `skep batch {key}{}` shows its progress.",
         args.rest.flag()
     );
     args.rest.say(&sentence, &created)

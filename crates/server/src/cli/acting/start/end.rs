@@ -48,7 +48,7 @@ pub async fn of(address: &str, key: i64, timeout: Duration) -> anyhow::Result<St
             }
             if word(&instance, "hasIncident") == "true" && !incident_shown {
                 incident_shown = true;
-                eprintln!("It has an incident: `skep instance {key}` says what it waits for.");
+                eprintln!("It has an incident: `skep instance {key}` shows what it waits for.");
             }
         }
         if began.elapsed() + pause > timeout {
@@ -67,7 +67,7 @@ fn terminated(key: i64) -> anyhow::Error {
 
 fn too_late(key: i64, timeout: Duration) -> anyhow::Error {
     let text = format!(
-        "process instance {key} was started and has not ended within {} s; it goes on. `skep instance {key}` says what it waits \
+        "process instance {key} was started and has not ended within {} s; it keeps running. `skep instance {key}` shows what it waits \
          for; --timeout waits longer",
         timeout.as_secs()
     );

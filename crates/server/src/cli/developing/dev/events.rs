@@ -65,7 +65,7 @@ const SENTENCES: [(&str, &str, &str); 13] = [
     (
         "TIMER",
         "TRIGGERED",
-        "{processInstanceKey}  timer of {targetElementId} was due",
+        "{processInstanceKey}  timer of {targetElementId} triggered",
     ),
 ];
 

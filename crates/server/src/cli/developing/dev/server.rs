@@ -34,8 +34,8 @@ impl Server {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let directory = place().join(format!("skep-dev-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&directory)
-            .with_context(|| format!("{} cannot be made", directory.display()))?;
-        let program = std::env::current_exe().context("the program does not know its own file")?;
+            .with_context(|| format!("{} cannot be created", directory.display()))?;
+        let program = std::env::current_exe().context("the path of this program is unknown")?;
         let process = Command::new(program)
             .arg("serve")
             .arg("--data")
@@ -74,12 +74,12 @@ impl Server {
             .process
             .stdout
             .take()
-            .context("the server says nothing")?;
+            .context("the server's output cannot be read")?;
         let mut lines = BufReader::new(output);
         let mut said = String::new();
         while !said.contains(UP) {
             if lines.read_line(&mut said)? == 0 {
-                bail!("the server has not started; what it said stands above");
+                bail!("the server did not start; its output is above");
             }
         }
         let address = |label: &str| {
@@ -90,10 +90,10 @@ impl Server {
                 .trim_start_matches("http://");
             Some(format!("http://{}", address.split('/').next()?))
         };
-        self.rest = address("REST").context("the server does not say where REST is")?;
-        self.grpc = address("gRPC").context("the server does not say where gRPC is")?;
+        self.rest = address("REST").context("the server does not report its REST address")?;
+        self.grpc = address("gRPC").context("the server does not report its gRPC address")?;
         self.management =
-            address("management").context("the server does not say where its management is")?;
+            address("management").context("the server does not report its management address")?;
         // The server must not meet a closed pipe.
         self.process.stdout = Some(lines.into_inner());
         Ok(())
@@ -113,7 +113,7 @@ impl Server {
     pub fn still_runs(&mut self) -> anyhow::Result<()> {
         match self.process.try_wait()? {
             None => Ok(()),
-            Some(status) => bail!("the server has ended: {status}"),
+            Some(status) => bail!("the server exited: {status}"),
         }
     }
 }

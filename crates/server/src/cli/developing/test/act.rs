@@ -47,7 +47,7 @@ pub async fn publish(world: &World, of: &PublishMessage) -> Result<(), Wrong> {
 pub async fn correlate(world: &World, of: &CorrelateMessage) -> Result<(), Wrong> {
     let key = of.correlation_key.as_deref().unwrap_or("");
     let expected = format!(
-        "somebody waits for message '{}' with correlation key '{key}'",
+        "a subscription to message '{}' with correlation key '{key}'",
         of.name
     );
     until(world.timeout, &expected, async || {
@@ -57,9 +57,7 @@ pub async fn correlate(world: &World, of: &CorrelateMessage) -> Result<(), Wrong
             .with_some("variables", of.variables.as_ref());
         match world.rest.post("messages/correlation", body).await {
             Ok(_) => Ok(Look::Holds(())),
-            Err(why) if code_of(&why) == "NOT_FOUND" => {
-                Ok(Look::NotYet("nobody waits for it".into()))
-            }
+            Err(why) if code_of(&why) == "NOT_FOUND" => Ok(Look::NotYet("there is none".into())),
             Err(why) => Err(why),
         }
     })

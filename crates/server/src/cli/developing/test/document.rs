@@ -206,7 +206,7 @@ mod tests {
             [
                 "a.json:3: test case 'one', instruction 1: there is no instruction of type 'COMPLETE_JOBB'; is it COMPLETE_JOB?",
                 "a.json:5:52: test case 'one', instruction 2 (COMPLETE_JOB): invalid type: integer `3`, expected a map",
-                "a.json:6:40: test case 'one', instruction 3 (SET_TIME): 'soon' is no time in the format of ISO 8601, as in 2026-01-19T13:00:00Z",
+                "a.json:6:40: test case 'one', instruction 3 (SET_TIME): 'soon' is not an ISO 8601 time, as in 2026-01-19T13:00:00Z",
                 "a.json:7:28: test case 'one', instruction 4 (COMPLETE_JOB): missing field `jobSelector`",
                 "a.json:7:39: test case 'one', instruction 5: missing field `type`",
                 "a.json:9:22: missing field `name`",

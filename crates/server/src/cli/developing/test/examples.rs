@@ -34,7 +34,7 @@ fn in_model(xml: &str, id: &str) -> anyhow::Result<Variables> {
         return Ok(Variables::default());
     };
     serde_json::from_str(value)
-        .with_context(|| format!("the example data of element '{id}' is no JSON object"))
+        .with_context(|| format!("the example data of element '{id}' is not a JSON object"))
 }
 
 fn value<'x>(element: Node<'x>) -> Option<&'x str> {
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&none).unwrap(), "{}");
         for (value, id, said) in [
             ("{}", "c", "has no element 'c'"),
-            ("[1]", "a", "is no JSON object"),
+            ("[1]", "a", "is not a JSON object"),
         ] {
             let why = in_model(&model(value), id).unwrap_err();
             assert!(why.to_string().contains(said), "{why}");

@@ -31,7 +31,7 @@ pub fn test_files(named: &[PathBuf]) -> anyhow::Result<Vec<TestFile>> {
     }
     each_once(&mut paths);
     if paths.is_empty() {
-        return Err(Usage("there is no .json file with test cases there".into()).into());
+        return Err(Usage("there is no .json file with test cases".into()).into());
     }
     limit("files with test cases", paths.len(), MAX_FILES)?;
     let mut files = Vec::new();
@@ -45,7 +45,7 @@ pub fn test_files(named: &[PathBuf]) -> anyhow::Result<Vec<TestFile>> {
     }
     if !findings.is_empty() {
         let text = format!(
-            "these are no test cases, and nothing was run.\n{}",
+            "there are invalid test cases; nothing was run.\n{}",
             findings.join("\n")
         );
         return Err(Coded::new("INVALID_ARGUMENT", text).into());

@@ -24,12 +24,12 @@ pub async fn describe(world: &World) -> String {
             }
             for instance in all.iter().skip(all.len().saturating_sub(MOST)) {
                 if let Err(why) = describe_one(&search, instance, &mut text).await {
-                    let _ = writeln!(text, "  and that is all that can be found out: {why:#}");
+                    let _ = writeln!(text, "  no more is known: {why:#}");
                 }
             }
         }
         Err(why) => {
-            let _ = writeln!(text, "the server does not say where it stands: {why:#}");
+            let _ = writeln!(text, "the server does not report its state: {why:#}");
         }
     }
     for trouble in world.trouble.lock().iter() {

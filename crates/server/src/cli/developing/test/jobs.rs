@@ -30,7 +30,7 @@ pub async fn open(search: &Search, mut filter: Map<String, Value>) -> anyhow::Re
 }
 
 async fn job(world: &World, selector: &JobSelector, kind: Option<&str>) -> Result<Value, Wrong> {
-    let expected = format!("a {selector} that waits to be done");
+    let expected = format!("an open {selector}");
     let search = world.search();
     until(world.timeout, &expected, async || {
         let mut filter = selector.filter();
@@ -43,13 +43,13 @@ async fn job(world: &World, selector: &JobSelector, kind: Option<&str>) -> Resul
         }
         let others = open(&search, Map::new()).await?;
         Ok(Look::NotYet(if others.is_empty() {
-            "no job waits".into()
+            "there are no open jobs".into()
         } else {
             let others = others
                 .iter()
                 .map(|job| format!("type '{}' of {}", word(job, "type"), word(job, "elementId")));
             let others: Vec<String> = others.collect();
-            format!("jobs that wait: {}", others.join(", "))
+            format!("open jobs: {}", others.join(", "))
         }))
     })
     .await
@@ -115,18 +115,14 @@ pub async fn throw(world: &World, of: &ThrowBpmnError) -> Result<(), Wrong> {
 pub async fn complete_user_task(world: &mut World, of: &CompleteUserTask) -> Result<(), Wrong> {
     let selector = &of.user_task_selector;
     let search = world.search();
-    let task = until(
-        world.timeout,
-        &format!("a {selector} that waits to be completed"),
-        async || {
-            let mut filter = selector.filter();
-            filter.insert("state".into(), "CREATED".into());
-            Ok(match search.user_tasks(filter).await?.into_iter().next() {
-                Some(task) => Look::Holds(task),
-                None => Look::NotYet("there is none".into()),
-            })
-        },
-    )
+    let task = until(world.timeout, &format!("an open {selector}"), async || {
+        let mut filter = selector.filter();
+        filter.insert("state".into(), "CREATED".into());
+        Ok(match search.user_tasks(filter).await?.into_iter().next() {
+            Some(task) => Look::Holds(task),
+            None => Look::NotYet("there is none".into()),
+        })
+    })
     .await?;
     let body = match of.use_example_data {
         Some(true) => Body::default().with("variables", examples::of(&world.rest, &task).await?),

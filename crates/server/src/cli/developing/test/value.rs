@@ -22,9 +22,8 @@ impl TryFrom<String> for Instant {
 
     fn try_from(text: String) -> Result<Instant, String> {
         let time: Result<Timestamp, _> = text.parse();
-        let time = time.map_err(|_| {
-            format!("'{text}' is no time in the format of ISO 8601, as in 2026-01-19T13:00:00Z")
-        })?;
+        let time = time
+            .map_err(|_| format!("'{text}' is not an ISO 8601 time, as in 2026-01-19T13:00:00Z"))?;
         Ok(Instant(time.as_millisecond()))
     }
 }
@@ -47,9 +46,9 @@ impl TryFrom<String> for Span {
         // Other notations, such as `1 hour`, are not in the format.
         let is_iso = text.trim_start_matches(['-', '+']).starts_with(['P', 'p']);
         let millis = millis().filter(|_| is_iso);
-        millis.map(Span).ok_or_else(|| {
-            format!("'{text}' is no duration in the format of ISO 8601, as in PT1H or P2D")
-        })
+        millis
+            .map(Span)
+            .ok_or_else(|| format!("'{text}' is not an ISO 8601 duration, as in PT1H or P2D"))
     }
 }
 

@@ -94,7 +94,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Option<i32>, String> {
                     limit.as_secs()
                 ));
             }
-            Err(why) => return Err(format!("the command cannot be waited for: {why}")),
+            Err(why) => return Err(format!("waiting for the command failed: {why}")),
         }
     }
 }
@@ -122,7 +122,7 @@ fn completed(output: &str) -> Outcome {
     match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(output) {
         Ok(_) => Outcome::complete_with(output),
         Err(why) => Outcome::fail(format!(
-            "what the command printed is no JSON object ({why}): {}",
+            "the output of the command is not a JSON object ({why}): {}",
             tail(output)
         )),
     }

@@ -19,22 +19,22 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub struct ApplyArgs {
     #[command(flatten)]
     server: ManagementArgs,
-    /// Nodes that the cluster is to have: 0 to this one less one.
+    /// Target number of nodes; they are numbered from 0.
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u64).range(1..=7))]
     size: u64,
-    /// Copies that each partition is to have [default: as many as it has].
+    /// Target number of copies of each partition [default: unchanged].
     #[arg(long, value_name = "COPIES", value_parser = clap::value_parser!(u64).range(1..=7))]
     replication_factor: Option<u64>,
-    /// Partitions that the cluster is to have; if there are more, the others are drained [default: as many as it has].
+    /// Target number of partitions; if there are more, the others are drained [default: unchanged].
     #[arg(long, value_name = "PARTITIONS", value_parser = clap::value_parser!(u64).range(1..=1024))]
     partitions: Option<u64>,
-    /// Do nothing but take nodes away: what comes before pods are removed.
+    /// Only remove nodes: run it before pods are removed.
     #[arg(long)]
     shrink_only: bool,
-    /// Return when the change is over; without it, when the cluster has begun with it.
+    /// Return when the change is complete; without it, when the cluster has started it.
     #[arg(long)]
     wait: bool,
-    /// Give up after so many seconds. What the cluster has begun goes on.
+    /// Give up after this many seconds; a change that has started continues.
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 }
@@ -63,7 +63,7 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
         }
         if Instant::now() >= deadline {
             let text = format!(
-                "after {} s the cluster is not as asked: {why}",
+                "after {} s the cluster is not as requested: {why}",
                 args.timeout
             );
             return Err(Coded::new("NO_ANSWER", text).into());
@@ -93,17 +93,17 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
     if let Some(left) = pending.and_then(Value::as_array) {
         let next = left.first().unwrap_or(&Value::Null);
         let text = format!(
-            "a change goes on, {} operations are left, now {next}",
+            "a change is in progress, {} operations are left, now {next}",
             left.len()
         );
         return Ok(Step::Wait(text));
     }
     if args.shrink_only && !shape.loses_nodes(wish) {
-        let text = format!("No node has to go: {}.", shape.text());
+        let text = format!("No node needs to be removed: {}.", shape.text());
         return Ok(Step::Done(text));
     }
     if shape.is(wish) {
-        return Ok(Step::Done(format!("As asked: {}.", shape.text())));
+        return Ok(Step::Done(format!("As requested: {}.", shape.text())));
     }
     let body = wish.body().to_string();
     let (status, body) = match fetch::request(Method::PATCH, management, PATH, body, ANSWER).await {
@@ -113,9 +113,9 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
     };
     if status.is_success() {
         return Ok(if args.wait {
-            Step::Wait("the cluster has begun with the change".to_string())
+            Step::Wait("the cluster has started the change".to_string())
         } else {
-            Step::Done("The cluster has begun with the change.".to_string())
+            Step::Done("The cluster has started the change.".to_string())
         });
     }
     let why = refused(management, status, &body);
@@ -135,8 +135,8 @@ fn is_final(status: StatusCode, why: &str) -> bool {
 fn refused(management: &str, status: StatusCode, body: &[u8]) -> String {
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = answer.get("message").and_then(Value::as_str);
-    let message = message.unwrap_or("it does not say why");
-    format!("{management} has answered {status}: {message}")
+    let message = message.unwrap_or("no reason given");
+    format!("{management} answered {status}: {message}")
 }
 
 #[cfg(test)]

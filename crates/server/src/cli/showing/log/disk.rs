@@ -73,7 +73,7 @@ impl DiskFile for ReadOnlyFile {
         if now.ino() != self.file.metadata()?.ino() {
             return Err(io::Error::new(
                 io::ErrorKind::NotFound,
-                "the server has given this segment up",
+                "the server has discarded this segment",
             ));
         }
         Ok(read)

@@ -59,7 +59,7 @@ fn size_of_files(directory: &Path) -> std::io::Result<u64> {
 }
 
 fn copy_files(from: &Path, to: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(to).with_context(|| format!("{} cannot be made", to.display()))?;
+    std::fs::create_dir_all(to).with_context(|| format!("{} cannot be created", to.display()))?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());

@@ -54,7 +54,7 @@ impl Reading {
             let first = self.log.base().index + 1;
             if self.next > 0 && self.next < first {
                 eprintln!(
-                    "The server gave up the entries {} to {} before they were read: they are in its checkpoint.",
+                    "The server discarded the entries {} to {} before they were read: they are in its checkpoint.",
                     self.next,
                     first - 1
                 );

@@ -31,7 +31,7 @@ fn gone(topology: &Topology, nodes: &Value) -> Vec<String> {
     let missing = missing.saturating_sub(seen.union(&silent).count());
     if missing > 0 {
         found.push(format!(
-            "{missing} of {} nodes cannot be seen",
+            "{missing} of {} nodes are not visible",
             topology.cluster_size
         ));
     }
@@ -46,7 +46,7 @@ fn of_partition(topology: &Topology, id: i32, found: &mut Vec<String>) {
         .collect();
     if !copies.iter().any(|(_, copy)| copy.role == "leader") {
         found.push(format!(
-            "partition {id} has no leader: it takes no requests"
+            "partition {id} has no leader: it accepts no requests"
         ));
     }
     let wanted = usize::try_from(topology.replication_factor).unwrap_or(0);
@@ -143,7 +143,7 @@ mod tests {
             ]
         );
         let said = problems(&cluster(3, 3, &ALL[..2]), &Value::Null);
-        assert_eq!(said[0], "1 of 3 nodes cannot be seen");
+        assert_eq!(said[0], "1 of 3 nodes are not visible");
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
             &cluster(1, 1, &[(0, &["leader", "follower"])]),
             &Value::Null,
         );
-        assert_eq!(said, ["partition 2 has no leader: it takes no requests"]);
+        assert_eq!(said, ["partition 2 has no leader: it accepts no requests"]);
         let said = problems(&cluster(1, 1, &[]), &Value::Null);
         assert!(
             said.iter()

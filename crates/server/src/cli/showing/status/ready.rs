@@ -15,7 +15,7 @@ pub async fn run(management: &str) -> anyhow::Result<()> {
     let (status, _) = fetch::look(management, "/ready", TIMEOUT).await?;
     if !status.is_success() {
         let text = format!(
-            "{management} takes no work now ({status}): it starts, it stops, or a partition has no leader"
+            "{management} accepts no work now ({status}): it is starting or stopping, or a partition has no leader"
         );
         return Err(Coded::new("NOT_HEALTHY", text).into());
     }

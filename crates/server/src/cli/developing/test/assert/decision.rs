@@ -50,7 +50,7 @@ fn differs(of: &AssertDecision, evaluated: &Value) -> Vec<String> {
     let mut differs = Vec::new();
     if evaluated["state"] != "EVALUATED" {
         let why = word(evaluated, "evaluationFailure");
-        differs.push(format!("its evaluation has failed: {}", short(&why)));
+        differs.push(format!("its evaluation failed: {}", short(&why)));
     }
     if let Some(output) = &of.output {
         let found = word(evaluated, "result");
@@ -103,9 +103,6 @@ mod tests {
         let text =
             r#"{"type": "ASSERT_DECISION", "decisionSelector": {"decisionDefinitionId": "d"}}"#;
         let of: AssertDecision = serde_json::from_str(text).unwrap();
-        assert_eq!(
-            differs(&of, &failed),
-            ["its evaluation has failed: no input"]
-        );
+        assert_eq!(differs(&of, &failed), ["its evaluation failed: no input"]);
     }
 }

@@ -51,7 +51,7 @@ pub async fn assert(world: &World, of: &AssertSubscription) -> Result<(), Wrong>
             .collect();
         Ok(Look::at(false, ended(&instance), || {
             if all.is_empty() {
-                "it has waited for no message".into()
+                "it has no message subscription".into()
             } else {
                 format!("message subscriptions: {}", all.join(", "))
             }
