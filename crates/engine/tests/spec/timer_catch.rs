@@ -125,3 +125,13 @@ fn timers_fire_in_the_order_of_their_due_dates_and_in_bounded_steps() {
         .collect();
     assert!(due_dates.is_sorted());
 }
+
+/// FEEL's text of a date-time in a zone does not tell the two moments of a repeated hour apart.
+#[test]
+fn a_date_in_an_hour_that_its_zone_repeats_is_due_at_its_own_moment() {
+    let moment = r#"=date and time(date and time("2027-10-31T01:30:00Z"), "Europe/Berlin")"#;
+    let bpmn = Bpmn::process("p").start("s").catch_date("timer", moment);
+    let mut rig = Rig::with(bpmn.end("e"));
+    rig.create("p", "{}");
+    assert_eq!(rig.engine(1).next_due(), Some(1_824_946_200_000));
+}

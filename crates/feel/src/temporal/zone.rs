@@ -4,7 +4,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
-use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+
+use super::Date;
 
 /// Zone of a time: none, an offset from UTC, or an IANA zone.
 #[derive(Clone)]
@@ -53,19 +55,37 @@ impl Zone {
         }
     }
 
-    /// Seconds east of UTC at a local date and time (seconds since 1970 in that zone); local times count as UTC.
-    pub(crate) fn offset_at_local(&self, date: super::Date, second_of_day: i64) -> i32 {
-        match self {
-            Zone::Local => 0,
-            Zone::Offset(seconds) => *seconds,
-            Zone::Named(zone) => {
-                let time = jiff::civil::Time::constant(0, 0, 0, 0)
-                    .checked_add(jiff::SignedDuration::from_secs(second_of_day))
-                    .unwrap_or_default();
-                zone.to_ambiguous_zoned(date.civil().to_datetime(time))
-                    .compatible()
-                    .map_or(0, |zoned| zoned.offset().seconds())
+    /// Seconds east of UTC at a local date and time; local times count as UTC. `is_second`: of two moments with the same local time,
+    /// the second is meant.
+    pub(crate) fn offset_at_local(&self, date: Date, second_of_day: i64, is_second: bool) -> i32 {
+        let offset = match self {
+            Zone::Local => return 0,
+            Zone::Offset(seconds) => return *seconds,
+            Zone::Named(zone) => match ambiguous(zone, date, second_of_day) {
+                AmbiguousOffset::Unambiguous { offset } => offset,
+                AmbiguousOffset::Gap { before, .. } => before,
+                AmbiguousOffset::Fold { before, after } => {
+                    if is_second {
+                        after
+                    } else {
+                        before
+                    }
+                }
+            },
+        };
+        offset.seconds()
+    }
+
+    /// Seconds that the zone skips around a local date and time: clocks are set forward over it.
+    pub(crate) fn skipped_at(&self, date: Date, second_of_day: i64) -> i64 {
+        let Zone::Named(zone) = self else {
+            return 0;
+        };
+        match ambiguous(zone, date, second_of_day) {
+            AmbiguousOffset::Gap { before, after } => {
+                i64::from(after.seconds()) - i64::from(before.seconds())
             }
+            AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Fold { .. } => 0,
         }
     }
 
@@ -81,6 +101,14 @@ impl Zone {
             }
         }
     }
+}
+
+fn ambiguous(zone: &TimeZone, date: Date, second_of_day: i64) -> AmbiguousOffset {
+    let time = jiff::civil::Time::constant(0, 0, 0, 0)
+        .checked_add(jiff::SignedDuration::from_secs(second_of_day))
+        .unwrap_or_default();
+    zone.to_ambiguous_zoned(date.civil().to_datetime(time))
+        .offset()
 }
 
 impl PartialEq for Zone {

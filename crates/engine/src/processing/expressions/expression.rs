@@ -153,7 +153,17 @@ pub(crate) fn extract<'e>(
     expression: &'e Expression,
     scope: Key,
 ) -> Result<Evaluated<'e>, Problem> {
-    evaluate(cx, expression, scope, &Named::default())
+    extract_with(cx, expression, scope, &Named::default())
+}
+
+/// As [`extract`], with variables that hide those of the scope.
+pub(crate) fn extract_with<'e>(
+    cx: &mut Context<'_>,
+    expression: &'e Expression,
+    scope: Key,
+    overlay: &Named,
+) -> Result<Evaluated<'e>, Problem> {
+    evaluate(cx, expression, scope, overlay)
         .map_err(|message| Problem::new(ErrorType::ExtractValueError, message))
 }
 
@@ -283,6 +293,7 @@ fn temporal(
         }
         // A value without a zone is in the engine's zone.
         Value::DateTime(local) if local.zone().is_local() => Ok(Some(format!("{local}Z").into())),
+        Value::DateTime(moment) => Ok(Some(moment.iso_text().into())),
         temporal => Ok(Some(temporal.to_json().trim_matches('"').into())),
     }
 }
