@@ -271,3 +271,26 @@ fn many_that_end_at_once_do_so_in_steps() {
     rig.work("c", "{}");
     rig.assert_completed(instance);
 }
+
+/// The condition sees the result of the inner instance that completes.
+#[test]
+fn an_inner_instance_adds_its_result_once_even_if_the_condition_fails_first() {
+    let output = r#"<zeebe:adHoc outputCollection="results" outputElement="=v"/>"#;
+    let bpmn = Bpmn::process("p").start("s").ad_hoc("hoc", content);
+    let bpmn = bpmn.extension(output).until("=results = wanted").end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"wanted":[1,2]}"#);
+    let hoc = rig.element_key("hoc");
+    let two = vec![element("a", "{}"), element("a", "{}")];
+    activate(&mut rig, hoc, two, false).unwrap();
+    rig.work("a", r#"{"v":1}"#);
+    assert!(rig.is_running(instance));
+    rig.set_variables(instance, r#"{"wanted":"x"}"#, true);
+    rig.work("a", r#"{"v":2}"#);
+    let incident = rig.incident();
+    assert_eq!(rig.variable(hoc, "results").as_deref(), Some("[1]"));
+    rig.set_variables(instance, r#"{"wanted":[1,2]}"#, true);
+    rig.resolve(incident.key).unwrap();
+    rig.assert_completed(instance);
+    assert_eq!(rig.variable(instance, "results").as_deref(), Some("[1,2]"));
+}

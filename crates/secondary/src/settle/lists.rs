@@ -94,14 +94,17 @@ fn of_window(changes: &Changes) -> Vec<(Named, Known)> {
     named.collect()
 }
 
-/// The list with replaced items. `None`: the text is not a list and stays as it is.
+/// The list with replaced and appended items. `None`: the text is not a list and stays as it is.
 fn spliced(text: &str, items: &BTreeMap<u32, String>) -> Option<String> {
     let mut list: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
     for (index, value) in items {
-        if let Some(item) = list.get_mut(*index as usize)
-            && let Ok(value) = RawValue::from_string(value.clone())
-        {
-            *item = value;
+        // An appended item is logged with the comma in front of it.
+        let value = value.strip_prefix(',').unwrap_or(value);
+        let value = RawValue::from_string(value.to_string()).ok()?;
+        let index = *index as usize;
+        match list.len() {
+            count if count == index => list.push(value),
+            _ => *list.get_mut(index)? = value,
         }
     }
     let texts: Vec<&str> = list.iter().map(|item| item.get()).collect();

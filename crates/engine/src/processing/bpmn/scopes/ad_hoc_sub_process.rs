@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use skep_feel::Value;
-use skep_model::{AdHocSubProcess as Definition, ElementIndex, ElementKind, JobDefinition};
+use skep_feel::{Expression, Value};
+use skep_model::{
+    AdHocSubProcess as Definition, ElementIndex, ElementKind, JobDefinition, OutputCollection,
+};
 use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::intent::AdHocSubProcessInstructionIntent;
@@ -18,7 +20,7 @@ use crate::processing::bpmn::{
     output_collection, start_instructions, step, subscriptions,
 };
 use crate::processing::job::{self, create};
-use crate::processing::{Context, expression, variable};
+use crate::processing::{Context, Named, expression, variable};
 use crate::state::ElementState;
 
 /// Maximum number of activities that one expression, command or job result may activate: all begin in one turn.
@@ -96,17 +98,20 @@ impl Container for AdHocSubProcess {
         let Some(definition) = definition_around(child).filter(|_| is_inner_instance(child)) else {
             return Ok(Verdict::GoOn);
         };
-        if let Some(output) = &definition.output {
-            let element = output_collection::element_of(cx, child, output)?;
+        let output = definition.output.as_ref();
+        let element = output
+            .map(|output| output_collection::element_of(cx, child, output))
+            .transpose()?;
+        // Both can fail, and are repeated once the incident is resolved: nothing is appended before.
+        let condition = definition.completion_condition.as_ref();
+        let holds = condition
+            .map(|condition| holds_with(cx, child, condition, output.zip(element.as_ref())))
+            .transpose()?;
+        if let Some((output, element)) = output.zip(element) {
             output_collection::append(cx, child.flow_scope(), &output.collection, element)?;
         }
-        let Some(condition) = &definition.completion_condition else {
+        let Some(holds) = holds else {
             return Ok(Verdict::GoOn);
-        };
-        let result = expression::extract(cx, condition, child.key)?;
-        let holds = match result.value {
-            Value::Boolean(holds) => holds,
-            _ => return Err(result.is_not("'BOOLEAN'")),
         };
         let row = cx.state.elements.get(child.flow_scope());
         let is_last = row.is_some_and(|row| row.active_children == 1);
@@ -140,6 +145,27 @@ impl Container for AdHocSubProcess {
         } else {
             Rest::Done
         }
+    }
+}
+
+/// Evaluates the completion condition, which sees the output collection with the element of the completing child.
+fn holds_with(
+    cx: &mut Context<'_>,
+    child: &Subject,
+    condition: &Expression,
+    added: Option<(&OutputCollection, &JsonText)>,
+) -> Result<bool, Problem> {
+    let mut overlay = Named::default();
+    if let Some((output, element)) = added
+        && condition.variables().contains(&output.collection)
+        && let Some(list) = output_collection::appended(cx, child, &output.collection, element)
+    {
+        overlay.set(output.collection.clone(), list);
+    }
+    let result = expression::extract_with(cx, condition, child.key, &overlay)?;
+    match result.value {
+        Value::Boolean(holds) => Ok(holds),
+        _ => Err(result.is_not("'BOOLEAN'")),
     }
 }
 

@@ -106,6 +106,27 @@ pub(crate) fn append(
     write(cx, (scope, key, name), &part, element)
 }
 
+/// The list as it will be once the element of the child has been appended. `None`: it is no list, or the child does not see it.
+pub(crate) fn appended(
+    cx: &mut Context<'_>,
+    child: &Subject,
+    name: &Arc<str>,
+    element: &JsonText,
+) -> Option<JsonText> {
+    let scope = child.flow_scope();
+    let sees = cx.state.elements.scope_of_variable(child.key, name) == Some(scope);
+    let text = cx
+        .state
+        .elements
+        .visible_variable(scope, name)
+        .filter(|_| sees)?;
+    cx.budget.take_bytes(text.len());
+    let (end, count) = array_end(&text)?;
+    let comma = if count == 0 { "" } else { "," };
+    let (before, after) = text.split_at_checked(end)?;
+    Some(format!("{before}{comma}{element}{after}").into())
+}
+
 /// Moves the list from its completing scope to the scope around it.
 pub(crate) fn hand_over(cx: &mut Context<'_>, el: &Subject, output: &OutputCollection) {
     let row = cx.state.elements.get(el.key);
