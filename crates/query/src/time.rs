@@ -1,10 +1,26 @@
 //! Converts timestamps from and to text.
 
-use jiff::{Span, SpanRelativeTo, Timestamp, Unit};
+use jiff::civil::DateTime;
+use jiff::fmt::temporal::Pieces;
+use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp, Unit};
+
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// Parses an ISO 8601 date-time with zone to epoch milliseconds.
 pub fn parse(text: &str) -> Option<i64> {
-    text.parse::<Timestamp>().ok().map(|t| t.as_millisecond())
+    match text.parse::<Timestamp>() {
+        Ok(timestamp) => Some(timestamp.as_millisecond()),
+        Err(_) => parse_civil(text),
+    }
+}
+
+/// The library's timestamps end a day before the calendar does, whose last day is a popular "never".
+fn parse_civil(text: &str) -> Option<i64> {
+    let pieces = Pieces::parse(text).ok()?;
+    let offset = pieces.to_numeric_offset()?;
+    let local = pieces.date().to_datetime(pieces.time()?);
+    let moment = local.duration_since(EPOCH) - SignedDuration::from_secs(offset.seconds().into());
+    i64::try_from(moment.as_millis()).ok()
 }
 
 /// Parses an ISO 8601 duration in days and smaller units to whole milliseconds. A day has 24 hours.
@@ -18,11 +34,13 @@ pub fn span(text: &str) -> Option<i64> {
 /// Formats epoch milliseconds in UTC, always with three fractional digits. Values outside the calendar are clamped.
 pub fn render(millis: i64) -> String {
     let end = if millis < 0 {
-        Timestamp::MIN
+        DateTime::MIN
     } else {
-        Timestamp::MAX
+        DateTime::MAX
     };
-    let time = Timestamp::from_millisecond(millis).unwrap_or(end);
+    let time = EPOCH
+        .checked_add(SignedDuration::from_millis(millis))
+        .unwrap_or(end);
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
@@ -40,6 +58,12 @@ mod tests {
             Some(1_700_000_000_123)
         );
         assert_eq!(parse("2023-11-14"), None);
+        assert_eq!(parse("2023-11-14T22:13:20"), None);
+        for end in ["9999-12-31T23:59:59.999Z", "9999-12-31T22:59:59.999-01:00"] {
+            let millis = parse(end).unwrap();
+            assert_eq!(render(millis), "9999-12-31T23:59:59.999Z");
+        }
+        assert_eq!(render(-62_135_596_800_000), "0001-01-01T00:00:00.000Z");
         for (text, millis) in [
             ("PT1M", Some(60_000)),
             ("P1DT0.5S", Some(86_400_500)),

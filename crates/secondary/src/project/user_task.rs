@@ -1,10 +1,11 @@
 //! User tasks.
 
+use skep_model::timer_value::parse_date;
 use skep_protocol::intent::UserTaskIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::{UserTaskAttributes, UserTaskValue};
+use skep_query::Value;
 use skep_query::entities::USER_TASK;
-use skep_query::{Value, parse_time};
 
 use super::{Projection, intent_of, json_list, key, usage, word};
 use crate::changes::{Completion, set};
@@ -79,7 +80,8 @@ fn of_definition(to: &mut Projection<'_>, record: &Record<'_>, value: &UserTaskV
 }
 
 fn attributes(to: &mut Projection<'_>, record: &Record<'_>, attributes: &UserTaskAttributes) {
-    let date = |text: &str| parse_time(text).map_or(Value::Null, Value::Int);
+    // An absent date is an empty text; the engine has accepted the others by the same function.
+    let date = |text: &str| parse_date(text).map_or(Value::Null, Value::Int);
     set!(to.changes, USER_TASK, record.key, {
         "assignee": Value::some_text(&attributes.assignee),
         "candidateGroups": json_list(&attributes.candidate_groups),

@@ -603,6 +603,55 @@ fn an_output_collection_shows_what_is_there_already() {
     assert_eq!(results(&store), r#"[7,{"a":"x"},null]"#);
 }
 
+/// Longer lists are logged item by item.
+#[test]
+fn the_list_of_an_ad_hoc_sub_process_has_every_item_however_long_it_is() {
+    let (mut rig, store) = rig(super::BACKEND);
+    let tools = r#"<zeebe:adHoc activeElementsCollection="=for i in 1..20 return &quot;tool&quot;"
+        outputCollection="results" outputElement="=v"/>"#;
+    let inside = |inside: Bpmn| inside.service_task("tool", "tool");
+    let bpmn = Bpmn::process("p").start("start").ad_hoc("hoc", inside);
+    rig.deploy(bpmn.extension(tools).until("=false").end("end"));
+    rig.create("p", "{}");
+    let value = |n: usize| format!("{n:0100}");
+    for (n, job) in rig.jobs("tool").iter().enumerate() {
+        rig.complete(job, &json!({"v": value(n)}).to_string());
+        if n % 3 == 0 {
+            follow(&mut rig, &store);
+        }
+    }
+    follow(&mut rig, &store);
+    let results = store.one(&VARIABLE, r#"{"name": "results"}"#);
+    let results: Vec<String> = serde_json::from_str(results["value"].as_str().unwrap()).unwrap();
+    assert_eq!(results, (0..20).map(value).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_task_is_due_when_the_engine_says_in_whatever_form_the_date_is() {
+    let (mut rig, store) = rig(super::BACKEND);
+    let schedule = r#"<zeebe:taskSchedule dueDate="=due"/>"#;
+    let bpmn = Bpmn::process("p").start("start").user_task("task");
+    rig.deploy(bpmn.extension(schedule).end("end"));
+    for (due, shown) in [
+        (
+            "2026-07-01T10:00:00@Europe/Berlin",
+            "2026-07-01T08:00:00.000Z",
+        ),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
+        (
+            " 2026-07-01T10:00:00+02:00[Europe/Berlin] ",
+            "2026-07-01T08:00:00.000Z",
+        ),
+    ] {
+        let key = rig.create("p", &json!({"due": due}).to_string());
+        follow(&mut rig, &store);
+        let task = store.one(&USER_TASK, &format!(r#"{{"processInstanceKey": "{key}"}}"#));
+        assert_eq!(task["dueDate"], shown, "{due}");
+    }
+    let never = r#"{"dueDate": {"$gte": "9999-12-31T00:00:00Z"}}"#;
+    assert_eq!(store.find(&USER_TASK, never).len(), 1);
+}
+
 #[test]
 fn what_was_deleted_is_marked() {
     let (mut rig, store) = rig(super::BACKEND);

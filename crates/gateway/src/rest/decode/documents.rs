@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use skep_documents::Given;
 use skep_protocol::Failure;
@@ -19,6 +20,7 @@ use crate::rest::documents::TIME_TO_LIVE;
 struct Metadata {
     content_type: Option<String>,
     file_name: Option<String>,
+    #[serde(default, deserialize_with = "moment")]
     expires_at: Option<Timestamp>,
     /// The size is counted.
     #[serde(rename = "size")]
@@ -26,6 +28,21 @@ struct Metadata {
     process_definition_id: Option<String>,
     process_instance_key: Option<KeyText>,
     custom_properties: Option<Box<RawValue>>,
+}
+
+fn moment<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(from)? else {
+        return Ok(None);
+    };
+    let Some(millis) = skep_query::parse_time(&text) else {
+        return Err(D::Error::custom(format!(
+            "'{text}' is not a date-time with zone, such as 2026-10-01T12:00:00Z"
+        )));
+    };
+    // The last day of the calendar is beyond the library's timestamps.
+    Ok(Some(
+        Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX),
+    ))
 }
 
 /// The metadata of documents, from JSON of one object or a list of them, in `place` of the request.
