@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""What callers who log in notice while somebody else guesses passwords.
+
+One server, where callers log in by name and password, carries a fixed rate of process instances. In turn it is left alone
+and asked 1,000 times per second by callers with wrong passwords: for names that exist and names that do not, from one
+address or from many. Prints the latency of creations and the instances per second of each turn, and their ratios.
+
+    benches/identity/bad_logins.py target/dist/skep [--addresses 200] [--rate 300] [--turns 3] [--seconds 10]
+"""
+
+import argparse
+import base64
+import json
+import pathlib
+import re
+import socket
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+
+REST, GRPC, MANAGEMENT = 18080, 18500, 18600
+GUESSES = 1_000
+CONFIG = pathlib.Path(__file__).with_name("login.yaml")
+AUTHORIZATION = "Basic " + base64.b64encode(b"bench:bench-secret").decode()
+PACE = 0.02
+
+
+class Guesser(threading.Thread):
+    """Sends wrong logins at a fixed rate, many in one segment, and counts the answers by status."""
+
+    def __init__(self, addresses):
+        super().__init__(daemon=True)
+        self.active = threading.Event()
+        self.statuses = {}
+        self.number = 0
+        self.connections = [self.connected(n) for n in range(addresses)]
+
+    @staticmethod
+    def connected(n):
+        connection = socket.create_connection(("127.0.0.1", REST), source_address=(f"127.0.0.{n % 250 + 2}", 0))
+        connection.setblocking(False)
+        return connection
+
+    def request(self):
+        self.number += 1
+        name = "bench" if self.number % 2 else f"nobody{self.number}"
+        login = base64.b64encode(f"{name}:guess{self.number}".encode()).decode()
+        return f"GET /v2/topology HTTP/1.1\r\nhost: x\r\nauthorization: Basic {login}\r\n\r\n".encode()
+
+    def run(self):
+        turn, due = 0, time.monotonic()
+        while True:
+            self.active.wait()
+            due = max(due + PACE, time.monotonic() - 1)
+            time.sleep(max(0, due - time.monotonic()))
+            at_once = max(1, min(len(self.connections), 20))
+            for _ in range(at_once):
+                turn += 1
+                connection = self.connections[turn % len(self.connections)]
+                some = b"".join(self.request() for _ in range(round(GUESSES * PACE / at_once)))
+                try:
+                    connection.send(some)
+                    self.count(connection.recv(1 << 18))
+                except BlockingIOError:
+                    pass
+
+    def count(self, answers):
+        for status in re.findall(rb"HTTP/1.1 (\d+)", answers):
+            self.statuses[status.decode()] = self.statuses.get(status.decode(), 0) + 1
+
+
+def measured(binary, rate, seconds):
+    load = [binary, "load", "--rest-address", f"127.0.0.1:{REST}", "--management-address", f"127.0.0.1:{MANAGEMENT}"]
+    load += ["--authorization", AUTHORIZATION, "--rate", str(rate), "--duration", f"{seconds}s", "--warmup", "2s"]
+    with tempfile.NamedTemporaryFile() as file:
+        run = subprocess.run([*load, "--json", file.name], capture_output=True, text=True, check=False)
+        if run.returncode:
+            raise SystemExit(run.stdout + run.stderr)
+        return json.load(file)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--addresses", type=int, default=1)
+    parser.add_argument("--rate", type=int, default=300)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=10)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        ports = ["--rest-port", str(REST), "--grpc-port", str(GRPC), "--management-port", str(MANAGEMENT)]
+        serve = [args.binary, "serve", "--data", directory, "--config", str(CONFIG), *ports]
+        server = subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            compare(args)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def until_ready():
+    for _ in range(500):
+        try:
+            return urllib.request.urlopen(f"http://127.0.0.1:{MANAGEMENT}/ready", timeout=1).close()
+        except OSError:
+            time.sleep(0.02)
+    raise SystemExit("the server does not start")
+
+
+def compare(args):
+    until_ready()
+    guesser = Guesser(args.addresses)
+    guesser.start()
+    turns = {"alone": [], "guessed": []}
+    for _ in range(args.turns):
+        for name, results in turns.items():
+            if name == "guessed":
+                guesser.active.set()
+            else:
+                guesser.active.clear()
+            result = figures(measured(args.binary, args.rate, args.seconds))
+            results.append(result)
+            print(f"{name:8}", ", ".join(f"{what} {value:.2f}" for what, value in result.items()), flush=True)
+    print("answers to guesses by status:", guesser.statuses)
+    for what in turns["alone"][0]:
+        alone, guessed = (statistics.median(r[what] for r in turns[name]) for name in ("alone", "guessed"))
+        print(f"{what}: guessed / alone = {guessed / alone:.2f}")
+
+
+def figures(report):
+    result = report["results"][0]
+    create = result["create"]
+    return {
+        "completed per second": result["completed_per_second"],
+        "p50 ms": create["p50_ms"],
+        "p99 ms": create["p99_ms"],
+    }
+
+
+if __name__ == "__main__":
+    main()
