@@ -54,7 +54,7 @@ test("counts change while one looks", async ({ page, open, api }) => {
 });
 
 const STUCK = [
-  ["repair", "No worker asks for estimate-repair", "Start a worker for jobs of the type 'estimate-repair', or look whether it asks for another type."],
+  ["repair", "No worker asks for estimate-repair", "Start a worker for jobs of the type 'estimate-repair', or check whether the worker asks for another type."],
   ["payment", "Waits for the message invoice-paid", "Waits for its timer, due in"],
   ["approval", "Waits for somebody of managers", "due in"],
 ] as const;

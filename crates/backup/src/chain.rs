@@ -72,7 +72,7 @@ impl Chain {
                 }),
                 _ => Err(BackupError::damaged(
                     &object.name,
-                    "it is not named by an entry",
+                    "its name is not that of an entry",
                 )),
             }
         });

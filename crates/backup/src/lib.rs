@@ -58,7 +58,7 @@ pub enum BackupError {
     Unknown(u64),
     #[error("the backup {id} cannot be used: {reason}")]
     Unusable { id: u64, reason: String },
-    #[error("the backup {id} stays: {reason}")]
+    #[error("the backup {id} cannot be deleted: {reason}")]
     Needed { id: u64, reason: String },
     /// The store has no such moment.
     #[error("there is no such moment: {0}")]

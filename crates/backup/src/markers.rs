@@ -103,7 +103,7 @@ pub fn times(store: &Store, backup: u64) -> Result<Vec<i64>, BackupError> {
     let times = listed.iter().map(|object| {
         let file = object.name.rsplit('/').next().unwrap_or_default();
         let time = file.strip_suffix(".json").unwrap_or(file).parse();
-        time.map_err(|_| BackupError::damaged(&object.name, "it is not named by a time"))
+        time.map_err(|_| BackupError::damaged(&object.name, "its name is not a time"))
     });
     times.collect()
 }
@@ -135,7 +135,7 @@ impl Marker {
         }
         if (marker.backup_id, marker.at) != (base.backup_id, at) {
             return Err(damaged(format!(
-                "it says that it is the marker {} of the backup {}",
+                "it claims to be the marker {} of the backup {}",
                 marker.at, marker.backup_id
             )));
         }

@@ -39,7 +39,7 @@ pub fn unpack(object: &[u8]) -> Result<Bytes, String> {
         return Err("it is too short".to_string());
     };
     if magic != MAGIC {
-        return Err("it is no object of a backup".to_string());
+        return Err("it is not an object of a backup".to_string());
     }
     let (version, rest) = rest.split_first().ok_or("it is too short")?;
     if *version != VERSION {

@@ -105,7 +105,7 @@ impl Reader {
         if stored.len() as u64 != object.bytes || sha256(&stored) != object.sha256 {
             return Err(BackupError::damaged(
                 &object.name,
-                "it is not the object of which the manifest has the checksum",
+                "its checksum is not the one in the manifest",
             ));
         }
         unpack(&stored).map_err(|reason| BackupError::damaged(&object.name, reason))
@@ -168,7 +168,7 @@ impl Continuation {
             let damaged = |reason: String| BackupError::damaged(&name, reason);
             if link.first != next {
                 return Err(damaged(format!(
-                    "entry {next} is missing: nothing before it has it"
+                    "entry {next} is missing: no earlier object has it"
                 )));
             }
             let mut entries = self.chain.read(link.first)?;

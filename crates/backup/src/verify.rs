@@ -126,7 +126,7 @@ fn continued(
         if link.first != next {
             return Err(BackupError::damaged(
                 &chain.name(link.first),
-                format!("entry {next} is missing: nothing before it has it"),
+                format!("entry {next} is missing: no earlier object has it"),
             ));
         }
         (verified.objects, verified.bytes) = (verified.objects + 1, verified.bytes + link.bytes);

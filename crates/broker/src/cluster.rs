@@ -584,7 +584,7 @@ impl Cluster {
                 tracing::error!(
                     code = "NODE_REFUSED",
                     from,
-                    "a message of another node cannot be read; are the versions of Skep too far apart?"
+                    "a message of another node cannot be read; its version of Skep may be too different"
                 );
             }
         }

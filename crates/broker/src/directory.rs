@@ -134,7 +134,7 @@ fn check(config: &BrokerConfig, text: &str) -> Result<IdentityFile, OpenError> {
     // A single node can become the first of several.
     if found != wanted && !found.is_empty() {
         let whose = |place: &str| match place {
-            "" => "a node that is alone".to_string(),
+            "" => "a single node".to_string(),
             place => place.to_string(),
         };
         return Err(OpenError::Foreign {
@@ -151,7 +151,7 @@ fn check(config: &BrokerConfig, text: &str) -> Result<IdentityFile, OpenError> {
         return Err(OpenError::Foreign {
             directory: directory(),
             reason: format!(
-                "it belongs to the cluster {cluster_id}, and camunda.cluster.cluster-id is {id}"
+                "it belongs to the cluster {cluster_id}, but camunda.cluster.cluster-id is {id}"
             ),
         });
     }

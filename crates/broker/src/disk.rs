@@ -26,8 +26,8 @@ impl DiskSpace {
     pub fn refusal(&self, partition: u32) -> Option<String> {
         self.low.load(Ordering::Relaxed).then(|| {
             format!(
-                "Partition {partition} takes no new work: only {} MiB are free on the disk of its data directory. \
-                 Jobs can be completed and instances go on; new work is taken again when there is room.",
+                "Partition {partition} takes no new work: only {} MiB are free on the disk of its data directory. Jobs can be completed \
+                 and process instances continue; new work is taken again when there is space.",
                 self.free.load(Ordering::Relaxed) >> 20
             )
         })

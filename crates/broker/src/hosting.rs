@@ -238,7 +238,11 @@ impl Hosting {
             }
             Err(reason) => {
                 if failed.as_ref() != Some(&reason) {
-                    tracing::error!(code = "CLUSTER_STATE", %reason, "a step of a change cannot be carried out here: it is tried again until it can be, or the change is given up");
+                    tracing::error!(
+                        code = "CLUSTER_STATE",
+                        %reason,
+                        "a step of a cluster change failed on this node; it is retried until it succeeds or the change is cancelled"
+                    );
                 }
                 steps.pause = LOOK;
                 steps.failed = Some(reason);
@@ -315,7 +319,12 @@ impl Hosting {
                 .map_err(|e| e.to_string())
                 .and_then(|replica| self.open(partition, &replica).map_err(|e| e.to_string()));
             if let Err(reason) = outcome {
-                tracing::error!(code = "CLUSTER_STATE", partition, %reason, "the copy of this node, from which the partition is to go on, cannot be opened: mend that and start the node again");
+                tracing::error!(
+                    code = "CLUSTER_STATE",
+                    partition,
+                    %reason,
+                    "this node's copy, from which the partition is to continue, cannot be opened: fix the cause and start the node again"
+                );
             }
         }
     }
@@ -327,7 +336,7 @@ impl Hosting {
             if own == 0 || !state.has_given_up(own, partition) {
                 continue;
             }
-            tracing::info!(partition, "this node gives its copy of the partition up");
+            tracing::info!(partition, "this node removes its copy of the partition");
             shared.local.hosted.remove(partition);
             handle.stop();
             let generation = skep_cluster::generation(own);
@@ -337,7 +346,12 @@ impl Hosting {
                 self.forget(partition)
             };
             if let Err(error) = outcome {
-                tracing::error!(code = "CLUSTER_STATE", partition, %error, "a copy that was given up cannot be removed");
+                tracing::error!(
+                    code = "CLUSTER_STATE",
+                    partition,
+                    %error,
+                    "a copy that left the partition cannot be deleted from the disk"
+                );
             }
         }
     }

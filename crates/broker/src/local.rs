@@ -222,7 +222,7 @@ impl Local {
         let partitions = routing.count();
         if routing.has(partition) {
             Failure::Unavailable(format!(
-                "Partition {partition} is not there at the moment; nothing was done. Send the request again."
+                "Partition {partition} is not available at the moment; nothing was done. Send the request again."
             ))
         } else {
             Failure::NotFound(format!(
@@ -307,11 +307,11 @@ fn no_permit(status: &PartitionStatus, class: Class) -> String {
     let partition = status.partition;
     match class {
         Class::NewMany => format!(
-            "Partition {partition} carries out {MAX_NEW_MANY} commands of this kind, each of which may start very many process instances: \
-             that is the most. Nothing was done; send the request again after a pause."
+            "Partition {partition} already carries out {MAX_NEW_MANY} commands of this kind, which is the maximum: each may start very \
+             many process instances. Nothing was done; send the request again after a pause."
         ),
         Class::Evaluating => format!(
-            "Partition {partition} has {MAX_EVALUATING} evaluations in flight, which is the most; send the request again after a pause."
+            "Partition {partition} has {MAX_EVALUATING} evaluations in flight, which is the maximum; send the request again after a pause."
         ),
         Class::New | Class::Polling | Class::Finishing | Class::Ending => format!(
             "Partition {partition} has {} requests in flight, which is its limit now; send the request again after a pause.",
@@ -329,8 +329,8 @@ fn inbox_is_full(status: &PartitionStatus) -> String {
         "its log is slow or an evaluation takes long"
     };
     format!(
-        "Partition {} has {} commands with {} MiB that wait for their turn, more than {MAX_WAITING} commands or {} MiB may: \
-         {why}. Nothing was done; send the request again after a pause.",
+        "Partition {} has {} commands with {} MiB waiting, and at most {MAX_WAITING} commands or {} MiB may wait: {why}. Nothing was \
+         done; send the request again after a pause.",
         status.partition,
         status.inbox_capacity.commands(),
         status.inbox_capacity.bytes() >> 20,

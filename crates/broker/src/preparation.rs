@@ -43,8 +43,8 @@ impl Preparation {
     pub fn evaluate(&self, mut evaluation: Box<LongEvaluation>) {
         let Some(inbox_permit) = self.capacity.take(evaluation.request.request.weight()) else {
             let reason = format!(
-                "Evaluations that take long wait for their turn on this node with more than {} MiB, which is the most. Nothing was \
-                 done; send the request again after a pause.",
+                "Slow evaluations with more than {} MiB of data, the maximum, are waiting on this node. Nothing was done; send the \
+                 request again after a pause.",
                 MAX_WAITING_BYTES >> 20
             );
             return fail(evaluation.request, Failure::ResourceExhausted(reason));
@@ -56,8 +56,8 @@ impl Preparation {
             return;
         };
         let reason = format!(
-            "{MAX_EVALUATIONS} evaluations that take long wait for their turn on this node, which is the most. Nothing was done; send \
-             the request again after a pause."
+            "{MAX_EVALUATIONS} slow evaluations, the maximum, are waiting on this node. Nothing was done; send the request again after a \
+             pause."
         );
         fail(refused.request, Failure::ResourceExhausted(reason));
     }
@@ -108,8 +108,8 @@ fn evaluate_all(asked: &Receiver<Box<LongEvaluation>>) {
                 inbox.send(Work::Request(request));
             }
             Err(_) => {
-                let reason = "The evaluation failed because of a bug in Skep. Nothing has changed; the log of the node has the place of \
-                              the bug: please report it";
+                let reason = "The evaluation failed because of a bug in Skep. Nothing has changed. Please report the bug with its \
+                              location from the node's log";
                 fail(request, Failure::Internal(reason.to_string()));
             }
         }

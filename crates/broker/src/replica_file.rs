@@ -38,7 +38,7 @@ impl ReplicaOf {
             Err(error) => return Err(error),
         };
         let damaged = || {
-            let text = format!("{} does not say which replica it is", path.display());
+            let text = format!("{} does not identify its replica", path.display());
             Error::new(ErrorKind::InvalidData, text)
         };
         parse(&text).map(Some).ok_or_else(damaged)

@@ -50,13 +50,13 @@ pub enum OpenError {
         source: std::io::Error,
     },
     #[error(
-        "the file 'cluster' in the data directory {directory}, which says whose the data is, is damaged; nothing was changed. In a cluster \
-         take the node out, empty its directory and add it again; a node without others is restored from a backup, with \
-         skep restore, or from a copy of its directory"
+        "the file 'cluster' in the data directory {directory}, which identifies the owner of the data, is damaged; nothing was changed. \
+         In a cluster remove the node, empty its directory and add the node again; restore a single node from a backup, with skep \
+         restore, or from a copy of its directory"
     )]
     Damaged { directory: String },
     #[error(
-        "the data directory {directory} was being restored from a backup, and that has not ended: run skep restore again"
+        "the restore of the data directory {directory} from a backup did not finish: run skep restore again"
     )]
     HalfRestored { directory: String },
     #[error("a thread cannot be started: {0}")]
@@ -140,8 +140,8 @@ impl Broker {
                 code = "PARTITION_COUNT",
                 there,
                 configured,
-                "there are fewer partitions than are configured (camunda.cluster.partition-count): the setting counts when the data \
-                 directory is created; `skep cluster apply` adds partitions"
+                "there are fewer partitions than are configured (camunda.cluster.partition-count): the setting is used only when the \
+                 data directory is created; `skep cluster apply` adds partitions"
             );
         }
         config.partitions = state.partitions;
@@ -572,7 +572,7 @@ fn of_nothing(request: &Request) -> Failure {
 
 fn no_answer(partition: u32) -> String {
     format!(
-        "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request go \
-         back to it at once."
+        "Partition {partition} did not answer in time: it is paused or overloaded. Jobs that it activates for this request become \
+         available again at once."
     )
 }

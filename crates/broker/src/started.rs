@@ -36,13 +36,13 @@ pub enum NotStarted {
     #[error("{0}")]
     Io(#[from] Error),
     #[error(
-        "this node had a replica here that took part in its group, and the log in {directory} is gone: what it has acknowledged is \
-         missing. {remedy}"
+        "the log in {directory} is missing, although this node's replica there has taken part in its group: entries that it acknowledged \
+         are lost here. {remedy}"
     )]
     Gone { directory: PathBuf, remedy: Remedy },
     #[error(
-        "{directory} is an older copy: it was started {found} times, and the replica {known} times. What it has acknowledged since is \
-         missing. {remedy}"
+        "{directory} is an older copy: it was started {found} times, but the replica {known} times. Entries that the replica \
+         acknowledged since are missing. {remedy}"
     )]
     Older {
         directory: PathBuf,
@@ -161,7 +161,7 @@ fn read<T>(path: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> 
     };
     let damaged = || {
         let text = format!(
-            "{} does not say how often the replica was started",
+            "{} does not record how often the replica was started",
             path.display()
         );
         Error::new(ErrorKind::InvalidData, text)

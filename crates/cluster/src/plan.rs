@@ -110,7 +110,7 @@ impl State {
     pub fn plan(&self, request: &Request, now: i64) -> Result<Planned, Refusal> {
         if let Some(running) = &self.running {
             return Err(Refusal::Busy(format!(
-                "change {} is in progress, and there can be one at a time. Wait for its end, or give it up with DELETE \
+                "change {} is in progress, and only one can run at a time. Wait for its end, or cancel it with DELETE \
                  /actuator/cluster/changes/{}",
                 running.id, running.id
             )));
@@ -151,7 +151,7 @@ impl State {
                         for gone in remove {
                             if add.contains(gone) || !brokers.remove(gone) {
                                 return invalid(format!(
-                                    "broker {gone} cannot be removed: it is not one of the cluster's"
+                                    "broker {gone} cannot be removed: it is not part of the cluster"
                                 ));
                             }
                         }
@@ -199,7 +199,7 @@ impl State {
         }
         match brokers.iter().find(|broker| **broker > MAX_NODE_ID) {
             Some(broker) => invalid(format!(
-                "broker {broker} cannot be: ids go from 0 to {MAX_NODE_ID}"
+                "broker {broker} is not possible: ids range from 0 to {MAX_NODE_ID}"
             )),
             None => Ok(()),
         }
@@ -218,7 +218,7 @@ impl State {
         let copies = copies.unwrap_or_else(|| self.replication_factor());
         if copies == 0 || copies as usize > brokers.len() {
             return invalid(format!(
-                "the replication factor would be {copies} with {} brokers: it must be 1 at least, and not more than the brokers \
+                "the replication factor would be {copies} with {} brokers: it must be at least 1, and at most the number of brokers \
                  (partitions.replicationFactor)",
                 brokers.len()
             ));
@@ -263,18 +263,18 @@ impl State {
         let initial = self.routing().initial();
         if partitions < there && self.is_scaling_up() {
             return invalid(format!(
-                "the cluster was to have {there} partitions, and that was given up half-way: it goes on when you ask for {there} again"
+                "the change to {there} partitions was cancelled halfway; request {there} partitions again to resume it"
             ));
         }
         if partitions < initial {
             return invalid(format!(
-                "the cluster would have {partitions} partitions, and it began with {initial}: over these correlation keys are spread, so that \
-                 it needs them. Ask for {initial} or more"
+                "the cluster would have {partitions} partitions, but it began with {initial}: correlation keys are spread over these, so \
+                 it needs them. Request {initial} or more"
             ));
         }
         if partitions > MAX_PARTITIONS {
             return invalid(format!(
-                "the cluster would have {partitions} partitions; it can have {MAX_PARTITIONS} at most"
+                "the cluster would have {partitions} partitions; it can have at most {MAX_PARTITIONS}"
             ));
         }
         Ok(())
@@ -384,14 +384,14 @@ impl State {
             .iter()
             .find(|broker| !self.nodes.contains_key(broker))
         {
-            return invalid(format!("broker {unknown} is not one of the cluster's"));
+            return invalid(format!("broker {unknown} is not part of the cluster"));
         }
         let distinct: BTreeSet<&u32> = brokers.iter().collect();
         let left = self.nodes.len() - distinct.len();
         if left * 2 <= self.nodes.len() {
             return invalid(format!(
-                "a majority of the {} brokers is there, and without {brokers:?} there would be none: only brokers that are lost for good \
-                 can be removed by force. Remove them without force",
+                "a majority of the {} brokers is available, and without {brokers:?} there would be none: only brokers that are lost for \
+                 good can be removed by force. Remove them without force",
                 self.nodes.len()
             ));
         }
@@ -453,7 +453,7 @@ impl State {
         }
         self.nodes.get(&broker).ok_or_else(|| {
             Refusal::Invalid(format!(
-                "broker {broker} is not one of the cluster's; add it first"
+                "broker {broker} is not part of the cluster; add it first"
             ))
         })
     }
@@ -462,12 +462,12 @@ impl State {
         let node = self.place(broker, partition)?;
         if !self.is_ready(broker) {
             return invalid(format!(
-                "broker {broker} has not come or not gone: a change was given up half-way. Add it again first"
+                "broker {broker} is only partly added or removed: a change was cancelled halfway. Add it again first"
             ));
         }
         if self.is_lost(partition) {
             return invalid(format!(
-                "partition {partition} is lost: no broker has a copy of it, and so none can get one"
+                "partition {partition} is lost: no broker has a copy of it, so none can get one"
             ));
         }
         match node.partitions.get(&partition) {

@@ -50,8 +50,8 @@ impl State {
             return Ok(());
         }
         Err(Refusal::Invalid(
-            "a purge was given up half-way: partitions lack copies, or are not there. Ask for the purge again (POST \
-             /actuator/cluster/purge), after lost brokers were removed (PATCH /actuator/cluster?force=true)"
+            "a purge was cancelled halfway: partitions lack copies or are missing. Request the purge again (POST \
+             /actuator/cluster/purge), after lost brokers are removed (PATCH /actuator/cluster?force=true)"
                 .to_string(),
         ))
     }

@@ -133,7 +133,7 @@ fn check(
 ) -> Result<BTreeSet<u32>, Refusal> {
     if let Some(unknown) = removed.iter().find(|id| !newest.nodes.contains_key(id)) {
         return Err(Refusal::Invalid(format!(
-            "broker {unknown} is not one of the cluster's"
+            "broker {unknown} is not part of the cluster"
         )));
     }
     let stays = newest.nodes.keys().filter(|id| !removed.contains(id));
@@ -141,14 +141,14 @@ fn check(
     let heard: BTreeSet<u32> = survivors.iter().map(|it| it.node).collect();
     if let Some(missing) = left.difference(&heard).next() {
         return Err(Refusal::Unreachable(format!(
-            "broker {missing} is to stay and has not told what it has. Start it, or remove it too if it is lost for good. Nothing was done"
+            "broker {missing} is to stay but has not reported its data. Start it, or remove it too if it is lost for good. Nothing was done"
         )));
     }
     for survivor in survivors {
         if let Some(there) = survivor.reaches.iter().find(|id| removed.contains(id)) {
             return Err(Refusal::Busy(format!(
-                "broker {there} is to be removed as lost, and broker {} reaches it: only what is lost for good can be removed without a \
-                 majority. Stop it for good, or leave it in. Nothing was done",
+                "broker {there} is to be removed as lost, but broker {} reaches it: only brokers that are lost for good can be removed \
+                 without a majority. Stop it for good, or keep it. Nothing was done",
                 survivor.node
             )));
         }
@@ -158,7 +158,8 @@ fn check(
         && !has_majority
     {
         return Err(Refusal::Busy(format!(
-            "broker {} knows a leader of the cluster's own state: a majority seems to be there. Ask again in a moment. Nothing was done",
+            "broker {} knows a leader of the cluster's own state: a majority seems to be available. Send the request again in a moment. \
+             Nothing was done",
             led.node
         )));
     }

@@ -97,7 +97,7 @@ impl Content {
             }
             _ => Poll::Ready(Some(Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "the document has another size than its store knows",
+                "the size of the document differs from the one that its store recorded",
             )))),
         }
     }
@@ -121,7 +121,7 @@ impl FilePieces {
             match self {
                 FilePieces::Idle(file) => {
                     let Some(mut file) = file.take() else {
-                        return Poll::Ready(Err(io::Error::other("reading has failed before")));
+                        return Poll::Ready(Err(io::Error::other("an earlier read has failed")));
                     };
                     let size = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
                     let read = move || {

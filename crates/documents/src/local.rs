@@ -44,10 +44,10 @@ fn broken(path: &Path, error: &io::Error) -> DocumentError {
     let text = format!("{}: {error}", path.display());
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DocumentError::Exhausted(
-            format!("The store of documents is full: {text}. Make room, or delete documents."),
+            format!("The document store is full: {text}. Make room, or delete documents."),
         ),
         _ => DocumentError::Broken(format!(
-            "The store of documents cannot be read or written: {text}. An operator has to look at its directory."
+            "The document store cannot be read or written: {text}. An operator must check its directory."
         )),
     }
 }
@@ -161,7 +161,7 @@ impl LocalStore {
         let free = space.f_bavail.saturating_mul(space.f_frsize);
         if free < self.config.reserve.saturating_add(bytes) {
             return Err(DocumentError::Exhausted(format!(
-                "The disk of the store of documents has {free} bytes left, of which {} stay free for process instances \
+                "The disk of the document store has {free} bytes left, of which {} stay free for process instances \
                  (camunda.data.primary-storage.disk.free-space.processing). Make room, or delete documents.",
                 self.config.reserve
             )));
@@ -233,7 +233,7 @@ impl LocalStore {
             let done = tokio::task::spawn_blocking(move || work(&store)).await;
             done.unwrap_or_else(|error| {
                 Err(DocumentError::Broken(format!(
-                    "The store of documents has failed: {error}."
+                    "The document store has failed: {error}."
                 )))
             })
         })

@@ -81,7 +81,7 @@ impl Metadata {
         text("fileName", &self.file_name, MAX_FILE_NAME)?;
         if !self.content_type.is_ascii() || !self.content_type.contains('/') {
             return Err(DocumentError::Invalid(format!(
-                "The content type '{}' is none. Give one such as application/pdf, or none.",
+                "The content type '{}' is not valid. Give one such as application/pdf, or none.",
                 self.content_type
             )));
         }
@@ -92,8 +92,8 @@ impl Metadata {
         let size = self.to_json().len();
         if size > MAX_METADATA {
             return Err(DocumentError::Invalid(format!(
-                "What is to be known of the document takes {size} bytes; at most {MAX_METADATA} are kept. Give less in \
-                 'customProperties', or put it into the document."
+                "The metadata of the document takes {size} bytes; at most {MAX_METADATA} are kept. Give less in 'customProperties', or \
+                 put it into the document."
             )));
         }
         Ok(())
@@ -127,7 +127,7 @@ pub fn check_id(id: &str) -> Result<(), DocumentError> {
 fn text(name: &str, text: &str, most: usize) -> Result<(), DocumentError> {
     if text.trim().is_empty() || text.len() > most || text.chars().any(char::is_control) {
         return Err(DocumentError::Invalid(format!(
-            "The '{name}' of a document has to be a text of 1 to {most} bytes without control characters."
+            "The '{name}' of a document must be a text of 1 to {most} bytes without control characters."
         )));
     }
     Ok(())

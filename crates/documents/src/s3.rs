@@ -87,7 +87,7 @@ impl S3Store {
         match error {
             Error::NotFound { source, .. } if source.to_string().contains("NoSuchBucket") => {
                 DocumentError::Unavailable(format!(
-                    "The store of documents has no bucket '{}'. An operator has to make it, or to name another one.",
+                    "The document store has no bucket '{}'. An operator must create it, or configure another one.",
                     self.bucket
                 ))
             }
@@ -95,14 +95,13 @@ impl S3Store {
             Error::AlreadyExists { .. } | Error::Precondition { .. } => DocumentError::exists(id),
             Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
                 DocumentError::Unavailable(format!(
-                    "The store of documents refuses this server: {}. An operator has to look at its keys and its rights to bucket \
-                     '{}'.",
+                    "The document store refuses this server: {}. An operator must check its keys and its permissions for bucket '{}'.",
                     one_line(&error),
                     self.bucket
                 ))
             }
             error => DocumentError::Unavailable(format!(
-                "The store of documents (bucket '{}') cannot be used: {}. Ask again later.",
+                "The document store (bucket '{}') cannot be used: {}. Send the request again later.",
                 self.bucket,
                 one_line(&error)
             )),
@@ -113,8 +112,8 @@ impl S3Store {
         let known = header_text(&document.metadata.to_json());
         if FIELD.len() + known.len() > MAX_FIELDS {
             return Err(DocumentError::Invalid(format!(
-                "What is to be known of the document takes {} bytes; a store of S3 keeps at most {}. Give less in \
-                 'customProperties', or put it into the document.",
+                "The metadata of the document takes {} bytes; a store in S3 keeps at most {}. Give less in 'customProperties', or put it \
+                 into the document.",
                 known.len(),
                 MAX_FIELDS - FIELD.len()
             )));
@@ -168,12 +167,12 @@ fn known(
     if let Some(field) = attributes.get(&Attribute::Metadata(FIELD.into())) {
         let metadata: Metadata = serde_json::from_str(field).map_err(|error| {
             DocumentError::Broken(format!(
-                "What the store says of document '{id}' cannot be read: {error}."
+                "The metadata of document '{id}' in the store cannot be read: {error}."
             ))
         })?;
         if metadata.size != object.size {
             return Err(DocumentError::Broken(format!(
-                "The document '{id}' has {} bytes, but should have {}: somebody has changed it in the store.",
+                "The document '{id}' has {} bytes, but should have {}: it was changed in the store.",
                 object.size, metadata.size
             )));
         }

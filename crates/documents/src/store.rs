@@ -61,7 +61,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     ) -> BoxFuture<'a, Result<Link, DocumentError>> {
         Box::pin(async {
             Err(DocumentError::NotSupported(
-                "This store has no links. Read the document from this API, or keep it in a store of S3.".to_string(),
+                "This store has no links. Read the document from this API, or keep it in a store in S3.".to_string(),
             ))
         })
     }

@@ -53,12 +53,12 @@ fn open(config: &StoreConfig) -> Result<Named, String> {
         #[cfg(feature = "s3")]
         Kind::S3(s3) => Arc::new(
             crate::s3::S3Store::new(s3)
-                .map_err(|reason| format!("the store '{}' of documents: {reason}", config.id))?,
+                .map_err(|reason| format!("the document store '{}': {reason}", config.id))?,
         ),
         #[cfg(not(feature = "s3"))]
         Kind::S3(_) => {
             return Err(format!(
-                "the store '{}' of documents: S3 is not part of this build",
+                "the document store '{}': S3 is not part of this build",
                 config.id
             ));
         }
@@ -96,7 +96,7 @@ impl Stores {
         };
         let default = default.cloned().ok_or_else(|| {
             let wanted = config.default.as_deref().unwrap_or("none");
-            format!("there is no store of documents '{wanted}', which is to be the default")
+            format!("the default document store '{wanted}' does not exist")
         })?;
         Ok(Stores {
             stores,
@@ -116,7 +116,7 @@ impl Stores {
         found.ok_or_else(|| {
             let ids: Vec<&str> = self.stores.iter().map(|named| &*named.id).collect();
             DocumentError::Invalid(format!(
-                "There is no store of documents '{id}'. There are: {}.",
+                "There is no document store '{id}'. There are: {}.",
                 ids.join(", ")
             ))
         })
@@ -131,8 +131,8 @@ impl Stores {
         match tokio::time::timeout(OPERATION_LIMIT, work).await {
             Ok(done) => done,
             Err(_) => Err(DocumentError::Unavailable(format!(
-                "The store of documents did not answer within {} s; what was asked for may or may not have been done. Look for the \
-                 document before asking again.",
+                "The document store did not answer within {} s; the request may or may not have been carried out. Look for the document \
+                 before sending it again.",
                 OPERATION_LIMIT.as_secs()
             ))),
         }
@@ -142,8 +142,8 @@ impl Stores {
         match tokio::time::timeout(OPERATION_LIMIT, self.turns.acquire()).await {
             Ok(Ok(turn)) => Ok(turn),
             _ => Err(DocumentError::Exhausted(format!(
-                "The stores of documents are busy with as many requests as they take at a time, and none was done within {} s. \
-                 Nothing was done. Ask again later.",
+                "The document stores are busy with their maximum number of requests, and none was finished within {} s. Nothing was \
+                 done. Send the request again later.",
                 OPERATION_LIMIT.as_secs()
             ))),
         }
@@ -192,7 +192,7 @@ impl Stores {
         let permit = Arc::clone(&self.downloads).try_acquire_owned();
         let permit = permit.map_err(|_| {
             DocumentError::Exhausted(format!(
-                "{MAX_DOWNLOADS} documents are being downloaded, and no more at a time. Ask again later."
+                "{MAX_DOWNLOADS} documents are being downloaded, which is the maximum. Send the request again later."
             ))
         })?;
         let found = self.timed(named.store.get(id, (self.clock)())).await;
@@ -242,8 +242,8 @@ impl Stores {
                 if self.is_one_of_several && named.store.is_of_this_node() =>
             {
                 DocumentError::NotFound(format!(
-                    "{text} The store '{}' keeps the documents of this node only: ask the node that took it in, or let all nodes have \
-                     one store (S3, or a directory that they share).",
+                    "{text} The store '{}' keeps the documents of this node only: send the request to the node that stored it, or let \
+                     all nodes share one store (S3, or a directory that they share).",
                     named.id
                 ))
             }
@@ -271,7 +271,7 @@ fn check_hash(id: &str, metadata: &Metadata, given: Option<&str>) -> Result<(), 
     match given.filter(|hash| !hash.is_empty()) {
         Some(given) if given.eq_ignore_ascii_case(known) => Ok(()),
         Some(given) => Err(DocumentError::Invalid(format!(
-            "The content of document '{id}' has another hash than '{given}'. Take the 'contentHash' of its reference."
+            "The content of document '{id}' does not have the hash '{given}'. Use the 'contentHash' of its reference."
         ))),
         None => Err(DocumentError::Invalid(format!(
             "No hash was given for document '{id}'. Give the 'contentHash' of its reference as the query parameter 'contentHash'."

@@ -117,7 +117,14 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
                 Err(error) => {
                     self.is_open = false;
                     if self.status.failed(&error.to_string()) {
-                        tracing::error!(code = "EXPORTER", partition = self.partition, exporter = %self.status.id, kind = error.kind(), reason = %error, "nothing is exported; the log is kept until it is");
+                        tracing::error!(
+                            code = "EXPORTER",
+                            partition = self.partition,
+                            exporter = %self.status.id,
+                            kind = error.kind(),
+                            reason = %error,
+                            "nothing is exported; the log is kept until the exporter works again"
+                        );
                     }
                     if self.status.is_stopping() {
                         return;
@@ -301,7 +308,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
                 partition = self.partition,
                 exporter = %self.status.id,
                 first,
-                "the exporter is new, or its file was taken away, and begins where the log does: what happened before is not exported"
+                "the exporter is new, or its file was removed; it begins at the start of the log: earlier records are not exported"
             );
         } else {
             tracing::error!(
@@ -310,7 +317,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
                 exporter = %self.status.id,
                 from = self.read.entry + 1,
                 first,
-                "the exporter lacks entries that the log no longer has: what happened in them is not exported"
+                "the exporter lacks entries that the log no longer has: their records are not exported"
             );
         }
         self.read.entry = first.saturating_sub(1);

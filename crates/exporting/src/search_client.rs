@@ -83,7 +83,7 @@ pub enum HostError {
     #[error("'{0}': {EXPECTED}")]
     NotAServer(String),
     #[error(
-        "the URL has a user in it: say who sends in authentication.username and authentication.password"
+        "the URL has a user in it: set the user in authentication.username and authentication.password"
     )]
     HasUser,
 }

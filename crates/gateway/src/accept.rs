@@ -102,7 +102,7 @@ impl Door<'_> {
         {
             tracing::warn!(
                 open = connections.len(),
-                "connections are cut as the time to stop is over"
+                "connections are closed: the shutdown time is over"
             );
         }
         connections.shutdown().await;
@@ -222,7 +222,7 @@ fn refuse_handshakes(listener: &TcpListener) {
     ];
     if let Err(error) = SockRef::from(listener).attach_filter(&filter) {
         // A client that connects in the last microseconds is reset then.
-        tracing::debug!(%error, "handshakes are not refused before the end");
+        tracing::debug!(%error, "new connections cannot be rejected during shutdown");
     }
 }
 

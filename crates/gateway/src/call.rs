@@ -341,8 +341,8 @@ impl FrontEnd {
     }
 }
 
-const STOPPING: &str = "The server is stopping and no longer waits for what this request asked for. That may have begun; if so, \
-    it goes on when the server is back. Look for it before sending the request again.";
+const STOPPING: &str = "The server is stopping and no longer waits for the result of this request. Its work may have begun; if so, it \
+    continues after the restart. Check for it before sending the request again.";
 
 fn no_answer(timeout: Duration) -> Failure {
     Failure::DeadlineExceeded(format!(

@@ -96,7 +96,7 @@ fn missing(request: &str, field: &str) -> Failure {
 pub fn version(field: &str, version: i32) -> Result<(), Failure> {
     if version < -1 {
         return invalid(format!(
-            "The field '{field}' is {version}, but must be a version from 1 on, or -1 for the latest."
+            "The field '{field}' is {version}, but must be at least 1, or -1 for the latest version."
         ));
     }
     Ok(())
@@ -165,7 +165,7 @@ pub fn name(field: &str, text: &str) -> Result<(), Failure> {
         return Ok(());
     }
     invalid(format!(
-        "The field '{field}' is '{text}', but must have 1 to {MAX_NAME} characters out of letters and digits of ASCII and _ ~ @ . + -."
+        "The field '{field}' is '{text}', but must have 1 to {MAX_NAME} characters: ASCII letters, ASCII digits and _ ~ @ . + -."
     ))
 }
 

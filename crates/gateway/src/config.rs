@@ -129,7 +129,7 @@ impl Security {
                 "users are managed by the identity provider (camunda.security.authentication.method is oidc)",
             ),
             "Groups" if !self.groups_api => Some(
-                "groups are those of the tokens (camunda.security.authentication.oidc.groups-claim)",
+                "groups come from the tokens (camunda.security.authentication.oidc.groups-claim)",
             ),
             _ => None,
         }

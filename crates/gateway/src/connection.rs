@@ -160,7 +160,7 @@ impl Guard {
         if matches!(self.goaway, Goaway::Due) && self.written.until_boundary() == 0 {
             let bytes = self.goaway();
             self.goaway = Goaway::Going { bytes, sent: 0 };
-            tracing::debug!("a client pings too often: its connection is ended");
+            tracing::debug!("a client pings too often: its connection is closed");
         }
         while let Goaway::Going { bytes, sent } = &mut self.goaway {
             let rest = bytes.get(*sent..).unwrap_or_default();

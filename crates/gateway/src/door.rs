@@ -154,13 +154,13 @@ impl Refused {
             Refused::Nothing(scheme) => {
                 let expected = scheme.expected();
                 return format!(
-                    "The request says nobody's name. Send the header 'authorization' with {expected}."
+                    "The request has no credentials. Send the header 'authorization' with {expected}."
                 );
             }
             Refused::Other(scheme) => {
                 let expected = scheme.expected();
                 return format!(
-                    "The header 'authorization' has another scheme than this server takes. Send {expected}."
+                    "The header 'authorization' has a scheme that this server does not accept. Send {expected}."
                 );
             }
             Refused::Wrong => "Invalid credentials",
@@ -169,9 +169,7 @@ impl Refused {
             Refused::Forged => {
                 "The request comes from a page of another site, or lacks the header X-CSRF-TOKEN of its session. It was not carried out."
             }
-            Refused::Cannot(_) => {
-                "It cannot be told now whether the credentials are right. Send the request again."
-            }
+            Refused::Cannot(_) => "The credentials cannot be checked now. Send the request again.",
         };
         text.to_string()
     }

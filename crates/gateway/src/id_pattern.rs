@@ -71,7 +71,7 @@ impl fmt::Debug for IdPattern {
 fn reason(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => format!(
-            "it is too large: compiled it has more than {} KiB",
+            "it is too large: its compiled form has more than {} KiB",
             MAX_SIZE >> 10
         ),
         error => {

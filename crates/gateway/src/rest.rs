@@ -261,7 +261,7 @@ fn decoded(
         | Does::AskNodes(_)
         | Does::Document(_)
         | Does::NotYet => Err(Failure::Internal(format!(
-            "The operation {} is not one of the broker.",
+            "The operation {} is not a broker operation.",
             operation.id
         ))
         .into()),

@@ -60,7 +60,8 @@ pub fn parse(resource_name: &str, xml: &[u8], options: &Options) -> Result<Resou
     let processes = compile_all(&document, options, &mut findings);
     if findings.count() > 0 && is_for_camunda_7(document.root_element()) {
         let message = format!(
-            "This model is made for Camunda 7: it says what to do in extensions of {}, which engines with this API do not read. Convert it first, then see what is left of the findings below",
+            "This model is made for Camunda 7: its behavior is defined in extensions of {}, which engines with this API do not read. \
+             Convert it first, then check which of the findings below remain",
             xml::CAMUNDA_7
         );
         findings.add_first(Finding::of_file(Rule::NotSupported, message, None));

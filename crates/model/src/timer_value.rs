@@ -48,7 +48,7 @@ pub fn parse_date(text: &str) -> Result<i64, InvalidTimerValue> {
     Err(InvalidTimerValue::new(DATE))
 }
 
-const DATE: &str = "expected is a date-time with zone as in ISO 8601, for instance 2026-10-01T12:00:00Z or 2026-10-01T14:00:00+02:00";
+const DATE: &str = "expected a date-time with zone as in ISO 8601, for instance 2026-10-01T12:00:00Z or 2026-10-01T14:00:00+02:00";
 
 #[cfg(test)]
 mod tests {

@@ -27,7 +27,7 @@ pub(crate) enum NotMade {
     Credential(#[from] object_store::Error),
     #[error(transparent)]
     Http(#[from] HttpError),
-    #[error("the service answers {0}")]
+    #[error("the service answered {0}")]
     Answer(u16),
 }
 

@@ -217,7 +217,7 @@ impl Objects {
             let made = make_container(store, container).await;
             made.map_err(|reason| ObjectError::Unavailable {
                 store: self.shown.clone(),
-                reason: format!("the container cannot be made: {reason}"),
+                reason: format!("the container cannot be created: {reason}"),
             })?;
             written = put().await;
         }

@@ -248,11 +248,11 @@ impl Browsers {
         let answer = answer.map_err(|why| {
             tracing::warn!(provider = provider.name, %why, "an identity provider does not redeem the code of a login");
             Refused::Wrong(
-                "The identity provider does not say who has logged in. Log in again.".to_string(),
+                "The identity provider did not identify the user. Log in again.".to_string(),
             )
         })?;
         serde_json::from_slice(&answer)
-            .map_err(|_| wrong("there is none in what the issuer answers (id_token)"))
+            .map_err(|_| wrong("the answer of the issuer has none (id_token)"))
     }
 
     fn token_place(&self, provider: &Provider) -> Result<Uri, Refused> {
@@ -310,19 +310,22 @@ impl Browsers {
         };
         let place: Uri = place
             .parse()
-            .map_err(|_| unheard(&format!("{place}: its userinfo_endpoint is no address")))?;
+            .map_err(|_| unheard(&format!("{place}: its userinfo_endpoint is not an address")))?;
         let access = redeemed.access_token.as_ref();
         let access = access.ok_or_else(|| unheard("there is no access_token"))?;
         let bearer = Zeroizing::new(format!("Bearer {access}"));
         let bearer = HeaderValue::try_from(&**bearer);
-        let mut bearer = bearer.map_err(|_| unheard("its access_token is no text"))?;
+        let mut bearer =
+            bearer.map_err(|_| unheard("its access_token is not valid in a header"))?;
         bearer.set_sensitive(true);
         let answer = provider.fetcher.get_as(&place, Some(bearer)).await;
         let mut found: Map<String, Value> =
             serde_json::from_slice(&answer.map_err(Refused::Unknown)?)
-                .map_err(|_| unheard(&format!("{place}: its answer is no JSON object")))?;
+                .map_err(|_| unheard(&format!("{place}: its answer is not a JSON object")))?;
         if !is_flat_enough(&found) {
-            return Err(unheard(&format!("{place}: its answer is too deep")));
+            return Err(unheard(&format!(
+                "{place}: its answer is nested too deeply"
+            )));
         }
         // Otherwise the claims would be about another user (section 5.3.2).
         if found.get("sub").is_none() || found.get("sub") != token.get("sub") {
@@ -372,7 +375,7 @@ impl Browsers {
         let text = format!("Basic {}", STANDARD.encode(pair.as_bytes()));
         let value = HeaderValue::try_from(text);
         let mut value =
-            value.map_err(|_| Refused::Unknown("The client's id is no text.".into()))?;
+            value.map_err(|_| Refused::Unknown("The id of the client is not a string.".into()))?;
         value.set_sensitive(true);
         Ok(value)
     }
@@ -405,7 +408,7 @@ fn with_query(place: &str, query: &str) -> String {
 
 fn silent(provider: &Provider) -> Refused {
     Refused::Unknown(format!(
-        "The identity provider '{}' has not said yet where logins go. Try again.",
+        "The login address of the identity provider '{}' is not known yet. Try again.",
         provider.name
     ))
 }
@@ -413,7 +416,8 @@ fn silent(provider: &Provider) -> Refused {
 /// 256 random bits, as text.
 pub(crate) fn chance() -> Result<String, Refused> {
     let mut bytes = [0; 32];
-    aws_lc_rs::rand::fill(&mut bytes)
-        .map_err(|_| Refused::Unknown("The system gives no random numbers.".to_string()))?;
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| {
+        Refused::Unknown("The operating system provides no random numbers.".to_string())
+    })?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

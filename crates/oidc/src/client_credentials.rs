@@ -47,7 +47,7 @@ impl ClientCredentials {
         let uri: Uri = self
             .token_uri
             .parse()
-            .map_err(|error| format!("{} is no address: {error}", self.token_uri))?;
+            .map_err(|error| format!("{} is not an address: {error}", self.token_uri))?;
         let fetcher = Fetcher::new().map_err(|error| error.to_string())?;
         let mut form = Serializer::new(String::new());
         form.append_pair("grant_type", "client_credentials")
@@ -61,7 +61,7 @@ impl ClientCredentials {
         }
         let answer = fetcher.post(&uri, None, form.finish()).await?;
         let answer: Answer = serde_json::from_slice(&answer)
-            .map_err(|_| format!("{uri} answers no token (access_token)"))?;
+            .map_err(|_| format!("the answer of {uri} has no token (access_token)"))?;
         Ok(Given {
             token: Zeroizing::new(answer.access_token),
             lives: answer.expires_in.map_or(UNSAID, Duration::from_secs),

@@ -113,7 +113,7 @@ impl Fetcher {
         }
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
         let body =
-            body.map_err(|error| format!("the answer is not whole or too large: {error}"))?;
+            body.map_err(|error| format!("the answer is incomplete or too large: {error}"))?;
         Ok((status, body.to_bytes()))
     }
 }

@@ -35,7 +35,7 @@ impl KeySet {
     /// Why it is no key set.
     pub(crate) fn read(text: &[u8]) -> Result<KeySet, String> {
         let document: Document =
-            serde_json::from_slice(text).map_err(|error| format!("no key set: {error}"))?;
+            serde_json::from_slice(text).map_err(|error| format!("not a key set: {error}"))?;
         let keys = document.keys.into_iter().take(MAX_KEYS);
         Ok(KeySet {
             keys: keys.filter_map(key).collect(),

@@ -245,13 +245,12 @@ impl Missing {
 }
 
 fn none_of_its_issuer() -> Refused {
-    wrong("its key (kid) is none of its issuer's")
+    wrong("its key (kid) is not one of its issuer's")
 }
 
 fn cannot_tell(why: &str) -> Refused {
     Refused::Unknown(format!(
-        "It cannot be told now whether the token is valid: the keys of its issuer are missing ({why}). Keep the token, and send the \
-         request again."
+        "The token cannot be checked now: the keys of its issuer are missing ({why}). Keep the token, and send the request again."
     ))
 }
 
@@ -315,7 +314,7 @@ impl Look {
             }
         }
         match keys.len() {
-            0 => Err("there is no key among them that a token can be checked with".to_string()),
+            0 => Err("none of the keys can check a token".to_string()),
             _ => Ok(keys),
         }
     }
@@ -338,17 +337,17 @@ impl Look {
         let place = &self.places.discovery;
         let text = self.fetcher.get(place).await?;
         let found: Discovered = serde_json::from_slice(&text)
-            .map_err(|error| format!("{place}: no discovery document: {error}"))?;
+            .map_err(|error| format!("{place}: not a discovery document: {error}"))?;
         if found.issuer != self.places.issuer {
             return Err(format!(
-                "{place}: it names the issuer {}, and issuer-uri is {}; both have to be the same text",
+                "{place}: it names the issuer {}, and issuer-uri is {}; both must be identical",
                 found.issuer, self.places.issuer
             ));
         }
         self.tell
             .send_modify(|known| known.endpoints = Arc::new(found.endpoints));
         let keys = found.jwks_uri.parse();
-        keys.map_err(|error| format!("{place}: its jwks_uri is none: {error}"))
+        keys.map_err(|error| format!("{place}: its jwks_uri is not an address: {error}"))
     }
 
     async fn key_set(&self, place: &Uri) -> Result<KeySet, String> {
@@ -379,7 +378,12 @@ impl Look {
     fn is_away(&self, why: String) -> bool {
         self.tell.send_modify(|known| {
             if known.failed.as_ref() != Some(&why) {
-                tracing::warn!(code = "IDENTITY_PROVIDER", provider = self.name, %why, "an identity provider does not give its keys");
+                tracing::warn!(
+                    code = "IDENTITY_PROVIDER",
+                    provider = self.name,
+                    %why,
+                    "the keys of an identity provider cannot be fetched"
+                );
             }
             let is_too_old = known.fetched.is_some_and(|at| at.elapsed() > KEPT);
             if is_too_old && known.keys.len() > 0 {

@@ -100,7 +100,9 @@ impl Providers {
         let mut found = found.filter(|(_, provider)| provider.issuer == issuer);
         match found.next() {
             Some((position, provider)) => Ok((unverified, position, provider)),
-            None => Err(wrong("its issuer (iss) is none that this server takes")),
+            None => Err(wrong(
+                "its issuer (iss) is not one that this server accepts",
+            )),
         }
     }
 
@@ -171,7 +173,7 @@ impl Providers {
         }
         if now.saturating_add(skew) < verified.not_before {
             let until = verified.not_before - now;
-            return Err(wrong(&format!("it is good in {until} s only (nbf)")));
+            return Err(wrong(&format!("it is valid only in {until} s (nbf)")));
         }
         Ok(())
     }
@@ -179,7 +181,7 @@ impl Providers {
 
 fn nobody(name: &str) -> Refused {
     Refused::Wrong(format!(
-        "There is no identity provider '{name}' at which browsers log in."
+        "There is no identity provider '{name}' for browser logins."
     ))
 }
 

@@ -56,12 +56,12 @@ impl Providers {
         };
         let unheard = |_| {
             Refused::Wrong(
-                "The identity provider does not say who has logged in. Log in again.".to_string(),
+                "The identity provider did not identify the user. Log in again.".to_string(),
             )
         };
         let by = (provider, browsers);
         let verified = self.said(by, &redeemed, is_ours, unheard).await?;
-        let none = || wrong("there is none in what the issuer answers (id_token)");
+        let none = || wrong("the answer of the issuer has none (id_token)");
         let verified = verified.ok_or_else(none)?;
         let subject = verified.claims.get("sub").and_then(Value::as_str);
         let subject = subject.map(ToString::to_string);
@@ -129,7 +129,7 @@ impl Providers {
         let more = browsers.user_info(provider, redeemed, &token.claims);
         let more = more.await.map_err(|refused| {
             let (Refused::Wrong(why) | Refused::Unknown(why)) = refused;
-            tracing::warn!(provider = provider.name, %why, "an identity provider does not say more of a user who has logged in");
+            tracing::warn!(provider = provider.name, %why, "an identity provider returned no user info for a user who has logged in");
             unheard(why)
         });
         for (name, value) in more? {

@@ -131,14 +131,14 @@ impl Provider {
         if provider.audiences.is_empty() {
             tracing::warn!(
                 provider = settings.name,
-                "no audiences are configured: tokens that this provider issued for other servers are taken, too"
+                "no audiences are configured: tokens that this provider issued for other servers are accepted, too"
             );
         }
         if is_clear {
             tracing::warn!(
                 provider = settings.name,
-                "the keys of this provider are fetched without TLS: whoever is between it and this server makes tokens of his own. Use \
-                 https in its URIs"
+                "the keys of this provider are fetched without TLS: anyone between it and this server can forge tokens. Use https in its \
+                 URIs"
             );
         }
         Ok(provider)
@@ -166,7 +166,7 @@ impl Provider {
         let claims = token.claims;
         self.is_for_us(&claims)?;
         let expires = seconds(&claims, "exp")?;
-        let expires = expires.ok_or_else(|| wrong("it says nothing of when it expires (exp)"))?;
+        let expires = expires.ok_or_else(|| wrong("it has no expiry time (exp)"))?;
         let not_before = seconds(&claims, "nbf")?.unwrap_or_default();
         let (kind, id) = self.principal(&claims)?;
         let groups = self.groups.as_ref();
@@ -200,7 +200,7 @@ impl Provider {
         }
         let given = given.map_or_else(|| "nobody".to_string(), ToString::to_string);
         Err(wrong(&format!(
-            "it is for {given} (aud), and this server takes what is for one of {:?}",
+            "it is for {given} (aud), but this server accepts tokens for one of {:?}",
             self.audiences
         )))
     }
@@ -222,7 +222,7 @@ impl Provider {
                 Some(Value::String(_)) | None => {}
                 Some(_) => {
                     return Err(wrong(&format!(
-                        "the principals could not be loaded: its claim '{}' is no text",
+                        "the principals could not be loaded: its claim '{}' is not a string",
                         claim.text()
                     )));
                 }
@@ -248,7 +248,7 @@ fn groups_of(claim: &Claim, claims: &Map<String, Value>) -> Result<Vec<Arc<str>>
     let groups = found.iter().map(|group| group.as_str().map(Arc::from));
     groups.collect::<Option<Vec<_>>>().ok_or_else(|| {
         wrong(&format!(
-            "the principals could not be loaded: its claim '{}' is no list of texts",
+            "the principals could not be loaded: its claim '{}' is not a list of strings",
             claim.text()
         ))
     })
@@ -260,7 +260,7 @@ fn seconds(claims: &Map<String, Value>, name: &str) -> Result<Option<u64>, Refus
         return Ok(None);
     };
     let seconds = value.as_f64().filter(|it| *it >= 0.0);
-    let seconds = seconds.ok_or_else(|| wrong(&format!("its claim '{name}' is no time")))?;
+    let seconds = seconds.ok_or_else(|| wrong(&format!("its claim '{name}' is not a time")))?;
     Ok(Some(seconds as u64))
 }
 

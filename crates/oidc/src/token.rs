@@ -35,27 +35,27 @@ impl<'t> Unverified<'t> {
         if token.len() > MAX_TOKEN {
             return Err(wrong(&format!("it is longer than {MAX_TOKEN} bytes")));
         }
-        let no_token = || wrong("it is no JSON Web Token");
+        let no_token = || wrong("it is not a JSON Web Token");
         let (signed, signature) = token.rsplit_once('.').ok_or_else(no_token)?;
         let (header, claims) = signed.split_once('.').ok_or_else(no_token)?;
         let bytes = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| no_token());
         let header: Header = serde_json::from_slice(&bytes(header)?).map_err(|_| no_token())?;
         if header.crit.is_some() {
             return Err(wrong(
-                "its header asks for extensions (crit), and there are none",
+                "its header requires extensions (crit), and none are supported",
             ));
         }
         let algorithm = header.alg.parse().ok().filter(is_public);
         let Some(algorithm) = algorithm else {
             return Err(wrong(
-                "its signature (alg) is none of RS256 to RS512, PS256 to PS512, ES256, ES384 and EdDSA",
+                "its signature (alg) is not one of RS256 to RS512, PS256 to PS512, ES256, ES384 and EdDSA",
             ));
         };
         let claims: Map<String, Value> =
             serde_json::from_slice(&bytes(claims)?).map_err(|_| no_token())?;
         if !is_flat_enough(&claims) {
             return Err(wrong(&format!(
-                "its claims are deeper than {MAX_DEPTH} levels"
+                "its claims are nested more than {MAX_DEPTH} levels"
             )));
         }
         Ok(Unverified {

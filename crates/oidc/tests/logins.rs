@@ -165,7 +165,7 @@ async fn a_key_store_that_cannot_be_used_is_told_at_the_start() {
     let issuer = Issuer::start();
     for (store, why) in [
         ("none.p12", "No such file"),
-        ("certificates.p12", "password is another one"),
+        ("certificates.p12", "password is wrong"),
         ("store.jks", "keytool -importkeystore"),
     ] {
         let refused = Providers::start(&[settings(&issuer, by_key(store))]);

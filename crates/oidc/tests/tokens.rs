@@ -133,9 +133,9 @@ async fn what_is_not_signed_by_its_issuer_for_this_server_and_for_now_is_refused
         .encode(json!({"iss": issuer.uri(), "sub": "otto", "exp": now() + 60}).to_string());
     let deep = format!(r#"{}7{}"#, "[".repeat(40), "]".repeat(40));
     for (token, said) in [
-        (String::new(), "no JSON Web Token"),
-        ("a.b.c".to_string(), "no JSON Web Token"),
-        (format!("{good}.x"), "no JSON Web Token"),
+        (String::new(), "not a JSON Web Token"),
+        ("a.b.c".to_string(), "not a JSON Web Token"),
+        (format!("{good}.x"), "not a JSON Web Token"),
         (format!("{body}."), "signature"),
         (format!("{header}.{otto}.{signature}"), "signature"),
         ("x".repeat(20_000), "longer than"),

@@ -88,17 +88,17 @@ impl Group {
         match change {
             _ if plan < members.plan => Err("the group was changed for a newer plan"),
             Change::Confirm(member) if member != self.config.node => {
-                Err("a leader confirms the members, of itself")
+                Err("only the leader itself can confirm the members")
             }
             Change::AddLearner(member) if member == 0 || members.contains(member) => {
                 Err("it is a member already")
             }
             Change::Promote(member) if !members.learners.contains(&member) => {
-                Err("it is no learner")
+                Err("it is not a learner")
             }
-            Change::Remove(member) if !members.contains(member) => Err("it is no member"),
+            Change::Remove(member) if !members.contains(member) => Err("it is not a member"),
             Change::Remove(member) if member == self.config.node => {
-                Err("a leader does not remove itself: another one is to lead first")
+                Err("a leader does not remove itself: another member must lead first")
             }
             _ => Ok(()),
         }

@@ -100,7 +100,10 @@ impl GroupConfig {
             }
             Some((own, _)) => Err(GroupError::Config {
                 group: self.group,
-                reason: format!("the log is that of member {own}, and this is {}", self.node),
+                reason: format!(
+                    "the log belongs to member {own}, but this is member {}",
+                    self.node
+                ),
             }),
         }
     }

@@ -29,8 +29,8 @@ impl std::fmt::Display for Remedy {
                 "This is the only copy: restore a backup with skep restore, or a copy of the whole data directory"
             }
             Remedy::ReplaceMember => {
-                "Remove this member and add it again, so that it gets a copy of the others' data; never restore it from a backup, \
-                 which lacks what it has acknowledged since"
+                "Remove this member and add it again, so that it gets a copy of the others' data; never restore it from a backup, which \
+                 lacks the entries it has acknowledged since"
             }
         })
     }
@@ -72,8 +72,8 @@ pub enum GroupError {
         remedy: Remedy,
     },
     #[error(
-        "the log of replication group {group} has another entry {checkpoint} than its checkpoint was made of: they are of different \
-         times. {remedy}"
+        "the log of replication group {group} has a different entry {checkpoint} than its checkpoint: they are from different times. \
+         {remedy}"
     )]
     LogContradictsCheckpoint {
         group: u32,
@@ -91,10 +91,10 @@ pub enum GroupError {
         remedy: Remedy,
     },
     #[error(
-        "replication group {group}: the leader {leader} has an entry {index} of term {theirs}, and the one that was committed here is of \
-         term {ours}: a majority of the members has lost data, or this one is of another time. This member takes no part any more, and \
-         keeps its data. If others were emptied or restored from a backup, stop them before anything is removed: this member may hold \
-         what they have lost"
+        "replication group {group}: the leader {leader} has an entry {index} of term {theirs}, but the entry committed here is of term \
+         {ours}: a majority of the members has lost data, or the data of this member is from another time. This member no longer takes \
+         part, and keeps its data. If others were emptied or restored from a backup, stop them before anything is removed: this member \
+         may hold the data that they have lost"
     )]
     CommittedElsewhere {
         group: u32,

@@ -37,11 +37,11 @@ const MAX_ANSWER: usize = 1 << 20;
 pub enum DocumentsError {
     #[error("{key}.url: {source}")]
     Url { key: String, source: HostError },
-    #[error("{key}.url: there is none")]
+    #[error("{key}.url is not set")]
     NoUrl { key: String },
     #[error(
-        "{key}.index-prefix: '{prefix}' cannot begin the names of indices: small letters, digits, '-' and '_' can, at most 60 of \
-         them, a letter or digit first"
+        "{key}.index-prefix: '{prefix}' cannot be the prefix of index names: it may have at most 60 lower-case letters, digits, '-' and \
+         '_', and must begin with a letter or digit"
     )]
     Prefix { key: String, prefix: String },
 }
@@ -220,6 +220,6 @@ mod tests {
         let error = with(|settings| settings.urls = vec!["nowhere".to_string()]).unwrap_err();
         assert!(error.contains("expected the address"), "{error}");
         let error = with(|settings| settings.urls.clear()).unwrap_err();
-        assert!(error.contains("there is none"), "{error}");
+        assert!(error.contains("is not set"), "{error}");
     }
 }

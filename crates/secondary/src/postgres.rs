@@ -31,8 +31,8 @@ pub enum RdbmsError {
     #[error("camunda.data.secondary-storage.rdbms.url: {0}")]
     Url(#[from] UrlError),
     #[error(
-        "camunda.data.secondary-storage.rdbms.prefix: '{0}' cannot begin the names of tables: letters, digits and '_' can, at \
-         most 20 of them"
+        "camunda.data.secondary-storage.rdbms.prefix: '{0}' cannot be the prefix of table names: it may have at most 20 letters, digits \
+         and '_'"
     )]
     Prefix(String),
 }

@@ -447,9 +447,9 @@ fn wait_for_all(
 
 /// The error for a store whose position is not known yet.
 fn not_reached(fault: Option<String>) -> QueryError {
-    let reason = fault.unwrap_or_else(|| "it is being connected to".to_string());
+    let reason = fault.unwrap_or_else(|| "it is not connected yet".to_string());
     QueryError::Unavailable(format!(
-        "Secondary storage cannot be used: {reason}. Send the query again when that is mended."
+        "Secondary storage cannot be used: {reason}. Send the query again when that is fixed."
     ))
 }
 

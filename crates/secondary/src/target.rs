@@ -71,5 +71,5 @@ pub trait Source: Send + 'static {
 
 /// The reason why a purge deletes nothing: a later one with this number has been completed.
 pub fn purged_since(number: u64) -> String {
-    format!("purge {number} was done since, and what is there was written after it")
+    format!("purge {number} was completed meanwhile, and the data there was written after it")
 }

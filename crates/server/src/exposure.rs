@@ -39,21 +39,21 @@ pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
     }
     if !clear.is_empty() {
         warnings.push(format!(
-            "callers log in without TLS: {}. Whoever is between them and this server reads their passwords. Set server.ssl.certificate \
+            "callers log in without TLS: {}. Anyone between them and this server can read their passwords. Set server.ssl.certificate \
              and camunda.api.grpc.ssl.certificate with their keys, or put a proxy with TLS in front and listen on 127.0.0.1",
             clear.join(", ")
         ));
     }
     if let Some(node_port) = node_port.filter(|address| protected && is_open(address)) {
         warnings.push(format!(
-            "the port for other nodes ({node_port}) is open without TLS: whoever reaches it may do everything in the name of anybody, \
-             whatever the login of clients. Set camunda.cluster.network.transport-layer-security.cluster.*, or let a firewall decide"
+            "the port for other nodes ({node_port}) is open without TLS: anyone who reaches it may do everything as any user, regardless \
+             of the login of clients. Set camunda.cluster.network.transport-layer-security.cluster.*, or restrict access with a firewall"
         ));
     }
     if security.authorizations() && !protected {
         warnings.push(
-            "camunda.security.authorizations.enabled is true, and nobody is asked who he is: without a name nothing is checked, and \
-             whoever reaches REST or gRPC may do everything. Set camunda.security.authentication.unprotected-api to false"
+            "camunda.security.authorizations.enabled is true, but callers are not authenticated: nothing is checked, and anyone who \
+             reaches REST or gRPC may do everything. Set camunda.security.authentication.unprotected-api to false"
                 .to_string(),
         );
     }
@@ -62,12 +62,12 @@ pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
 
 fn without_login(open: &[String], protected: bool) -> String {
     let what = if protected {
-        "Whoever reaches this port sees health, metrics and settings, pauses partitions and exporters, and changes the cluster. Let \
-         a firewall decide who does, or set management.server.address to 127.0.0.1"
+        "Anyone who reaches this port sees health, metrics and settings, can pause partitions and exporters, and can change the cluster. \
+         Restrict access with a firewall, or set management.server.address to 127.0.0.1"
     } else {
-        "Whoever reaches these ports can deploy and start processes, read and change their variables, and stop work. Have callers \
-         log in (camunda.security.authentication.method: basic), let a firewall or a proxy decide who reaches them, or listen on \
-         127.0.0.1 (--address, or server.address, camunda.api.grpc.address, management.server.address)"
+        "Anyone who reaches these ports can deploy and start processes, read and change their variables, and stop work. Have callers log \
+         in (camunda.security.authentication.method: basic), restrict access with a firewall or a proxy, or listen on 127.0.0.1 \
+         (--address, or server.address, camunda.api.grpc.address, management.server.address)"
     };
     format!(
         "open to other machines without authentication: {}. {what}",

@@ -78,14 +78,14 @@ async fn until_accepted(broker: &dyn Broker, initial: &Initial, passwords: &Pass
             said = true;
             tracing::warn!(
                 code = "CONFIGURATION",
-                "roles and users of the start (camunda.security.initialization) are not there yet, and are sent again and again: {why}"
+                "the initial roles and users (camunda.security.initialization) do not exist yet, and are sent again until they do: {why}"
             );
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
     if said {
-        tracing::info!("roles and users of the start are there");
+        tracing::info!("the initial roles and users exist");
     }
 }
 

@@ -87,7 +87,7 @@ impl Lease {
         {
             tracing::warn!(
                 code = "NODE_ID",
-                "the number of this node was not given back in time: the next process takes it when the lease has run out"
+                "the number of this node was not released in time: the next process takes it when the lease has expired"
             );
         }
     }
@@ -340,7 +340,13 @@ impl Keeper {
             } else {
                 let age = self.claimant.age(self.began.elapsed());
                 let seconds = age.unwrap_or_default().as_secs();
-                tracing::warn!(code = "NODE_ID", %store, %reason, seconds, "the lease of this node's number could not be renewed; the node goes on");
+                tracing::warn!(
+                    code = "NODE_ID",
+                    %store,
+                    %reason,
+                    seconds,
+                    "the lease of this node's number could not be renewed; the node keeps running"
+                );
             }
         } else if let (true, Some(node)) = (self.claimant.waits_for_lock(), self.claimant.node()) {
             let directory = self.directories.of(node).display().to_string();
@@ -348,8 +354,9 @@ impl Keeper {
                 code = "NODE_ID",
                 node,
                 directory,
-                "the lease of the number had run out and is this process's now, but another process of this machine holds the lock of its \
-                 directory: that one hangs, or could not reach the bucket. It ends when it goes on; or end it"
+                "the lease of the number had expired and now belongs to this process, but another process on this machine holds the lock \
+                 of its directory: that process hangs, or could not reach the bucket. It stops by itself when it resumes, or you can \
+                 stop it"
             );
         } else {
             let numbers = self.numbers();
@@ -363,8 +370,8 @@ impl Keeper {
             Free::Yes => format!("{node} is about to be taken"),
             Free::OwnedBy(task) => format!("{node} has '{task}'"),
             Free::ElsewhereWith(task) => format!(
-                "the data of {node} is not in {}, and '{task}' had it last: start that one where the data is. If the data is lost, remove \
-                 the node from the cluster, set skep.cluster.replace-lost-nodes, start this process again and add the node \
+                "the data of {node} is not in {}, and '{task}' had it last: start that process where the data is. If the data is lost, \
+                 remove the node from the cluster, set skep.cluster.replace-lost-nodes, start this process again and add the node \
                  (docs/how-to/replace-a-node.md)",
                 self.directories.of(*node).display()
             ),
@@ -387,7 +394,8 @@ impl Keeper {
                     node,
                     by = by.task,
                     version = by.version,
-                    "another process has taken the number of this node, since its lease was not renewed for too long: this process ends at once"
+                    "another process has taken the number of this node, because its lease was not renewed for too long: this process \
+                     stops at once"
                 );
                 // Exits at once: nothing that takes time, such as a checkpoint, may happen any more.
                 std::process::exit(1);

@@ -375,7 +375,7 @@ fn denied(denial: Denial) -> Answer {
 fn unknown(path: &str) -> Answer {
     message(
         StatusCode::NOT_FOUND,
-        format!("there is nothing at {path}; see /actuator for what there is"),
+        format!("there is nothing at {path}; /actuator lists the paths"),
     )
 }
 

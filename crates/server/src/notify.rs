@@ -16,7 +16,7 @@ fn tell(state: &str) {
         return;
     };
     if let Err(error) = send(socket.as_encoded_bytes(), state) {
-        tracing::warn!(%error, state, "the service manager (NOTIFY_SOCKET) could not be told");
+        tracing::warn!(%error, state, "the service manager (NOTIFY_SOCKET) could not be notified");
     }
 }
 

@@ -89,14 +89,14 @@ async fn export(
             Ok(()) => {
                 let lost = dropped.swap(0, Ordering::Relaxed);
                 if std::mem::take(&mut failing) || lost > 0 {
-                    tracing::info!(lost, "the collector takes spans");
+                    tracing::info!(lost, "the collector accepts spans again");
                 }
             }
             Err(reason) => {
                 dropped.fetch_add(count as u64, Ordering::Relaxed);
                 // Log once, not every second.
                 if !std::mem::replace(&mut failing, true) {
-                    tracing::warn!(code = "SPANS_DROPPED", %reason, "the collector does not take spans; they are dropped");
+                    tracing::warn!(code = "SPANS_DROPPED", %reason, "the collector does not accept spans; they are dropped");
                 }
             }
         }

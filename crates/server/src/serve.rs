@@ -195,7 +195,7 @@ async fn shutdown(stop: Signals, management: Arc<Management>) {
     notify::stopping();
     tokio::spawn(async move {
         stop.received().await;
-        tracing::warn!("stopped at once; the next start replays what has no checkpoint");
+        tracing::warn!("stopped at once; the next start replays the log after the last checkpoint");
         std::process::exit(1);
     });
 }
@@ -208,7 +208,7 @@ async fn sweep(documents: Arc<Stores>) {
         if let Err(reason) = documents.sweep().await {
             tracing::warn!(
                 code = "DOCUMENT_STORE",
-                "documents that have expired stay: {reason}"
+                "expired documents cannot be deleted: {reason}"
             );
         }
     }
@@ -316,7 +316,7 @@ async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     opened.map_err(|error| match error {
         OpenError::InUse { .. } => {
             let text = format!(
-                "{error}. Another skep serve has it: stop that one, or choose another directory with --data"
+                "{error}. Another skep serve uses it: stop that one, or choose another directory with --data"
             );
             Coded::new("DATA_IN_USE", text).into()
         }

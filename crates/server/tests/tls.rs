@@ -283,7 +283,7 @@ async fn all_three_ports_show_what_their_key_stores_have() {
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
-        error.contains("server.ssl: ") && error.contains("its password is another one"),
+        error.contains("server.ssl: ") && error.contains("the password is wrong"),
         "{error}"
     );
     assert!(!error.contains("hush"), "{error}");

@@ -19,7 +19,7 @@ pub enum StorageError {
     },
     /// The disk has no space for the write. Nothing was appended; the log continues once there is space.
     #[error(
-        "the disk is full: {operation} {file} failed: {source}. Free some space; writing then goes on by itself"
+        "the disk is full: {operation} {file} failed: {source}. Free some space; writing then resumes by itself"
     )]
     DiskFull {
         operation: &'static str,

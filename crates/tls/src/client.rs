@@ -39,8 +39,10 @@ impl ClientTls {
         if roots.is_empty() {
             return Err(match authorities {
                 Some(file) => format!("{} has no certificate of an authority", file.display()),
-                None => "this machine trusts no authority: name a file with the one of the server"
-                    .into(),
+                None => {
+                    "this machine trusts no authority: give a file with the authority of the server"
+                        .into()
+                }
             });
         }
         let provider = Arc::new(aws_lc_rs::default_provider());
@@ -87,7 +89,7 @@ fn said(error: io::Error) -> io::Error {
         .and_then(|e| e.downcast_ref::<rustls::Error>());
     let remedy = match inner {
         Some(rustls::Error::InvalidCertificate(_)) => {
-            "name the file with its authority (--ca-certificate, CAMUNDA_CA_CERTIFICATE_PATH), and the server as its certificate does"
+            "give the file with its authority (--ca-certificate, CAMUNDA_CA_CERTIFICATE_PATH), and use the server name in its certificate"
         }
         Some(rustls::Error::InvalidMessage(_)) => {
             "the server does not speak TLS on this port: ask it with http://"

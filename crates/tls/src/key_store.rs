@@ -88,7 +88,7 @@ impl KeyStore {
         if let Some(key_password) = &self.key_password
             && *key_password != self.password
         {
-            return Err("the password of the key is another than that of the store, and in PKCS#12 format they are the same".to_string());
+            return Err("the password of the key differs from that of the store, and in PKCS#12 format they are the same".to_string());
         }
         let bytes = Zeroizing::new(bytes(&self.path)?);
         let opened = Pkcs12Archive::from_pkcs12(&bytes, &self.password.0);
@@ -121,7 +121,7 @@ impl KeyStore {
                 [] => Err("it has certificates, and no private key".to_string()),
                 [one] => Ok(one),
                 _ => Err(format!(
-                    "it has several private keys; say which one is meant by its alias: {names}"
+                    "it has several private keys; choose one by its alias: {names}"
                 )),
             };
         };
@@ -158,7 +158,7 @@ pub fn trusted(
     let is_marked = archive.certs.iter().any(|bag| bag.trusted);
     if !is_marked && !archive.keys.is_empty() {
         return Err(bad(
-            &"it has certificates of its own keys, and none that is trusted",
+            &"it has certificates of its own keys, but no trusted ones",
         ));
     }
     let bags = archive.certs.iter();
@@ -234,23 +234,22 @@ fn reason(error: &p12_keystore::error::Error, bytes: &[u8], path: &Path) -> Stri
         );
     }
     if bytes.starts_with(b"-----BEGIN") {
-        return "it is in PEM format: name it as certificate and as private key".to_string();
+        return "it is in PEM format: set it as certificate and as private key".to_string();
     }
     match error {
-        Error::MacError(_) => "its password is another one, or the file is damaged".to_string(),
+        Error::MacError(_) => "the password is wrong, or the file is damaged".to_string(),
         // Without a checksum nothing else reveals a wrong password.
         Error::UnpadError | Error::Pkcs5Error(_) => {
-            "it cannot be decrypted: its password is another one, or the file is damaged"
-                .to_string()
+            "it cannot be decrypted: the password is wrong, or the file is damaged".to_string()
         }
         Error::UnsupportedEncryptionScheme | Error::UnsupportedMacAlgorithm => format!(
             "its encryption is not supported. `openssl pkcs12 -in {path} -nodes -out all.pem` and `openssl pkcs12 -export -in all.pem \
-             -out {path}.new` make one that is"
+             -out {path}.new` convert it"
         ),
         Error::DerError(error) => {
-            format!("it is damaged or something else ({error})")
+            format!("it is damaged or not a key store ({error})")
         }
-        error => format!("it is damaged or something else ({error})"),
+        error => format!("it is damaged or not a key store ({error})"),
     }
 }
 

@@ -233,7 +233,7 @@ fn unusable(error: &dyn Display) {
     tracing::error!(
         code = "CERTIFICATE_NOT_USABLE",
         %error,
-        "the changed certificate cannot be used; the one before stays in use"
+        "the changed certificate cannot be used; the previous one stays in use"
     );
 }
 

@@ -59,7 +59,7 @@ async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Er
     });
     let (mut stream, opening) = opening
         .await
-        .map_err(|_| Error::other("it says nothing"))??;
+        .map_err(|_| Error::other("it sends no greeting"))??;
     let Opening { class, greeting } = opening;
     if let Err(reason) = stream.is_from(greeting.node, shared.first_gateway) {
         let refused = Reply::Refused {

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 pub enum SendError {
     #[error("there is no connection to the node")]
     Down,
-    #[error("the node does not read what is sent to it as fast as it comes")]
+    #[error("the node reads messages more slowly than they are sent")]
     Full,
 }
 

@@ -75,7 +75,7 @@ pub struct Config {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("the port for other nodes, {address}, cannot be had: {source}")]
+    #[error("the port for other nodes, {address}, cannot be opened: {source}")]
     Listen {
         address: SocketAddr,
         source: std::io::Error,
@@ -130,7 +130,7 @@ impl<O: Owner> Shared<O> {
         self.owner.meets(other)?;
         let Some(peer) = self.peers.get(other.node) else {
             return Err(format!(
-                "node {} is not of this cluster: a node has a number from 0 to {}",
+                "node {} does not belong to this cluster: a node has a number from 0 to {}",
                 other.node,
                 self.peers.most()
             ));

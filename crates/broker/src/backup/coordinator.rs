@@ -90,11 +90,11 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     }
     let state = cluster.state();
     if state.purge.is_some() {
-        let text = "everything is being purged: a backup of half of it would be of no use";
+        let text = "the cluster is being purged: a backup of partly purged data would be of no use";
         return Err(Refusal::Busy(text.to_string()));
     }
     if state.is_scaling_up() {
-        let text = "partitions are being added: take the backup when they take part, or ask for them again if that was given up \
+        let text = "partitions are being added: take the backup when they take part, or request them again if the change was cancelled \
                     (GET /actuator/cluster)";
         return Err(Refusal::Busy(text.to_string()));
     }
@@ -109,7 +109,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     let id = id.unwrap_or_else(|| next_id(last, config.schedule.offset));
     if let Some(last) = last.filter(|last| id <= *last) {
         return Err(Refusal::Busy(format!(
-            "the id {id} is not above {last}, the id of the newest backup: ids have to grow"
+            "the id {id} is not above {last}, the id of the newest backup: ids must increase"
         )));
     }
     let begun = Begun {
@@ -147,8 +147,8 @@ pub fn no_store() -> String {
     "no store for backups is configured: set camunda.data.primary-storage.backup.store to FILESYSTEM or S3".to_string()
 }
 
-const SHARED: &str = "the secondary storage of this cluster is a database or a search server, which backups of Skep do not contain yet. Back it up \
-                      with its own means, and the data directories of stopped nodes";
+const SHARED: &str = "the secondary storage of this cluster is a database or a search server, which backups of Skep do not contain yet. \
+                      Back it up with its own tools, and copy the data directories of stopped nodes";
 
 struct Coordinator {
     leaders: Leaders,
@@ -174,7 +174,12 @@ impl Coordinator {
                 tracing::error!(code = "BACKUP_FAILED", backup = id, %reason, "the backup has failed");
                 self.turn.ends();
                 if let Err(error) = self.begun.fail(&self.leaders.store, &reason, now()) {
-                    tracing::error!(code = "BACKUP_FAILED", backup = id, %error, "that cannot be written to the store");
+                    tracing::error!(
+                        code = "BACKUP_FAILED",
+                        backup = id,
+                        %error,
+                        "the failure of the backup cannot be written to the store"
+                    );
                 }
             }
         }
@@ -196,9 +201,9 @@ impl Coordinator {
         }
         let mut has_base = |stepped: &Stepped| matches!(stepped, Stepped::HasBase).then_some(());
         self.wait_for_all(&nodes, &mut has_base)?;
-        self.says("all partitions stand still for a moment")?;
+        self.says("all partitions are paused for a moment")?;
         let (cuts, cut_at) = self.leaders.cut(state.partitions, CUTS)?;
-        tracing::info!(backup, "all partitions stood still");
+        tracing::info!(backup, "all partitions were paused");
         self.says("logs are written to the store")?;
         for (partition, cut) in cuts {
             let node = nodes.get(&partition).copied().unwrap_or_default();
@@ -218,7 +223,7 @@ impl Coordinator {
         let partitions = self.wait_for_all(&nodes, &mut complete)?;
         let now_is = self.leaders.cluster.state();
         if now_is.incarnation != state.incarnation || now_is.partitions != state.partitions {
-            return Err("everything was purged meanwhile".to_string());
+            return Err("the cluster was purged meanwhile".to_string());
         }
         let manifest = Manifest {
             format: FORMAT,
@@ -293,7 +298,7 @@ impl Coordinator {
                 return Ok(done.into_values().collect());
             }
             if self.leaders.cluster.is_stopped() {
-                return Err("the node that takes it stops".to_string());
+                return Err("the node that takes it is stopping".to_string());
             }
             if self.said.elapsed() >= PROGRESS {
                 self.says(&doing.join("; "))?;

@@ -71,7 +71,7 @@ impl Leaders {
             std::thread::sleep(BETWEEN_CUTS);
         }
         Err(format!(
-            "the partitions did not stand still together in {attempts} attempts: {reason}"
+            "the partitions could not be paused together in {attempts} attempts: {reason}"
         ))
     }
 
@@ -95,10 +95,10 @@ impl Leaders {
             let partitions = led.get(&node).map(Vec::as_slice).unwrap_or_default();
             let stood = stepped.map_err(|failed| format!("node {node}: {}", failed.reason))?;
             let Stepped::Stands(of) = stood else {
-                return Err(format!("node {node} does not stand still"));
+                return Err(format!("node {node} did not pause its partitions"));
             };
             if of.len() != partitions.len() {
-                return Err(format!("node {node} says nothing of some partitions"));
+                return Err(format!("node {node} does not report some partitions"));
             }
             cuts.extend(partitions.iter().copied().zip(of));
         }
@@ -107,13 +107,13 @@ impl Leaders {
             .iter()
             .all(|(_, stepped)| matches!(stepped, Ok(Stepped::GoneOn(true))));
         if !all {
-            return Err("one of them has gone on too early".to_string());
+            return Err("one of them resumed too early".to_string());
         }
         debug_assert!(
             cuts.keys().copied().eq(1..=cuts.len() as u32),
             "each partition is cut once"
         );
-        tracing::debug!(?took, "all partitions stood still");
+        tracing::debug!(?took, "all partitions were paused");
         Ok((cuts, cut_at))
     }
 }

@@ -142,7 +142,8 @@ impl Marking {
             tracing::error!(
                 code = "BACKUP_FAILED",
                 backup,
-                "the backup that is continued is gone from the store: nothing of its range can be restored, and another one is taken"
+                "the backup that is being continued is missing from the store: nothing in its range can be restored, and another backup \
+                 is taken"
             );
             self.base = None;
         }
@@ -150,7 +151,7 @@ impl Marking {
             base.look(&store)?;
         }
         let wants = match &self.base {
-            None => Some("there is none to continue".to_string()),
+            None => Some("there is no backup to continue".to_string()),
             Some(base) => base.is_over(),
         };
         if let Some(why) = wants {
@@ -183,7 +184,7 @@ impl Marking {
         let base = Base::read(store, manifest)?;
         tracing::info!(
             backup = base.manifest.backup_id,
-            "the log behind the backup is shipped, and markers are made"
+            "the log after the backup is shipped, and markers are written"
         );
         self.current = base.last;
         self.base = Some(base);
@@ -203,13 +204,13 @@ impl Marking {
             .map_or(AGAIN, |(_, wait)| (wait * 2).min(AT_MOST));
         match coordinator::begin(cluster, None) {
             Ok(backup) => {
-                tracing::info!(backup, why, "a backup is taken that can be continued");
+                tracing::info!(backup, why, "taking a backup to continue from");
                 self.asked = Some((Instant::now(), wait));
                 Ok(())
             }
             // A backup is in progress, or none can be taken now.
             Err(Refusal::Busy(reason)) => {
-                tracing::debug!(reason, "no backup is taken that could be continued");
+                tracing::debug!(reason, "no backup to continue from is taken");
                 Ok(())
             }
             Err(refusal) => {
@@ -363,7 +364,7 @@ fn is_enough(backup: u64, log: u64, age: i64) -> Option<String> {
     let limit = LEAST_LOG.max(backup);
     if log > limit {
         return Some(format!(
-            "the log behind the last one has {log} bytes, more than {limit}"
+            "the log after the last one has {log} bytes, more than {limit}"
         ));
     }
     (age > OLDEST).then(|| "the last one is a day old".to_string())

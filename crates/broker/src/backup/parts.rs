@@ -189,7 +189,7 @@ impl Parts {
             return Err(StepFailed::new("the node was started again meanwhile"));
         };
         let Some(handle) = cluster.replica_here(key.1) else {
-            return Err(StepFailed::new("the partition is not here any more"));
+            return Err(StepFailed::new("the partition is no longer on this node"));
         };
         part.works("the log is written to the store");
         let node = cluster.node();
@@ -254,7 +254,7 @@ fn base_of(cluster: &Cluster, partition: u32, part: &Part) -> Result<Base, Strin
             Err(_) => "it does not answer".to_string(),
         };
         if began.elapsed() > BASE_PATIENCE || !part.is_wanted() {
-            return Err(format!("partition {partition} gives no base: {reason}"));
+            return Err(format!("partition {partition} provides no base: {reason}"));
         }
         std::thread::sleep(LOOK);
     }
@@ -323,7 +323,7 @@ fn still_wanted(part: &Part) -> Result<(), String> {
     if part.is_wanted() {
         Ok(())
     } else {
-        Err("nobody waits for it any more".to_string())
+        Err("the backup no longer waits for it".to_string())
     }
 }
 
@@ -381,7 +381,7 @@ fn ship_log(
     debug_assert_eq!(next, cut.index + 1, "nothing behind the cut is shipped");
     if term != cut.term {
         return Err(format!(
-            "partition {partition} has another leader, who did not have all entries up to the cut"
+            "partition {partition} has another leader, which did not have all entries up to the cut"
         ));
     }
     if !content.is_empty() {

@@ -36,7 +36,7 @@ pub fn upload(
             return Ok(());
         }
         if !wanted() {
-            return Err("nobody waits for it any more".to_string());
+            return Err("the backup no longer waits for it".to_string());
         }
         upload.add(&piece).map_err(|error| error.to_string())?;
     }

@@ -57,7 +57,7 @@ fn replay_partition(
     let (mut engine, meta) = opened.map_err(|error| differs(error.to_string()))?;
     if meta.index != of.checkpoint_index {
         return Err(differs(format!(
-            "has the rows of entry {}, and the manifest says {}",
+            "has the rows of entry {}, but the manifest says {}",
             meta.index, of.checkpoint_index
         )));
     }
@@ -82,7 +82,7 @@ fn replay_partition(
     );
     if (last, last_key) != (of.cut.position, of.cut.last_key) {
         return Err(differs(format!(
-            "ends with record {last} and key counter {last_key}, and the manifest says {} and {}",
+            "ends with record {last} and key counter {last_key}, but the manifest says {} and {}",
             of.cut.position, of.cut.last_key
         )));
     }

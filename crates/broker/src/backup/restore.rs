@@ -72,7 +72,7 @@ pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError
         && *id != manifest.cluster.cluster_id
     {
         return refused(format!(
-            "the backup is of the cluster {}, and camunda.cluster.cluster-id is {id}",
+            "the backup belongs to the cluster {}, but camunda.cluster.cluster-id is {id}",
             manifest.cluster.cluster_id
         ));
     }
@@ -105,7 +105,7 @@ pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError
     let own = first.nodes.get(&config.node_id);
     let own = own.ok_or_else(|| {
         RestoreError::Refused(format!(
-            "node {} is none of the {} nodes with which the cluster begins (camunda.cluster.size)",
+            "node {} is not one of the {} initial nodes of the cluster (camunda.cluster.size)",
             config.node_id, wanted.size
         ))
     })?;
@@ -263,7 +263,7 @@ fn restore_partition(
     let last = history.end().map_err(storage)?;
     if (last.index, last.term) != (of.cut.index, of.cut.term) {
         return Err(RestoreError::Refused(format!(
-            "the log of partition {partition} ends with entry {} of term {}, and the manifest says {} of term {}",
+            "the log of partition {partition} ends with entry {} of term {}, but the manifest says {} of term {}",
             last.index, last.term, of.cut.index, of.cut.term
         )));
     }

@@ -122,7 +122,7 @@ impl Keeper {
             }
             self.waits = None;
             if let Err(reason) = self.look(&cluster) {
-                tracing::error!(code = "BACKUP_FAILED", %reason, "the schedule of backups cannot be kept; it is tried again");
+                tracing::error!(code = "BACKUP_FAILED", %reason, "the schedule of backups failed; it is tried again");
                 self.due = None;
                 self.waits = Some(Instant::now() + AGAIN);
             }
@@ -146,7 +146,7 @@ impl Keeper {
             self.swept = Some(Instant::now());
             let continuous = self.config.continuous.is_some();
             for old in schedule.old(&backups, now, continuous) {
-                tracing::info!(backup = old.id, "the backup is old enough to go");
+                tracing::info!(backup = old.id, "the backup is old enough to be deleted");
                 delete(&store, old.id).map_err(text)?;
             }
         }

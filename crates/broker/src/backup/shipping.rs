@@ -219,7 +219,12 @@ impl Shipper {
                 Ok(()) => {}
                 Err(gap @ Unmarked::Gap { .. }) => {
                     let (backup, reason) = (base.manifest.backup_id, gap.to_string());
-                    tracing::error!(code = "BACKUP_FAILED", backup, %reason, "the range of backups is broken, and begins anew with the next backup");
+                    tracing::error!(
+                        code = "BACKUP_FAILED",
+                        backup,
+                        %reason,
+                        "the range of backups is broken; the next backup starts a new one"
+                    );
                     cluster.parts().metrics().broken_ranges.inc();
                     base.is_broken = true;
                     let at = now();

@@ -108,7 +108,7 @@ impl Cluster {
         match self.ask_node_for(node, &ask, deadline).await {
             Ok(Answer::BackupStep(stepped)) => stepped,
             Ok(_) => Err(StepFailed::for_now(format!(
-                "node {node} has answered something else"
+                "node {node} gave an unexpected answer"
             ))),
             Err(refusal) => Err(StepFailed::for_now(refusal)),
         }

@@ -126,7 +126,7 @@ impl Bootstrap {
             }
             (false, false) if own != theirs => {
                 return Err(format!(
-                    "node {} is of the cluster {theirs}, and node {} of {own}",
+                    "node {} belongs to the cluster {theirs}, but node {} to {own}",
                     other.node, self.node
                 ));
             }
@@ -297,8 +297,8 @@ impl Bootstrap {
                 if state.outside {
                     tracing::info!(
                         node = self.node,
-                        "waiting to be added to the cluster: PATCH /actuator/cluster with {{\"brokers\":{{\"add\":[{}]}}}} at one of its \
-                         nodes does it",
+                        "waiting to be added to the cluster: send PATCH /actuator/cluster with {{\"brokers\":{{\"add\":[{}]}}}} to one \
+                         of its nodes",
                         self.node
                     );
                     continue;
@@ -312,7 +312,7 @@ impl Bootstrap {
                     node = self.node,
                     found = ?here,
                     size = self.layout.size,
-                    "waiting for the other nodes: a new cluster begins when all of them are there"
+                    "waiting for the other nodes: a new cluster starts when all of them are connected"
                 );
             }
         }
@@ -321,16 +321,16 @@ impl Bootstrap {
 
 fn founds_nothing(node: u32) -> String {
     format!(
-        "node {node} has taken its number over from a process whose data is elsewhere, so it can only be added to a cluster that there is already \
-         (skep.cluster.replace-lost-nodes). If no cluster has ever been there, stop all nodes, empty their data directories, delete the \
+        "node {node} has taken over its number from a process whose data is elsewhere, so it can only be added to an existing cluster \
+         (skep.cluster.replace-lost-nodes). If there never was a cluster, stop all nodes, empty their data directories, delete the \
          objects below node-ids/ in the bucket of camunda.cluster.node-id-provider.s3, and start the nodes again"
     )
 }
 
 fn left_behind(node: u32) -> String {
     format!(
-        "node {node} was removed as lost for good, and the cluster goes on without what it has: its data is of an earlier time, and must not \
-         come back. To use the node again, stop it, empty its data directory, start it, and add it with PATCH /actuator/cluster and \
+        "node {node} was removed as lost for good, and the cluster continues without its data: that data is outdated and must not come \
+         back. To use the node again, stop it, empty its data directory, start it, and add it with PATCH /actuator/cluster and \
          {{\"brokers\":{{\"add\":[{node}]}}}} at another node"
     )
 }
@@ -338,17 +338,17 @@ fn left_behind(node: u32) -> String {
 /// Why a node that has a majority continues, although another one says that the cluster continues without it.
 pub fn majority_lives(node: u32, other: u32) -> String {
     format!(
-        "node {other} says that the cluster was recovered without node {node} (?force=true), but most nodes of the cluster are there \
-         and have a leader: they work on, and node {other} is not let in. Two parts of the cluster take commands now. Stop the part whose \
-         data is to be given up, keep a copy of its directories, empty them, start its nodes and add them again with PATCH \
-         /actuator/cluster"
+        "node {other} reports that the cluster was recovered without node {node} (?force=true), but most nodes of the cluster are \
+         running and have a leader: they keep working, and node {other} is not admitted. Two parts of the cluster accept commands now. \
+         Stop the part whose data is to be discarded, keep a copy of its directories, empty them, start its nodes and add them again \
+         with PATCH /actuator/cluster"
     )
 }
 
 fn without_data(node: u32) -> String {
     format!(
-        "node {node} has no data, but every node of this cluster had: its data directory is lost, or another one. Start it with its \
-         data directory. If its data is lost for good, take it out of the cluster with PATCH /actuator/cluster?force=true and \
+        "node {node} has no data, but every node of this cluster had data: its data directory is lost, or is not the right one. Start it \
+         with its data directory. If its data is lost for good, remove it from the cluster with PATCH /actuator/cluster?force=true and \
          {{\"brokers\":{{\"remove\":[{node}]}}}} at another node, start it, and add it again with {{\"brokers\":{{\"add\":[{node}]}}}}"
     )
 }

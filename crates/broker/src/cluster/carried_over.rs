@@ -47,8 +47,8 @@ fn renumbered(
     }
     if known.purge.is_some() {
         return Err(
-            "a purge is under way, and the number of the node is another one (camunda.cluster.node-id): start it with its former \
-             number first"
+            "a purge is in progress, and the number of the node has changed (camunda.cluster.node-id): start it with its former number \
+             first"
                 .to_string(),
         );
     }

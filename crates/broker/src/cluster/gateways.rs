@@ -70,7 +70,7 @@ impl Cluster {
         let (theirs, _) = id_and_epoch(&other.cluster_id);
         if !own.is_empty() && !theirs.is_empty() && own != theirs {
             return Err(format!(
-                "gateway {number} is of the cluster {theirs}, and node {} of {own}",
+                "gateway {number} belongs to the cluster {theirs}, but node {} to {own}",
                 self.node()
             ));
         }
@@ -88,7 +88,7 @@ impl Cluster {
         let (theirs, epoch) = id_and_epoch(&other.cluster_id);
         if !wanted.is_empty() && !theirs.is_empty() && wanted != theirs {
             return Err(format!(
-                "node {} is of the cluster {theirs}, and gateway {} of {wanted}",
+                "node {} belongs to the cluster {theirs}, but gateway {} to {wanted}",
                 other.node,
                 self.node().saturating_sub(FIRST_GATEWAY)
             ));

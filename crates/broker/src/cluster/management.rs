@@ -101,7 +101,7 @@ impl Cluster {
     pub async fn ask(self: &Arc<Self>, ask: Ask) -> Outcome {
         if !self.has_others() && !ask.is_for_one(self.node()) {
             return Err(Refusal::NotOffered(
-                "this node is alone, and has no port for others. Start it with the settings of a cluster (camunda.cluster.size and \
+                "this node is alone and has no port for other nodes. Start it with the settings of a cluster (camunda.cluster.size and \
                  initial-contact-points) to add others; its data stays"
                     .to_string(),
             ));
@@ -164,7 +164,7 @@ impl Cluster {
     pub(super) async fn ask_node_for(&self, node: u32, ask: &Ask, deadline: Instant) -> Outcome {
         let unreachable = || {
             Refusal::Unreachable(format!(
-                "node {node} cannot be reached, and has to decide. Nothing was done"
+                "node {node}, which has to decide, cannot be reached. Nothing was done"
             ))
         };
         let id = self

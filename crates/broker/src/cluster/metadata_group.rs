@@ -198,7 +198,7 @@ impl Worker {
             && !self.here.stopped
         {
             self.here.leader.store(0, Ordering::Release);
-            tracing::error!(code = "CLUSTER_STATE", %error, "this node takes no part in changes of the cluster any more");
+            tracing::error!(code = "CLUSTER_STATE", %error, "this node no longer takes part in changes of the cluster");
         }
     }
 

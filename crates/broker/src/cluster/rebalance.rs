@@ -164,7 +164,7 @@ impl Cluster {
             if hands_over && !others.is_empty() {
                 tracing::info!(
                     partition = status.partition,
-                    "the disk has no room: another node is to lead"
+                    "the disk is full: another node should lead"
                 );
                 handle.inbox.send(Report::HandOver(others));
             }

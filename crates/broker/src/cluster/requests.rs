@@ -436,7 +436,7 @@ impl Cluster {
             self.exchanges.requests.ended(&pending, "LOST");
             let node = pending.to.unwrap_or_default();
             let why = if self.has_fallen_silent(node) {
-                "it is not heard any more"
+                "it has gone silent"
             } else {
                 "another node leads the partition by now"
             };

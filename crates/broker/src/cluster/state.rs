@@ -100,7 +100,7 @@ impl Cluster {
         let was_here = known.nodes.contains_key(&self.node());
         let is_here = state.nodes.contains_key(&self.node());
         if was_here && !is_here {
-            tracing::warn!("this node is not one of the cluster any more: it can be stopped");
+            tracing::warn!("this node is no longer part of the cluster: it can be stopped");
         }
         if is_purged {
             self.forget_progress();
@@ -244,7 +244,9 @@ impl Cluster {
             if self.is_stopped() {
                 return Err("the node stops".to_string());
             }
-            tracing::info!("waiting for a majority of nodes to agree on how the cluster begins");
+            tracing::info!(
+                "waiting for a majority of nodes to agree on the initial state of the cluster"
+            );
         }
         Ok(())
     }
@@ -263,7 +265,7 @@ impl Cluster {
         // Files are written, which takes a moment.
         std::thread::spawn(move || {
             if let Err(reason) = cluster.be_admitted(ReplicaOf { own, members }, &state) {
-                tracing::error!(code = "CLUSTER_STATE", %reason, "this node cannot become one of the cluster");
+                tracing::error!(code = "CLUSTER_STATE", %reason, "this node cannot join the cluster");
             }
         });
     }
@@ -286,10 +288,7 @@ impl Cluster {
         if directory.exists() && there.is_none_or(|there| there.own != replica.own) {
             std::fs::remove_dir_all(&directory).map_err(|error| error.to_string())?;
         }
-        tracing::info!(
-            cluster_id = state.cluster_id,
-            "this node becomes one of the cluster"
-        );
+        tracing::info!(cluster_id = state.cluster_id, "this node joins the cluster");
         self.start_metadata_group(replica, None)?;
         self.state_is(state);
         self.bootstrap.admitted(&state.cluster_id, state.epoch)

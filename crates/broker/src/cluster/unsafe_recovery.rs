@@ -43,7 +43,7 @@ impl Cluster {
     ) -> Outcome {
         if removed.contains(&self.node()) {
             return Err(Refusal::Invalid(format!(
-                "node {} was asked, and is to be removed itself: ask one that stays",
+                "node {} received this request and is to be removed itself: send it to a node that stays",
                 self.node()
             )));
         }
@@ -68,7 +68,8 @@ impl Cluster {
         let survivors = self.survivors(&removed).await?;
         let (first, planned) = plan_unsafe_recovery(&removed, self.node(), &survivors, now())?;
         if first.epoch == planned.current.epoch {
-            let text = "a majority of the nodes stays: the metadata group has a leader in a moment. Ask again. Nothing was done";
+            let text = "a majority of the nodes stays: the metadata group will have a leader soon. Send the request again. Nothing was \
+                        done";
             return Err(Refusal::Unreachable(text.to_string()));
         }
         if dry_run {
@@ -81,7 +82,8 @@ impl Cluster {
         let begun = begun.map_err(|error| error.to_string()).flatten();
         begun.map_err(|reason| {
             Refusal::Unanswered(format!(
-                "it could not be begun: {reason}. If it was decided, which the log of node {} says, it goes on when that is started again",
+                "the recovery could not be started: {reason}. If the log of node {} shows that it was decided, it continues when that \
+                 node is started again",
                 self.node()
             ))
         })?;
@@ -112,8 +114,7 @@ impl Cluster {
         let deadline = Instant::now() + PATIENCE;
         while self.state().revision < revision {
             if Instant::now() >= deadline {
-                let text =
-                    "it has begun, and is not agreed on yet: GET /actuator/cluster says when it is";
+                let text = "the recovery has begun but is not agreed on yet: GET /actuator/cluster shows when it is";
                 return Err(Refusal::Unanswered(text.to_string()));
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -134,7 +135,7 @@ impl Cluster {
                 survivors.push(*survivor);
             } else {
                 // Missing nodes are reported together with what can be done.
-                tracing::warn!(node, "a node that is to stay does not say what it has");
+                tracing::warn!(node, "a node that is to stay does not report its data");
             }
         }
         Ok(survivors)
@@ -183,7 +184,7 @@ impl Cluster {
     /// Makes the decision durable. Blocks.
     fn begin_unsafe_recovery(self: &Arc<Self>, first: &State) -> Result<(), String> {
         let own = first.member(self.node());
-        let own = own.ok_or("this node is none of those that stay")?;
+        let own = own.ok_or("this node is not one of those that stay")?;
         let decided = self.decided();
         let write = || -> std::io::Result<()> {
             remove(&decided)?;
@@ -195,7 +196,7 @@ impl Cluster {
         write().map_err(|error| error.to_string())?;
         self.finish_unsafe_recovery()?;
         let there = ReplicaOf::read(&self.metadata_directory()).map_err(|e| e.to_string())?;
-        let there = there.ok_or("its files are not there")?;
+        let there = there.ok_or("its files are missing")?;
         self.start_metadata_group(there, Some(first.clone()))
     }
 
@@ -211,7 +212,7 @@ impl Cluster {
             // There was a crash before the decision was made.
             return remove(&decided).map_err(text);
         }
-        let first = first_state(&decided)?.ok_or("how the group begins is not there")?;
+        let first = first_state(&decided)?.ok_or("the initial state of the group is missing")?;
         // From here on, nodes from before the recovery are refused.
         self.bootstrap.admitted(&first.cluster_id, first.epoch)?;
         tracing::error!(
@@ -241,7 +242,7 @@ impl Cluster {
         if self.life.left.swap(true, Ordering::Relaxed) {
             return;
         }
-        tracing::error!(code = "NODE_REFUSED", %reason, "this node takes no part in the cluster any more");
+        tracing::error!(code = "NODE_REFUSED", %reason, "this node no longer takes part in the cluster");
         let cluster = self.clone();
         // Stopping threads takes a moment.
         std::thread::spawn(move || {
@@ -270,7 +271,7 @@ fn say(planned: &Planned) {
             code = "CLUSTER_STATE",
             from = ?unsafe_recovery.from,
             lost = ?unsafe_recovery.lost,
-            "partitions go on without a majority of their copies: what was acknowledged and none of the others has is lost"
+            "partitions continue without a majority of their copies: acknowledged entries that none of the remaining copies has are lost"
         );
     }
 }

@@ -158,7 +158,7 @@ impl WriteLimit {
         self.refused.fetch_add(1, Ordering::Relaxed);
         let measured = self.measured.lock();
         Some(format!(
-            "Partition {partition} writes {rate} records in a second at most now: {}. Send the request again after a pause.",
+            "Partition {partition} now writes at most {rate} records per second: {}. Send the request again after a pause.",
             measured.cause
         ))
     }

@@ -123,15 +123,15 @@ impl Hosting {
         let partition = handle.status.partition;
         if let Some(reason) = handle.status.failure() {
             return Err(format!(
-                "the copy of partition {partition} on this node has stopped and cannot say which keys it has given, which must not be \
-                 given again: {reason}"
+                "the copy of partition {partition} on this node has stopped and cannot report the keys that it has assigned, which must \
+                 not be assigned again: {reason}"
             ));
         }
         // No requests arrive from here on.
         shared.local.hosted.remove(partition);
         let Some(copy) = tell(handle) else {
             shared.local.hosted.put(handle.clone());
-            return Err(format!("partition {partition} does not say what it has"));
+            return Err(format!("partition {partition} does not report its state"));
         };
         let exporting = Some(kept(&handle.exporters.value()));
         handle.abandon();
@@ -208,14 +208,14 @@ impl Hosting {
             Some(handle) => handle,
             None => {
                 let begun = self.found(partition, own).map_err(|e| e.to_string())?;
-                tracing::info!(partition, "the partition begins anew on this node");
+                tracing::info!(partition, "the partition starts over on this node");
                 self.open(partition, &begun).map_err(|e| e.to_string())?;
                 let opened = shared.local.partition(partition);
                 opened.ok_or("the node stops")?
             }
         };
         if let Some(reason) = handle.status.failure() {
-            return Err(format!("partition {partition} cannot begin: {reason}"));
+            return Err(format!("partition {partition} cannot start: {reason}"));
         }
         let purge = state.purge.as_ref();
         let before = purge.and_then(|purge| purge.exporting.get(&partition).cloned());

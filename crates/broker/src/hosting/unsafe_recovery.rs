@@ -49,7 +49,8 @@ pub(crate) fn begin(
         partition,
         term = found.last.term,
         index = found.last.index,
-        "the partition has lost the majority of its copies and goes on from the one of this node: what was acknowledged and is not here is lost"
+        "the partition has lost the majority of its copies and continues from this node's copy: acknowledged entries that are not in it \
+         are lost"
     );
     // From here on it is the new member; after a crash before this point, everything is repeated.
     let replica = ReplicaOf { own, members };

@@ -37,8 +37,8 @@ pub enum CoreError {
     Propose(#[from] ProposeError),
     /// The engine has bugs that recur although instances were banned.
     #[error(
-        "the engine panicked more than {times} times in {minutes} minutes, the last time with: {panic}. This is a bug; the log \
-         of the node has its place"
+        "the engine panicked more than {times} times in {minutes} minutes, the last time with: {panic}. This is a bug; the node's log \
+         shows its location"
     )]
     Panicked {
         times: usize,
@@ -49,12 +49,11 @@ pub enum CoreError {
     #[error("the log cannot be read: {0}. Check the disk and start the node again")]
     ReadLog(String),
     /// The leader's snapshot cannot be installed.
-    #[error("the snapshot that the leader has sent cannot be taken over: {0}")]
+    #[error("the snapshot from the leader cannot be installed: {0}")]
     Snapshot(String),
     /// The log writer has failed. Nothing that was not acknowledged before is acknowledged.
     #[error(
-        "the log cannot be written: {0}. Nothing that was not acknowledged before is acknowledged; mend the disk and start \
-         the node again"
+        "the log cannot be written: {0}. No command was acknowledged since; repair the disk and start the node again"
     )]
     Log(String),
 }

@@ -59,7 +59,7 @@ impl Secondary {
             Secondary::Open(store) => store.status().fault().map(|fault| fault.reason),
             Secondary::Off => None,
             Secondary::Fetching => Some(
-                "it lacks what happened while the node was away, and is fetched from another node"
+                "it lacks the changes made while the node was away, and is being fetched from another node"
                     .to_string(),
             ),
             Secondary::Broken(reason) => Some(reason.clone()),

@@ -205,10 +205,10 @@ impl Shared {
                 format!("Secondary storage of partition {partition} cannot be opened: {reason}.")
             }
             Some(Secondary::Fetching) => format!(
-                "Secondary storage of partition {partition} lacks on this node what happened while the node was away, and no node \
-                 that has it can be reached at the moment. It is fetched as soon as there is one; send the query again then."
+                "Secondary storage of partition {partition} on this node lacks the changes made while the node was away, and no node \
+                 that has them can be reached at the moment. They are fetched as soon as one can be reached; send the query again then."
             ),
-            Some(Secondary::Open(_)) => "The node stops.".to_string(),
+            Some(Secondary::Open(_)) => "The node is stopping.".to_string(),
             None => format!("Partition {partition} has not started yet. Send the query again."),
         };
         QueryError::Unavailable(reason)
@@ -231,6 +231,7 @@ async fn received(
 
 pub fn gone() -> QueryError {
     QueryError::Unavailable(
-        "The query was given up because the node that was asked stops. Send it again.".to_string(),
+        "The query was cancelled because the node that was asked is stopping. Send it again."
+            .to_string(),
     )
 }

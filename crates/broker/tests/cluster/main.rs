@@ -658,10 +658,7 @@ async fn a_data_directory_belongs_to_its_node() {
     let mut alone = nodes.config(0);
     alone.cluster = None;
     let refused = Broker::open(alone, clock()).err().unwrap().to_string();
-    assert!(
-        refused.contains("this is a node that is alone"),
-        "{refused}"
-    );
+    assert!(refused.contains("this is a single node"), "{refused}");
 }
 
 /// Creates instances on each of the nodes in turn; each node finds its own at once.

@@ -122,7 +122,7 @@ async fn another_node_answers_for_a_store_that_is_lost_until_it_is_fetched() {
             .query(all.clone(), Consistency::Eventual)
             .await;
         match refused {
-            Err(QueryError::Unavailable(why)) if why.contains("no node that has it") => break,
+            Err(QueryError::Unavailable(why)) if why.contains("no node that has them") => break,
             Err(QueryError::Unavailable(_)) if began.elapsed() < DEADLINE => {}
             other => panic!("{other:?}"),
         }

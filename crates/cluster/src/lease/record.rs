@@ -33,7 +33,7 @@ pub struct Record {
 
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableRecord {
-    #[error("it is no lease: {0}")]
+    #[error("it is not a lease: {0}")]
     NoLease(serde_json::Error),
     #[error("it has format {found}, and this version of Skep knows {FORMAT}: upgrade this node")]
     Newer { found: u32 },

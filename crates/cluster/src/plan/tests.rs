@@ -143,7 +143,7 @@ fn what_is_impossible_is_refused_with_the_reason() {
         (scale(&[], &[], Some(0)), "would be 0"),
         (scale(&[], &[0, 1], None), "would be 2 with 1 brokers"),
         (scale(&eight, &[], None), "it can have 1 to 7"),
-        (Request::AddBroker(32), "ids go from 0 to 31"),
+        (Request::AddBroker(32), "ids range from 0 to 31"),
         (Request::RemoveBroker(0), "still has the partitions"),
         (join(7, 1), "add it first"),
         (join(0, 4), "partition 4 does not exist"),

@@ -209,7 +209,7 @@ fn it_is_refused_while_somebody_is_there_who_is_to_be_lost_or_away_who_is_to_sta
     let mut led = survivor(&old, 1, 1, 1);
     led.is_led = true;
     let led = text(plan_unsafe_recovery(&[2, 3], 0, &[one.clone(), led], 9));
-    assert!(led.contains("a majority seems to be there"), "{led}");
+    assert!(led.contains("a majority seems to be available"), "{led}");
     let unknown = text(plan_unsafe_recovery(&[7], 0, &[one], 9));
     assert!(unknown.contains("broker 7 is not"), "{unknown}");
 }

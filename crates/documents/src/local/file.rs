@@ -25,7 +25,7 @@ pub struct Head {
 }
 
 fn bad(path: &Path, what: &str) -> io::Error {
-    let text = format!("{} is no file of a document: {what}", path.display());
+    let text = format!("{} is not the file of a document: {what}", path.display());
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
@@ -58,7 +58,7 @@ impl Head {
         let [mark @ .., a, b, c, d] = start;
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
         if mark != *MARK || length > MAX_HEAD {
-            return Err(bad(path, "it does not begin like one"));
+            return Err(bad(path, "it does not begin like a document file"));
         }
         let mut head = vec![0; length];
         file.read_exact(&mut head)
@@ -68,7 +68,7 @@ impl Head {
         let content = (start.len() + length) as u64;
         let whole = file.seek(SeekFrom::End(0))?;
         if whole != content + head.metadata.size {
-            return Err(bad(path, "its content has another size than its head says"));
+            return Err(bad(path, "its content does not have the size in its head"));
         }
         file.seek(SeekFrom::Start(content))?;
         Ok(Some((head, file)))

@@ -49,7 +49,7 @@ async fn each_store_keeps_what_it_is_given() {
         let found = stores.get(Some(store), "d", hash).await.unwrap();
         assert_eq!(found.metadata.to_json(), created.metadata.to_json());
         assert_eq!(all(found.content).await.unwrap(), b"abc");
-        for (hash, said) in [(None, "No hash"), (Some("00"), "another hash")] {
+        for (hash, said) in [(None, "No hash"), (Some("00"), "not have the hash")] {
             let error = stores.get(Some(store), "d", hash).await.unwrap_err();
             assert!(error.to_string().contains(said), "{error}");
         }

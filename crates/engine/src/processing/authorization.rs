@@ -62,7 +62,7 @@ pub(crate) fn check(
         Need::Internal => Err(reject(
             RejectionType::Forbidden,
             intent,
-            "Expected a command of a client, but this is one of the engine's own",
+            "Expected a command of a client, but this command is internal to the engine",
         )),
     }
 }

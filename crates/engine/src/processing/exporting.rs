@@ -111,7 +111,7 @@ fn entry<'v>(
         }
     };
     value.exporters.get_mut(at).ok_or_else(|| {
-        let reason = "Expected to find what was added, but it is not there.";
+        let reason = "Expected to find the exporter that was added, but it is missing.";
         reject(RejectionType::ProcessingError, "CHANGE", reason)
     })
 }

@@ -86,7 +86,8 @@ fn finishable<'a>(
             intent,
             verb,
             key,
-            "in state 'FAILED' and waits for an incident; mend its cause (update the retries when there are none left) and resolve the incident first",
+            "in state 'FAILED' and waits for an incident; fix its cause (update the retries when there are none left) and resolve the \
+             incident first",
         )),
     }
 }

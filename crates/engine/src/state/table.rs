@@ -64,8 +64,8 @@ pub fn read_row<V: Row>(stored: &[u8]) -> Result<V, String> {
     }
     V::read_earlier(*version, bytes).unwrap_or_else(|| {
         Err(format!(
-            "it has version {version}, and this release of Skep knows none but those up to {}. Run the release that wrote it, \
-             or a newer one",
+            "it has version {version}, and this release of Skep knows only versions up to {}. Run the release that wrote it, or a newer \
+             one",
             V::VERSION
         ))
     })

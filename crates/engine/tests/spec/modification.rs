@@ -496,7 +496,10 @@ fn a_called_instance_is_modified_but_not_ended() {
     );
     // Element instances of other process instances are refused.
     let (_, reason) = rig.modify(instance).terminate(terminate(x)).refused();
-    assert!(reason.contains("no active one of it"), "{reason}");
+    assert!(
+        reason.contains("not one of its active element instances"),
+        "{reason}"
+    );
     rig.modify(called)
         .r#move(move_all("x", "y", MoveAncestor::Any))
         .done();

@@ -72,7 +72,7 @@ fn scopes_that_do_not_fit_are_refused() {
     };
     let reason = refused(&mut rig, within("b", Key(7)));
     assert!(
-        reason.contains("'7', which is no element instance of it"),
+        reason.contains("'7', which is not one of its element instances"),
         "{reason}"
     );
     let reason = refused(&mut rig, within("b", a));

@@ -108,7 +108,7 @@ fn a_row_of_an_unknown_version_is_a_fault_that_names_it() {
     assert_eq!(
         tables.fault().unwrap().to_string(),
         "the state store failed: row [00, 08, 00, 00, 00, 00, 00, 07] of table 250 cannot be read: it has version 2, and this \
-         release of Skep knows none but those up to 1. Run the release that wrote it, or a newer one"
+         release of Skep knows only versions up to 1. Run the release that wrote it, or a newer one"
     );
     let empty = read_row::<First>(&[]).unwrap_err();
     assert_eq!(empty, "it is empty");

@@ -161,7 +161,7 @@ pub enum PatternError {
     #[error("the pattern is empty")]
     Empty,
     #[error(
-        "'{0}' cannot stand in it: there are y (year), M (month), d (day), D (day of the year), H (hour), digits and - _ ."
+        "'{0}' is not allowed in the pattern; allowed are y (year), M (month), d (day), D (day of the year), H (hour), digits and - _ ."
     )]
     Letter(char),
 }

@@ -160,7 +160,7 @@ impl Evaluator<'_> {
                 && !self.is_instance(argument, kind, &closure.body.host_types)
             {
                 let message = format!(
-                    "The argument '{}' has not the type of its parameter",
+                    "The argument '{}' does not have the type of its parameter",
                     quote(argument)
                 );
                 return self.fail(WarningCode::InvalidType, message);

@@ -77,7 +77,7 @@ where
         let connection = pin!(connection);
         let ended = attend(connection, &activity, patience, |it| it.graceful_shutdown());
         if let Err(error) = ended.await.unwrap_or(Ok(())) {
-            tracing::debug!(%error, "a connection broke off");
+            tracing::debug!(%error, "a connection failed");
         }
     })
 }
@@ -137,7 +137,7 @@ async fn attend<C: Future>(
                 activity.heard();
             }
             Err(verdict) => {
-                tracing::debug!(?verdict, "a connection is ended");
+                tracing::debug!(?verdict, "a connection is closed");
                 let end = End {
                     verdict,
                     activity,

@@ -131,7 +131,7 @@ pub async fn arrive(
     let logged_in = providers.finish(&away.attempt, code).await?;
     if logged_in.verified.kind != Kind::User {
         return Err(Refused::Token(
-            "The token names a client, and browsers are for users.".to_string(),
+            "The token belongs to a client, but only users can log in with a browser.".to_string(),
         ));
     }
     Ok(Arrived {
@@ -209,7 +209,7 @@ pub(super) fn provider_of(providers: &Providers, shown: &str) -> Option<String> 
 
 pub(super) fn out_of_order() -> Refused {
     Refused::Cannot(Failure::Internal(
-        "The cryptography of this server is out of order.".into(),
+        "The cryptography of this server does not work.".into(),
     ))
 }
 

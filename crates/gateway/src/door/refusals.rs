@@ -47,7 +47,7 @@ impl Refusals {
         match refused {
             // Browsers begin like this, and return like this.
             Refused::Nothing(_) | Refused::NoSession(_) => {
-                tracing::debug!(reason, callers, "callers did not come in");
+                tracing::debug!(reason, callers, "callers failed to authenticate");
             }
             Refused::Other(_)
             | Refused::Wrong
@@ -56,7 +56,7 @@ impl Refusals {
             | Refused::Cannot(_) => tracing::warn!(
                 reason,
                 callers,
-                "callers did not come in; skep_authentication_failures_total counts them"
+                "callers failed to authenticate; skep_authentication_failures_total counts them"
             ),
         }
     }

@@ -72,7 +72,7 @@ impl Renewal {
             Ok(None) => kept.clone(),
             Ok(Some(verified)) => match kept.with(&verified, &self.rules) {
                 Some(next) => next,
-                None => return self.end("the provider names another user now").await,
+                None => return self.end("the provider now names another user").await,
             },
             Err(Unheard::Wrong(why)) => return self.end(&why).await,
             // The refresh token is kept nevertheless: the previous one may be invalid now.

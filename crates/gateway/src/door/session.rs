@@ -92,13 +92,13 @@ impl Times {
 /// The system has no random numbers.
 pub fn begin(name: &str, directory: &Directory) -> Result<Cookie, Failure> {
     let times = Times::begin();
-    let no_chance = || Failure::Internal("The system gives no random numbers.".into());
+    let no_chance = || Failure::Internal("The operating system provides no random numbers.".into());
     let said = Said {
         user: name.to_string(),
         times: times.ok_or_else(no_chance)?,
     };
     sealed(&said, directory)
-        .ok_or_else(|| Failure::Unavailable("The user is gone. Log in again.".into()))
+        .ok_or_else(|| Failure::Unavailable("The user no longer exists. Log in again.".into()))
 }
 
 /// The tokens that a browser receives.

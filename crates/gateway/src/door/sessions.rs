@@ -349,7 +349,7 @@ impl Sessions {
         match renewed? {
             Some(renewed) => Ok(renewed),
             None if kept.is_overdue() => Err(Refused::Cannot(Failure::Unavailable(format!(
-                "The identity provider '{}' does not say whether the user is logged in still.",
+                "The identity provider '{}' does not confirm that the user is still logged in.",
                 shown.provider
             )))),
             None => Ok(kept),

@@ -191,7 +191,7 @@ fn refusal(broken: Broken) -> Status {
             time.as_secs()
         )),
         Broken::NoRoom(failure) => status(failure),
-        Broken::BrokeOff(error) => Status::cancelled(format!("The message broke off: {error}")),
+        Broken::BrokeOff(error) => Status::cancelled(format!("The message ended early: {error}")),
     }
 }
 

@@ -31,7 +31,7 @@ pub fn variables(field: &str, text: &str) -> Result<Document, Failure> {
             }
         )),
         DocumentError::Unreadable(why) => invalid(format!(
-            "The field '{field}' is not as this call takes it: {why}."
+            "The field '{field}' does not have the form that this call expects: {why}."
         )),
     })
 }
@@ -84,7 +84,7 @@ pub fn create(
     for runtime in request.runtime_instructions {
         let Some(Instruction::Terminate(terminate)) = runtime.instruction else {
             return invalid(
-                "The field 'runtimeInstructions' holds an empty instruction. Name what it does.",
+                "The field 'runtimeInstructions' holds an empty instruction. Name its action.",
             );
         };
         let what = "Name the element after whose end the instance is terminated.";
@@ -205,7 +205,7 @@ fn deployment(tenant: TenantId, resources: Vec<Resource>) -> Decoded {
     if resources.is_empty() {
         return invalid("The deployment has no resource. Send at least one.");
     }
-    let what = "Give each resource its file name: it tells what the resource is.";
+    let what = "Give each resource its file name; the extension determines its type.";
     for resource in &resources {
         check::not_blank("resources.name", &resource.name, what)?;
     }
@@ -244,7 +244,7 @@ pub fn activate(
 ) -> Result<ActivateJobs, Failure> {
     check::not_blank("worker", &request.worker, "Name the worker.")?;
     let max_jobs = request.max_jobs_to_activate;
-    let what = "Say how many jobs to activate at most.";
+    let what = "Give the maximum number of jobs to activate.";
     check::at_least_one("maxJobsToActivate", i64::from(max_jobs), what)?;
     activation(
         request.r#type,
@@ -284,7 +284,7 @@ fn activation(
     check::at_least_one(
         "timeout",
         timeout,
-        "Give the milliseconds that a worker has for a job.",
+        "Give the time in milliseconds that a worker has for a job.",
     )?;
     Ok(ActivateJobs {
         job_type: job_type.into(),

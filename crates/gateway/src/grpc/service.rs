@@ -201,7 +201,7 @@ impl GatewayService {
 
 fn unexpected<T>(rpc: &str) -> Reply<T> {
     Err(Status::internal(format!(
-        "The broker answered '{rpc}' with something else."
+        "The broker answered '{rpc}' with an unexpected kind of result."
     )))
 }
 

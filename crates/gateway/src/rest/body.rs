@@ -181,7 +181,7 @@ impl From<Broken> for Problem {
             Broken::BrokeOff(error) => Problem::new(
                 http::StatusCode::BAD_REQUEST,
                 "INVALID_ARGUMENT",
-                format!("The request body broke off: {error}. Send the request again."),
+                format!("The request body ended early: {error}. Send the request again."),
             ),
         }
     }

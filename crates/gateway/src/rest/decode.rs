@@ -139,7 +139,7 @@ pub(super) fn key(name: &str, text: &str) -> Result<Key, Failure> {
     parse_key(text).map_or_else(
         || {
             invalid(format!(
-                "The path names '{text}' as {name}, which is no key: a key is a decimal number of 64 bits."
+                "The path has '{text}' as {name}, which is not a key: a key is a 64-bit decimal number."
             ))
         },
         Ok,
@@ -180,7 +180,11 @@ fn explain<'a, T: Deserialize<'a>>(text: &'a str, error: &serde_json::Error) -> 
     let error = error.to_string();
     let said = json_errors::plain(json_errors::without_position(&error));
     match path.as_str() {
-        "" | "." => format!("The request body is not as this operation takes it: {said}."),
-        path => format!("The field '{path}' is not as this operation takes it: {said}."),
+        "" | "." => {
+            format!("The request body does not have the form that this operation expects: {said}.")
+        }
+        path => format!(
+            "The field '{path}' does not have the form that this operation expects: {said}."
+        ),
     }
 }

@@ -111,7 +111,7 @@ fn files(
             name if name == metadata => listed.extend(decode::metadata(metadata, &part.content)?),
             other => {
                 return refused(format!(
-                    "The request has a part '{other}', which it does not take; its parts are '{file}' and '{metadata}'."
+                    "The request has the unknown part '{other}'; its parts are '{file}' and '{metadata}'."
                 ));
             }
         }
@@ -123,13 +123,13 @@ fn files(
     }
     if does == Operation::Create && (contents.len() > 1 || listed.len() > 1) {
         return refused(
-            "The request has several files, or tells several times of one. Send them to /v2/documents/batch.",
+            "The request has several files, or the metadata of one file several times. Send several files to /v2/documents/batch.",
         );
     }
     let said_of_all = contents.len() == listed.len();
     if !listed.is_empty() && !said_of_all {
         return refused(format!(
-            "The part '{metadata}' tells of {} files, but there are {}. Tell of each file, in their order, or of none.",
+            "The part '{metadata}' describes {} files, but there are {}. Describe every file, in their order, or none.",
             listed.len(),
             contents.len()
         ));
@@ -153,8 +153,8 @@ fn one_file(part: Part, listed: Option<Given>) -> Result<File, Problem> {
     let mut given = match (listed, own) {
         (Some(_), Some(_)) => {
             return refused(format!(
-                "The request tells of a file twice: in the header {METADATA_HEADER} of its part and in a part of its own. Do one of \
-                 both."
+                "The request has the metadata of a file twice: in the header {METADATA_HEADER} of its part and in a separate part. Send \
+                 it once."
             ));
         }
         (Some(given), None) => given,

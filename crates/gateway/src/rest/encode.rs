@@ -87,7 +87,7 @@ pub fn status(status: StatusCode) -> HttpResponse<RestBody> {
 type Encoded = Result<HttpResponse<RestBody>, Failure>;
 
 fn not_asked_for() -> Failure {
-    Failure::Internal("The answer is one that no route asks for.".into())
+    Failure::Internal("The broker gave an answer that belongs to no route.".into())
 }
 
 /// The answer to a command that succeeded.
@@ -139,7 +139,8 @@ pub fn response(response: Response, echo: Echo) -> Encoded {
         Response::Parent(parent) => {
             let Echo::Parent { kind, .. } = echo else {
                 return Err(Failure::Internal(
-                    "A group, role or tenant was changed that nobody asked for.".into(),
+                    "The broker changed a group, role or tenant that the request did not name."
+                        .into(),
                 ));
             };
             identity::parent(&mut body, kind, &parent);
@@ -174,7 +175,7 @@ pub fn response(response: Response, echo: Echo) -> Encoded {
         Response::ExpressionEvaluated { result, warnings } => {
             let Echo::Expression(expression) = echo else {
                 return Err(Failure::Internal(
-                    "An expression was evaluated that nobody sent.".into(),
+                    "The broker evaluated an expression that the request did not send.".into(),
                 ));
             };
             Object::write(&mut body, |o| {

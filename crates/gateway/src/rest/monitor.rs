@@ -66,7 +66,8 @@ pub async fn answer(front: &FrontEnd, query: Option<&str>) -> Result<String, Pro
     let told = front.broker.measured(from).await;
     let page = joined(from, &told);
     serde_json::to_string(&page).map_err(|error| {
-        skep_protocol::Failure::Internal(format!("The answer has no JSON: {error}")).into()
+        skep_protocol::Failure::Internal(format!("The answer cannot be written as JSON: {error}"))
+            .into()
     })
 }
 

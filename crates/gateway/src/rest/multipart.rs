@@ -27,8 +27,7 @@ pub fn deployment(
             }
             other => {
                 return invalid(format!(
-                    "The deployment has a part '{other}', which it does not take; its parts are 'resources' (one per file) \
-                     and 'tenantId'."
+                    "The deployment has the unknown part '{other}'; its parts are 'resources' (one per file) and 'tenantId'."
                 ));
             }
         }
@@ -56,7 +55,8 @@ fn resource(part: Part) -> Result<Resource, Failure> {
             content: part.content,
         }),
         None => invalid(
-            "A part 'resources' has no file name. Give each file its name: filename=\"process.bpmn\" tells what it is.",
+            "A part 'resources' has no file name. Give each file its name, such as filename=\"process.bpmn\": the extension determines \
+             its type.",
         ),
     }
 }
@@ -86,7 +86,7 @@ fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
 
 fn malformed<T>(what: &str) -> Result<T, Failure> {
     invalid(format!(
-        "The multipart body is malformed: {what}. Send it as RFC 7578 says."
+        "The multipart body is malformed: {what}. Send it as RFC 7578 defines."
     ))
 }
 

@@ -48,8 +48,9 @@ pub async fn answer(
         NodesQuery::States => states(front).await,
         NodesQuery::Monitor => return Ok(encode::json(monitor::answer(front, query).await?)),
     };
-    let body =
-        body.map_err(|error| Failure::Internal(format!("The answer has no JSON: {error}")))?;
+    let body = body.map_err(|error| {
+        Failure::Internal(format!("The answer cannot be written as JSON: {error}"))
+    })?;
     Ok(encode::json(body))
 }
 

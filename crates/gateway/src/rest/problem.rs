@@ -49,7 +49,7 @@ impl Problem {
 
     pub fn wrong_method(method: &str, path: &str, allowed: &[&str]) -> Problem {
         let allow = allowed.join(", ");
-        let detail = format!("The path '{path}' has no method {method}; it has {allow}.");
+        let detail = format!("The path '{path}' does not support {method}; it supports {allow}.");
         Problem {
             allow: Some(allow),
             ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", detail)
@@ -61,8 +61,8 @@ impl Problem {
             StatusCode::NOT_IMPLEMENTED,
             "NOT_IMPLEMENTED",
             format!(
-                "The operation '{operation}' belongs to the API but is not supported by this release yet. Nothing was done. \
-                 What is supported is listed at /v2/openapi.json."
+                "The operation '{operation}' belongs to the API but is not supported by this release yet. Nothing was done. Supported \
+                 operations are listed at /v2/openapi.json."
             ),
         )
     }
@@ -81,7 +81,7 @@ impl Problem {
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "UNSUPPORTED_MEDIA_TYPE",
             format!(
-                "The request has {given}, but this operation takes '{wanted}'. Send the body as {wanted}."
+                "The request has {given}, but this operation expects '{wanted}'. Send the body as {wanted}."
             ),
         )
     }

@@ -678,7 +678,10 @@ fn not_found(entity: &Entity, key: impl std::fmt::Display) -> Problem {
 }
 
 fn unexpected(answer: &Answer) -> Problem {
-    Failure::Internal(format!("The store gave another kind of answer: {answer:?}")).into()
+    Failure::Internal(format!(
+        "The store gave an unexpected kind of answer: {answer:?}"
+    ))
+    .into()
 }
 
 fn sequence_flows(rows: &[Row]) -> String {

@@ -160,7 +160,7 @@ async fn a_document_is_found_under_its_id_and_hash_in_its_store() {
         (
             format!("/v2/documents/d-1?contentHash={hash}"),
             400,
-            "another hash",
+            "not have the hash",
         ),
         (
             format!("/v2/documents/d-2?contentHash={hash}"),

@@ -183,7 +183,7 @@ fn of_rights_and_members() -> Vec<Refused> {
             "POST",
             "/v2/users",
             json!({"username": "anna", "password": 4711}),
-            "'password' is not as this operation takes it",
+            "'password' does not have the form that this operation expects",
         ),
     ]
 }

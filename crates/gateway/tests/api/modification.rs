@@ -213,7 +213,7 @@ async fn what_is_wrong_is_said_over_rest() {
         ),
         (
             of_move(r#"{"sourceType": "byKey", "sourceElementId": "a"}"#, "null"),
-            "does not go with",
+            "is not allowed with",
         ),
         (
             of_move(by_id, r#"{"ancestorScopeType": "direct"}"#),
@@ -224,7 +224,7 @@ async fn what_is_wrong_is_said_over_rest() {
                 by_id,
                 r#"{"ancestorScopeType": "inferred", "ancestorElementInstanceKey": "1"}"#,
             ),
-            "does not go with",
+            "is not allowed with",
         ),
         (
             of_move(by_id, r#"{"ancestorScopeType": "x"}"#),

@@ -36,9 +36,9 @@ async fn bodies_that_are_no_json_object_are_refused() {
         ("{", "not valid JSON"),
         ("{}x", "not valid JSON"),
         ("{'a': 1}", "not valid JSON"),
-        ("[]", "not as this operation takes it"),
-        ("\"x\"", "not as this operation takes it"),
-        ("null", "not as this operation takes it"),
+        ("[]", "not have the form that this operation expects"),
+        ("\"x\"", "not have the form that this operation expects"),
+        ("null", "not have the form that this operation expects"),
         (
             r#"{"name": "a", "variables": {"x": tru}}"#,
             "not valid JSON",

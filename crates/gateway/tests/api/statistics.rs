@@ -182,7 +182,7 @@ async fn a_span_of_time_is_needed_to_count_jobs() {
     let gateway = start().await;
     for (query, said) in [
         ("from=2026-01-01T00:00:00Z", "'to' is missing"),
-        ("from=yesterday&to=2026-01-01T00:00:00Z", "no date-time"),
+        ("from=yesterday&to=2026-01-01T00:00:00Z", "not a date-time"),
     ] {
         let answer = get(gateway.rest, &format!("/v2/jobs/statistics/global?{query}")).await;
         assert_eq!(answer.status, 400, "{query}");
@@ -202,7 +202,7 @@ async fn a_span_of_time_is_needed_to_count_jobs() {
             "by-types",
             "{}",
             r#"{"before": "WyJ4Il0="}"#,
-            "forward only",
+            "only go forward",
         ),
         (
             "time-series",

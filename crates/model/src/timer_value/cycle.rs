@@ -36,7 +36,8 @@ pub enum Schedule {
     },
 }
 
-const EXPECTED: &str = "expected is a cycle such as R3/PT10M, R/2026-10-01T12:00:00Z/P1D, a cron text of six fields such as 0 0 9 * * MON-FRI, or @daily";
+const EXPECTED: &str = "expected a cycle such as R3/PT10M, R/2026-10-01T12:00:00Z/P1D, a cron text of six fields such as 0 0 9 * * \
+                        MON-FRI, or @daily";
 
 impl Cycle {
     /// Reads `R[n]/duration`, `R[n]/start/duration` (a `/` at the end is allowed), a cron text of six fields with the

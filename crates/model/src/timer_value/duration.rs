@@ -128,7 +128,7 @@ const TIME_UNITS: [(u8, Duration); 3] = [
 pub fn parse_duration(text: &str) -> Result<Duration, InvalidTimerValue> {
     parse(text.trim()).ok_or_else(|| {
         InvalidTimerValue::new(
-            "expected is a duration as in ISO 8601, for instance PT15M, P1DT12H or P1M",
+            "expected a duration as in ISO 8601, for instance PT15M, P1DT12H or P1M",
         )
     })
 }

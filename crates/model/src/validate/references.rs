@@ -34,7 +34,7 @@ fn check_outgoing(draft: &Draft<'_>, outgoing: Node<'_>, findings: &mut Findings
         Some(flow) if draft.element(flow).element_type == ElementType::SequenceFlow => {}
         Some(_) => {
             let message = format!(
-                "An 'outgoing' names '{}', which is no sequence flow. Correct it, or remove it",
+                "An 'outgoing' names '{}', which is not a sequence flow. Correct it, or remove it",
                 abbreviate(&name)
             );
             findings.add(outgoing, Rule::ReferenceNotAllowed, message);

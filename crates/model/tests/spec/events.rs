@@ -76,17 +76,17 @@ fn constant_timer_values_must_be_readable() {
     refused(
         around(|p| p.catch_duration("c", "1 hour")),
         "c",
-        "'1 hour' is not valid: expected is a duration",
+        "'1 hour' is not valid: expected a duration",
     );
     refused(
         around(|p| p.catch_date("c", "2026-10-01")),
         "c",
-        "expected is a date-time with zone",
+        "expected a date-time with zone",
     );
     refused(
         task().boundary_cycle("b", "t", "hourly").end("e2"),
         "b",
-        "expected is a cycle",
+        "expected a cycle",
     );
 }
 

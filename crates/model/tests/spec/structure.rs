@@ -143,7 +143,7 @@ fn outgoing_flows_are_named_as_they_are() {
     refused_xml(
         &with("<outgoing>e</outgoing>"),
         Some("s"),
-        "is no sequence flow",
+        "is not a sequence flow",
     );
     refused_xml(&with("<outgoing/>"), Some("s"), "'outgoing' is empty");
 }

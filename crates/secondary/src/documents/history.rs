@@ -118,7 +118,7 @@ fn hits(answer: &Json) -> Result<Vec<ExpiredDocument>, Failure> {
         if without_shards(error) {
             return Ok(Vec::new());
         }
-        let reason = format!("what is old cannot be looked for: {error}");
+        let reason = format!("the search for expired data failed: {error}");
         return Err(Failure::new(FailureKind::Away, reason));
     }
     let hits = answer.pointer("/hits/hits").and_then(Json::as_array);
@@ -200,7 +200,7 @@ fn delete_all(
             return Ok(false);
         }
         if remove(server, &found, version)? == 0 {
-            let reason = "what is to be deleted was written by somebody else meanwhile";
+            let reason = "another process has changed the data to be deleted meanwhile";
             return Err(Failure::new(FailureKind::Overtaken, reason));
         }
         left = left.saturating_sub(found.len());

@@ -49,8 +49,12 @@ pub fn prepare(server: &Server, cluster: &str) -> Result<(), Failure> {
                 Err(failure) if failure.is(StatusCode::CONFLICT) => {}
                 made => drop(made?),
             }
-            look(server)?
-                .ok_or_else(|| Failure::new(FailureKind::Wrong, "what was written is not there"))?
+            look(server)?.ok_or_else(|| {
+                Failure::new(
+                    FailureKind::Wrong,
+                    "the record that was just written is missing",
+                )
+            })?
         }
     };
     judge(&known, documents, cluster)?;
@@ -300,7 +304,7 @@ pub fn put_progress(
     let written = server.ask(Method::PUT, &path, &document_of(progress));
     let written = written.map_err(|failure| if failure.is(StatusCode::CONFLICT) { Failure::new(
         FailureKind::Overtaken,
-        "somebody else has written this partition meanwhile, or its position was changed by hand",
+        "another process has written this partition meanwhile, or its position was changed by hand",
     ) } else { failure })?;
     Ok(Progress {
         sequence: sequence(&written)?,

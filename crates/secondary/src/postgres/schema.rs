@@ -40,8 +40,8 @@ pub fn prepare(
     if known.is_none_or(|known| known.shape != shape) {
         if !database.auto_ddl {
             return Err(refused(format!(
-                "the tables of this version of Skep are not in {}, and camunda.data.secondary-storage.rdbms.auto-ddl is off: turn \
-                 it on for one start, or let someone do so who may make tables there",
+                "the tables of this version of Skep are not in {}, and camunda.data.secondary-storage.rdbms.auto-ddl is off: turn it on \
+                 for one start, or do so as a user who may create tables there",
                 database.shown
             )));
         }

@@ -19,11 +19,11 @@ const KNOWN: &str = "user, password, currentSchema, ApplicationName, connectTime
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UrlError {
     #[error(
-        "'{0}' is no URL of a PostgreSQL database, which begins with jdbc:postgresql:// or postgresql://. Other databases are not \
+        "'{0}' is not the URL of a PostgreSQL database, which begins with jdbc:postgresql:// or postgresql://. Other databases are not \
          supported."
     )]
     Scheme(String),
-    #[error("'{0}' is no host with port; expected is HOST:PORT/DATABASE")]
+    #[error("'{0}' is not a host with a port; expected HOST:PORT/DATABASE")]
     Host(String),
     #[error("the parameter '{0}' is not known here; these are: {KNOWN}")]
     Parameter(String),
@@ -120,7 +120,7 @@ impl Tls {
                 return Err(UrlError::Value {
                     name: "sslmode".to_string(),
                     value: other.to_string(),
-                    why: "there are disable, allow, prefer, require, verify-ca and verify-full",
+                    why: "allowed are disable, allow, prefer, require, verify-ca and verify-full",
                 });
             }
         };
@@ -196,14 +196,16 @@ fn set(
         "currentSchema" => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ',' | '"');
             if !value.chars().all(is_plain) {
-                return Err(refused("a schema is named by letters, digits and '_'"));
+                return Err(refused(
+                    "the name of a schema consists of letters, digits and '_'",
+                ));
             }
             config.options(format!("-csearch_path={value}"));
         }
         "connectTimeout" | "loginTimeout" => {
             let seconds = value
                 .parse()
-                .map_err(|_| refused("expected are seconds, as a whole number"))?;
+                .map_err(|_| refused("expected a whole number of seconds"))?;
             config.connect_timeout(Duration::from_secs(seconds));
         }
         "sslmode" => tls.mode = Some(value),

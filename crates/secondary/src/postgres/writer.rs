@@ -136,7 +136,7 @@ impl Writer {
         }
         let met = self.transact(&statements)?;
         if met.first() != Some(&1) {
-            let reason = "somebody else has written this partition meanwhile, or its position was changed by hand";
+            let reason = "another process has written this partition meanwhile, or its position was changed by hand";
             return Err(Failure::new(FailureKind::Overtaken, reason));
         }
         self.commit()?;

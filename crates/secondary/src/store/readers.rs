@@ -211,7 +211,9 @@ impl SharedReaders {
 }
 
 pub fn stopping() -> QueryError {
-    QueryError::Unavailable("The node stops. Send the query again when it is back.".to_string())
+    QueryError::Unavailable(
+        "The node is stopping. Send the query again when it is back.".to_string(),
+    )
 }
 
 #[cfg(test)]

@@ -267,7 +267,7 @@ impl Backup {
         }
         if !self.checkpoint_interval.is_zero() && self.checkpoint_interval < SHORTEST_INTERVAL {
             found.push(format!(
-                "{KEY}.checkpoint-interval: all partitions stand still for each moment; the least is 1 s"
+                "{KEY}.checkpoint-interval: all partitions are paused for each moment; the minimum is 1 s"
             ));
         }
         if self.continuous && self.store == BackupStore::None {
@@ -333,7 +333,7 @@ mod tests {
         let interval = backup.config().unwrap().continuous;
         assert_eq!(interval, Some(Duration::from_secs(3)));
         backup.checkpoint_interval = Duration::from_millis(999);
-        expect_refused(&backup, "the least is 1 s");
+        expect_refused(&backup, "the minimum is 1 s");
         backup.checkpoint_interval = Duration::ZERO;
         let interval = backup.config().unwrap().continuous;
         assert_eq!(interval, Some(Duration::from_secs(10)));

@@ -92,7 +92,7 @@ impl<'g> Given<'g> {
             let kind = store(&settings, warnings, problems);
             match kind {
                 Ok(kind) => stores.push(StoreConfig { id, kind }),
-                Err(reason) => problems.push(format!("the store '{id}' of documents {reason}")),
+                Err(reason) => problems.push(format!("the document store '{id}' {reason}")),
             }
         }
         stores
@@ -121,8 +121,7 @@ fn store(
             )),
             Some(setting) => (setting.set)(&mut draft, &given.text),
             None if name == "bucketttl" => warnings.push(format!(
-                "{} ({}) has no effect: give the bucket a lifecycle rule, which deletes what is as old, or documents a time at which \
-                 they expire",
+                "{} ({}) has no effect: give the bucket a lifecycle rule that deletes old objects, or give documents an expiry time",
                 given.name, given.source
             )),
             None => warnings.push(format!(
@@ -137,8 +136,8 @@ fn store(
 impl Draft {
     fn finish(self) -> Result<Kind, String> {
         let Some(class) = &self.class else {
-            return Err("has settings and no class: is it a LocalStorageDocumentStoreProvider, an InMemoryDocumentStoreProvider or \
-                 an AwsDocumentStoreProvider?"
+            return Err("has settings but no class: set LocalStorageDocumentStoreProvider, InMemoryDocumentStoreProvider or \
+                 AwsDocumentStoreProvider"
                 .to_string());
         };
         match class.rsplit('.').next().unwrap_or_default() {
@@ -151,14 +150,14 @@ impl Draft {
                     reserve: 0,
                     shared: self.shared,
                 })),
-                None => Err("needs a path: where are its documents to lie?".to_string()),
+                None => Err("needs a path: the directory of its documents".to_string()),
             },
             "AwsDocumentStoreProvider" if self.s3.bucket.is_empty() => {
-                Err("needs a bucket: which one?".to_string())
+                Err("needs the name of its bucket".to_string())
             }
             "AwsDocumentStoreProvider" => Ok(Kind::S3(self.s3)),
             _ => Err(format!(
-                "is to be a {class}, which this version does not have. There are LocalStorageDocumentStoreProvider, \
+                "has the class {class}, which this version does not support. Supported are LocalStorageDocumentStoreProvider, \
                  InMemoryDocumentStoreProvider and AwsDocumentStoreProvider (S3)"
             )),
         }
@@ -263,7 +262,7 @@ mod tests {
             (&[("DOCUMENT_STORE_A_PATH", "x")][..], "no class"),
             (
                 &[("DOCUMENT_STORE_A_CLASS", "GcpDocumentStoreProvider")],
-                "does not have",
+                "does not support",
             ),
             (
                 &[(
@@ -274,11 +273,11 @@ mod tests {
             ),
             (
                 &[("DOCUMENT_STORE_A_CLASS", "AwsDocumentStoreProvider")],
-                "needs a bucket",
+                "needs the name of its bucket",
             ),
             (
                 &[("DOCUMENT_DEFAULT_STORE_ID", "gcp")],
-                "no store of documents 'gcp'",
+                "document store 'gcp' does not exist",
             ),
             (
                 &[

@@ -286,7 +286,7 @@ impl<'g> Exporters<'g> {
         }
         if exporters.len() > MAX_EXPORTERS {
             problems.push(format!(
-                "camunda.data.exporters: there are {}; at most {MAX_EXPORTERS} can be had",
+                "camunda.data.exporters: there are {}, but at most {MAX_EXPORTERS} are allowed",
                 exporters.len()
             ));
         }
@@ -304,8 +304,8 @@ fn exporter(
     let class = given.iter().rev().find(|(rest, _)| rest == "classname");
     let Some((_, class)) = class else {
         problems.push(format!(
-            "camunda.data.exporters.{id} has settings and no class-name: what does it export to? There are \
-             io.camunda.zeebe.exporter.ElasticsearchExporter and io.camunda.zeebe.exporter.opensearch.OpensearchExporter"
+            "camunda.data.exporters.{id} has settings but no class-name. Supported are io.camunda.zeebe.exporter.ElasticsearchExporter \
+             and io.camunda.zeebe.exporter.opensearch.OpensearchExporter"
         ));
         return None;
     };
@@ -314,7 +314,7 @@ fn exporter(
         "OpensearchExporter" | "opensearch" => Flavor::Opensearch,
         "CamundaExporter" | "RdbmsExporter" => {
             warnings.push(format!(
-                "{} = '{}' ({}) has no effect: what can be searched is kept as camunda.data.secondary-storage.* say",
+                "{} = '{}' ({}) has no effect: searchable data is kept as camunda.data.secondary-storage.* configure",
                 class.name, class.text, class.source
             ));
             return None;

@@ -97,7 +97,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
         (
             "index.indexSuffixDatePattern",
             "YYYY",
-            "'Y' cannot stand in it",
+            "'Y' is not allowed in the pattern",
         ),
         ("includeEnabledRecords", "false", "every kind of record"),
         ("index.job", "perhaps", "expected true or false"),

@@ -108,7 +108,8 @@ impl NodeIds {
         if !self.is_leased() {
             if self.replaces {
                 found.push(format!(
-                    "skep.cluster.replace-lost-nodes is true, and {TYPE} is not S3: it is about nodes that take their numbers from a bucket"
+                    "skep.cluster.replace-lost-nodes is true, and {TYPE} is not S3: it applies to nodes that take their numbers from a \
+                     bucket"
                 ));
             }
             return found;
@@ -125,7 +126,7 @@ impl NodeIds {
         }
         if self.access_key.is_some() != self.secret_key.is_some() {
             found.push(
-                "of camunda.cluster.node-id-provider.s3.access-key and .secret-key beside it one is set and the other is not"
+                "only one of camunda.cluster.node-id-provider.s3.access-key and .secret-key is set"
                     .to_string(),
             );
         }
@@ -203,7 +204,7 @@ mod tests {
         let bucket = format!("{S3_KEYS}.bucket-name");
         let access = format!("{S3_KEYS}.access-key");
         assert!(problem(&[(TYPE, "S3")]).contains(".bucket-name is not set"));
-        assert!(problem(&[(TYPE, "S3"), (&bucket, "b"), (&access, "k")]).contains("one is set"));
+        assert!(problem(&[(TYPE, "S3"), (&bucket, "b"), (&access, "k")]).contains("only one of"));
         let replaces = ("skep.cluster.replace-lost-nodes", "true");
         assert!(problem(&[replaces]).contains("is not S3"));
         assert!(problem(&[(TYPE, "S3"), (&bucket, "b"), replaces]).contains("size is 1"));

@@ -176,7 +176,7 @@ impl Security {
         let mut found = Vec::new();
         if self.login() == Login::Bearer && self.providers.is_empty() {
             found.push(
-                "camunda.security.authentication.method is oidc, and nothing says who issues the tokens: set \
+                "camunda.security.authentication.method is oidc, but the issuer of the tokens is not set: set \
                  camunda.security.authentication.oidc.issuer-uri"
                     .to_string(),
             );
@@ -194,13 +194,13 @@ impl Security {
     }
 }
 
-const MANAGEMENT_OF_NOBODY: &str = "skep.management.authentication is api, and the API asks nobody for a login. Let its callers log in \
+const MANAGEMENT_OF_NOBODY: &str = "skep.management.authentication is api, but the API requires no login. Let its callers log in \
      (camunda.security.authentication.method: basic, and no camunda.security.authentication.unprotected-api: true), or leave \
      skep.management.authentication at none and protect the port by network";
 
-const TENANTS_OF_NOBODY: &str = "camunda.security.multi-tenancy.checks-enabled is true, and nobody has to say who he is: whoever reaches the \
-     port would see the things of all tenants. Let callers log in (camunda.security.authentication.method: basic, and no \
-     camunda.security.authentication.unprotected-api: true), or take the checks off";
+const TENANTS_OF_NOBODY: &str = "camunda.security.multi-tenancy.checks-enabled is true, but callers are not authenticated: anyone who \
+     reaches the port would see the data of all tenants. Let callers log in (camunda.security.authentication.method: basic, and no \
+     camunda.security.authentication.unprotected-api: true), or turn the checks off";
 
 /// Refuses to open a server to other machines without a decision about its security.
 fn undecided(listening: &[(&str, IpAddr)]) -> Option<String> {
@@ -212,10 +212,10 @@ fn undecided(listening: &[(&str, IpAddr)]) -> Option<String> {
         .collect();
     (!open.is_empty()).then(|| {
         format!(
-            "{}: other machines reach this address, and nothing says whether callers log in. Choose one: with \
+            "{}: other machines can reach this address, and the configuration does not set whether callers log in. Choose one: with \
              camunda.security.authentication.method: basic (CAMUNDA_SECURITY_AUTHENTICATION_METHOD=basic) callers need a name and a \
              password, see docs/security.md; with camunda.security.authentication.unprotected-api: true \
-             (CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI=true) whoever reaches the port may do everything. Or listen on 127.0.0.1",
+             (CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI=true) anyone who reaches the port may do everything. Or listen on 127.0.0.1",
             open.join(", ")
         )
     })

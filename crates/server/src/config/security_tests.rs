@@ -409,7 +409,7 @@ const REFUSED: &[Refused] = &[
             ("USERS_1_PASSWORD", "geheim"),
         ],
         "users[1]",
-        "is there twice",
+        "is configured twice",
     ),
     (
         &[
@@ -434,7 +434,7 @@ const REFUSED: &[Refused] = &[
     (
         &[("GROUPS_0_GROUPID", "g"), ("GROUPS_1_GROUPID", "g")],
         "groups[1]",
-        "is there twice",
+        "is configured twice",
     ),
     (
         &[("TENANTS_0_TENANTID", "<other>")],

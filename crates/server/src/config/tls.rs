@@ -152,8 +152,8 @@ impl StoreSettings {
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error(
-        "{key}.client-auth asks for the certificates of clients, but neither {key}.trust-certificate nor {key}.trust-store, which say who may \
-         have signed them, is set"
+        "{key}.client-auth asks for the certificates of clients, but neither {key}.trust-certificate nor {key}.trust-store, which name \
+         the authorities that may have signed them, is set"
     )]
     NoAuthorities { key: String },
     #[error(

@@ -13,13 +13,14 @@ const RACERS: usize = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum NotTrusted {
     #[error(
-        "{store} let {winners} of {RACERS} writers create one object, though each asked that there be none: it ignores conditions \
-         (If-None-Match), or does not check them together with the write. Two processes would get one number: use another store"
+        "{store} let {winners} of {RACERS} writers create one object, although each required that it did not exist: it ignores \
+         conditions (If-None-Match), or does not check them together with the write. Two processes would get one number: use another \
+         store"
     )]
     Race { store: String, winners: usize },
     #[error(
-        "{store} has written over an object though the request named another content of it: it ignores conditions (If-Match). Two \
-         processes would get one number: use another store"
+        "{store} has overwritten an object although the request required other content: it ignores conditions (If-Match). Two processes \
+         would get one number: use another store"
     )]
     Overwritten { store: String },
     #[error("{0}")]
@@ -130,7 +131,7 @@ impl Bucket {
         }
         if winners == 0 {
             return Err(NotTrusted::Unavailable(format!(
-                "{store} let none of {RACERS} writers create an object that was not there"
+                "{store} let none of {RACERS} writers create an object that did not exist"
             )));
         }
         let stale = Condition::Tag("\"00000000000000000000000000000000\"".to_string());

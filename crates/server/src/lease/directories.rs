@@ -37,16 +37,17 @@ pub enum NotUsable {
     #[error("the data directory {directory} cannot be used: {source}")]
     Io { directory: String, source: Error },
     #[error(
-        "the data directory {directory} is on a file system of a network ({kind}). There a lock can end while the process that holds it \
-         goes on, and two processes would act as one node: use a disk of this machine, or camunda.cluster.node-id-provider.type FIXED"
+        "the data directory {directory} is on a network file system ({kind}). There a lock can be lost while the process that holds it \
+         keeps running, and two processes would act as one node: use a disk of this machine, or camunda.cluster.node-id-provider.type \
+         FIXED"
     )]
     OfNetwork {
         directory: String,
         kind: &'static str,
     },
     #[error(
-        "the data directory {directory} has the data of a node with a fixed number. To go on with it under leases, move all that is in it \
-         into {directory}/node-N, where N is the number that the node had"
+        "the data directory {directory} has the data of a node with a fixed number. To use it with leases, move everything in it into \
+         {directory}/node-N, where N is the number that the node had"
     )]
     OfFixedNode { directory: String },
 }

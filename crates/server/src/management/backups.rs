@@ -56,14 +56,14 @@ pub async fn handle(broker: &Broker, method: &Method, path: &[&str], body: Incom
 /// `/actuator/backupHistory`, which in the reference takes snapshots of search servers.
 pub fn history() -> Answer {
     bad_request(
-        "the embedded secondary storage is a part of each backup of /actuator/backupRuntime; a database or a search server is backed up with \
-         its own means",
+        "the embedded secondary storage is a part of each backup of /actuator/backupRuntime; a database or a search server is backed up \
+         with its own tools",
     )
 }
 
 fn number(id: &str) -> Result<u64, Answer> {
     let number = id.parse::<u64>().ok().filter(|id| is_id(*id));
-    number.ok_or_else(|| bad_request(format!("'{id}' is no id of a backup: {ID}")))
+    number.ok_or_else(|| bad_request(format!("'{id}' is not the id of a backup: {ID}")))
 }
 
 const ID: &str = "an id is a whole number above 0, as a 64-bit integer holds it";
@@ -74,7 +74,7 @@ fn is_id(id: u64) -> bool {
 
 async fn take(broker: &Broker, body: &serde_json::Map<String, Value>) -> Handled {
     if let Some(unknown) = body.keys().find(|key| *key != "backupId") {
-        return Err(bad_request(format!("there is no '{unknown}' here")));
+        return Err(bad_request(format!("'{unknown}' is not known here")));
     }
     let config = broker.config().backup.as_ref();
     let is_scheduled =
@@ -94,13 +94,13 @@ async fn take(broker: &Broker, body: &serde_json::Map<String, Value>) -> Handled
         Ok(ClusterAnswer::Backup(id)) => Ok(json(
             StatusCode::ACCEPTED,
             &json!({
-                "message": format!("The backup {id} has begun; GET /actuator/backupRuntime/{id} says how far it is."),
+                "message": format!("The backup {id} has begun; GET /actuator/backupRuntime/{id} shows its progress."),
                 "backupId": id,
             }),
         )),
         Ok(_) => Err(message(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "the node that decides has answered something else",
+            "the node that decides gave an unexpected answer",
         )),
         Err(refusal) => Err(refused(&refusal)),
     }

@@ -39,7 +39,7 @@ pub async fn handle(
         }
         Some(other) => {
             return Err(bad_request(format!(
-                "'{other}' cannot be done with the clock; there are pin and add"
+                "'{other}' is not an operation on the clock; use pin or add"
             )));
         }
     }

@@ -103,7 +103,7 @@ impl Target<'_> {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
             Some(other) => Err(bad_request(format!(
-                "{name} is true or false, and not '{other}'"
+                "{name} must be true or false, but is '{other}'"
             ))),
         }
     }
@@ -115,7 +115,7 @@ impl Target<'_> {
             None | Some(Value::Null) => Ok(Map::new()),
             Some(Value::Object(part)) => Ok(part.clone()),
             Some(other) => Err(bad_request(format!(
-                "{name} must be an object, and is {other}"
+                "{name} must be an object, but is {other}"
             ))),
         };
         let (brokers, partitions) = (part("brokers")?, part("partitions")?);
@@ -130,7 +130,7 @@ impl Target<'_> {
         if self.flag("force")? {
             if !add.is_empty() || count.is_some() || !partitions.is_empty() || remove.is_empty() {
                 return Err(bad_request(
-                    "with force=true there can only be brokers.remove",
+                    "with force=true only brokers.remove is allowed",
                 ));
             }
             return self.change(Request::ForceRemove { brokers: remove }).await;
@@ -155,7 +155,7 @@ impl Target<'_> {
             let state = self.broker.cluster_state();
             if let Some(new) = brokers.iter().find(|id| !state.nodes.contains_key(id)) {
                 return Err(bad_request(format!(
-                    "with force=true brokers can only be removed, and broker {new} is not one of the cluster's"
+                    "with force=true brokers can only be removed, and broker {new} is not part of the cluster"
                 )));
             }
             let gone = state.nodes.keys().filter(|id| !brokers.contains(id));
@@ -187,7 +187,7 @@ impl Target<'_> {
             | ClusterAnswer::Backup(_)
             | ClusterAnswer::BackupStep(_) => Err(message(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                "another node has answered something else than it was asked",
+                "another node gave an unexpected answer",
             )),
         }
     }
@@ -210,10 +210,10 @@ impl Target<'_> {
 
     async fn cancel(&self, id: u32) -> Handled {
         if reply::query(self.query, "dryRun").is_some() {
-            let text = "giving a change up cannot be tried: leave dryRun out";
+            let text = "cancelling a change does not support dryRun: leave it out";
             return Err(message(StatusCode::NOT_IMPLEMENTED, text));
         }
-        tracing::info!(change = id, "operator gives a change of the cluster up");
+        tracing::info!(change = id, "operator cancels a change of the cluster");
         let change = u64::from(id);
         let told = self.ask(Ask::Cancel { change }).await?;
         self.told(told)
@@ -253,13 +253,13 @@ fn recovered(unsafe_recovery: &UnsafeRecovery) -> Value {
         "epoch": unsafe_recovery.epoch,
         "partitions": from.collect::<Vec<_>>(),
         "lostPartitions": unsafe_recovery.lost,
-        "warning": "these partitions go on from one copy each: what was acknowledged and is in no copy of the brokers that stay is lost. \
-                    The removed brokers must never come back with their data: empty their directories before they are added again",
+        "warning": "these partitions continue from one copy each: acknowledged entries that are in no copy of the brokers that stay are \
+                    lost. The removed brokers must never come back with their data: empty their directories before they are added again",
     })
 }
 
 fn unknown_change(id: u32) -> Answer {
-    let text = format!("change {id} is not known: it never was, or is too long ago");
+    let text = format!("change {id} is not known: it never existed, or is too old");
     message(StatusCode::NOT_FOUND, text)
 }
 
@@ -268,7 +268,7 @@ fn known(object: &Map<String, Value>, names: &[&str]) -> Result<(), Answer> {
     match object.keys().find(|name| !names.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(bad_request(format!(
-            "'{name}' is not known here; there can be {}",
+            "'{name}' is not known here; allowed are {}",
             names.join(", ")
         ))),
     }
@@ -276,7 +276,7 @@ fn known(object: &Map<String, Value>, names: &[&str]) -> Result<(), Answer> {
 
 fn number(text: &str, what: &str) -> Result<u32, Answer> {
     text.parse()
-        .map_err(|_| bad_request(format!("{what} is a number, and not '{text}'")))
+        .map_err(|_| bad_request(format!("{what} must be a number, but is '{text}'")))
 }
 
 fn ids(value: &Value, what: &str) -> Result<Vec<u32>, Answer> {
@@ -286,7 +286,7 @@ fn ids(value: &Value, what: &str) -> Result<Vec<u32>, Answer> {
     });
     list.flatten().ok_or_else(|| {
         bad_request(format!(
-            "{what} must be a list of brokers' ids, and is {value}"
+            "{what} must be a list of broker ids, but is {value}"
         ))
     })
 }
@@ -298,7 +298,7 @@ fn amount(object: &Map<String, Value>, name: &str) -> Result<Option<u32>, Answer
             .as_u64()
             .and_then(|value| u32::try_from(value).ok())
             .map(Some)
-            .ok_or_else(|| bad_request(format!("{name} must be a number, and is {value}"))),
+            .ok_or_else(|| bad_request(format!("{name} must be a number, but is {value}"))),
     }
 }
 
@@ -306,7 +306,7 @@ fn joins(broker: u32, partition: u32, body: &Map<String, Value>) -> Result<Reque
     known(body, &["priority"])?;
     let priority = amount(body, "priority")?;
     let priority = priority
-        .ok_or_else(|| bad_request("the body must say with which priority: {\"priority\": 1}"))?;
+        .ok_or_else(|| bad_request("the body must have the priority: {\"priority\": 1}"))?;
     Ok(Request::Join {
         broker,
         partition,

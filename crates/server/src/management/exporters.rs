@@ -180,7 +180,7 @@ pub async fn change(
         Some(other) => {
             return Err(message(
                 StatusCode::NOT_FOUND,
-                format!("'{other}' cannot be done with an exporter; there are enable and disable"),
+                format!("'{other}' is not an operation on an exporter; use enable or disable"),
             ));
         }
     };
@@ -193,7 +193,7 @@ pub async fn change(
         Some(Value::String(other)) => Some(other.as_str()),
         Some(other) => {
             return Err(bad_request(format!(
-                "initializeFrom is the name of an exporter, but here it is {other}"
+                "initializeFrom must be the name of an exporter, but is {other}"
             )));
         }
     };
@@ -271,13 +271,11 @@ fn check(
              disable it"
         ))),
         Operation::Enable if initialize_from == Some(id) => Err(bad_request(format!(
-            "exporter '{id}' cannot begin where it is itself: name another one in initializeFrom"
+            "exporter '{id}' cannot begin at its own position: name another exporter in initializeFrom"
         ))),
-        Operation::Enable if id == SECONDARY_STORAGE && initialize_from.is_some() => {
-            Err(bad_request(
-                "secondary storage knows itself where it goes on: leave initializeFrom out",
-            ))
-        }
+        Operation::Enable if id == SECONDARY_STORAGE && initialize_from.is_some() => Err(
+            bad_request("secondary storage keeps its own position: leave initializeFrom out"),
+        ),
         _ => Ok(()),
     }
 }
@@ -326,7 +324,7 @@ async fn rests(broker: &Broker) -> Result<(), (StatusCode, String)> {
                 Some((node, _)) => Err((
                     StatusCode::INTERNAL_SERVER_ERROR,
                     format!(
-                        "node {node} does not answer; its exporters pause when it hears of this"
+                        "node {node} does not answer; its exporters pause when it learns of this"
                     ),
                 )),
             };

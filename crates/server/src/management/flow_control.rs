@@ -84,7 +84,7 @@ pub fn merged(
                     *field = match (limit.as_str(), value) {
                         ("requestTimeout", Value::String(text)) => {
                             let millis = milliseconds(text).ok_or_else(|| {
-                                format!("request.{name}.requestTimeout: '{text}' is no time span; write 200ms or PT0.2S")
+                                format!("request.{name}.requestTimeout: '{text}' is not a time span; write 200ms or PT0.2S")
                             })?;
                             json!(millis)
                         }
@@ -186,7 +186,7 @@ mod tests {
             (json!({ "fixed": { "size": 5 } }), "unknown field 'size'"),
             (
                 json!({ "aimd": { "requestTimeout": "soon" } }),
-                "no time span",
+                "not a time span",
             ),
             (json!({ "aimd": 5 }), "request"),
         ] {

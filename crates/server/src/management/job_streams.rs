@@ -18,7 +18,7 @@ pub fn handle(broker: &Broker, part: Option<&str>) -> Handled {
         Some("remote") => Ok(ok(&remote(broker, &streams))),
         Some("client") => Ok(ok(&client(broker, &streams))),
         Some(other) => {
-            let text = format!("'{other}' is unknown; there are remote and client");
+            let text = format!("'{other}' is unknown; use remote or client");
             Err(answer(StatusCode::BAD_REQUEST, &json!({ "error": text })))
         }
     }

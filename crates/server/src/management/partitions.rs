@@ -148,7 +148,7 @@ fn tree(status: &PartitionStatus) -> Value {
         if is(&status.stalled) {
             Some("the log cannot grow: its disk is full".into())
         } else {
-            let behind = "the leader's snapshot finds no room on the disk: the replica is behind";
+            let behind = "the disk has no space for the leader's snapshot: the replica is behind";
             is(&status.no_room).then(|| behind.into())
         }
     });

@@ -90,7 +90,7 @@ pub async fn json_body(body: Incoming) -> Result<Value, Answer> {
                 format!("the body has more than {MAX_BODY} bytes"),
             ));
         }
-        Ok(Err(error)) => return Err(bad_request(format!("the body broke off: {error}"))),
+        Ok(Err(error)) => return Err(bad_request(format!("the body ended early: {error}"))),
         Ok(Ok(collected)) => collected.to_bytes(),
     };
     if bytes.is_empty() {

@@ -164,7 +164,7 @@ async fn ids_grow_and_a_deleted_backup_is_gone() {
     for id in [20, 19] {
         let (status, message) = ask_for(&server, id);
         assert_eq!(status, 409, "{message}");
-        assert!(message.contains("ids have to grow"), "{message}");
+        assert!(message.contains("ids must increase"), "{message}");
     }
     for id in [json!(0), json!(-1), json!("x"), json!(1.5), Value::Null] {
         let body = json!({ "backupId": id }).to_string();

@@ -343,7 +343,11 @@ fn a_flush_of_the_leader_that_hangs_lets_others_lead() {
             let hangs = Duration::from_secs(30);
             // Occasionally in each thread.
             let injection = format!("delay_exit={}:when=40+200", hangs.as_micros());
-            let gap = with_a_disk(&injection, Then::IsReplaced("disk does not answer")).await;
+            let gap = with_a_disk(
+                &injection,
+                Then::IsReplaced("disk of the log does not respond"),
+            )
+            .await;
             assert!(gap < hangs, "{gap:?}");
         },
     );

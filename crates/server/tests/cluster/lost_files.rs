@@ -52,7 +52,8 @@ async fn a_partition_whose_directory_is_gone_takes_no_part_until_its_node_is_add
     servers[2] = nodes.start(2).await.unwrap();
     let said = servers[2].log();
     assert!(
-        said.contains("is gone") && said.contains("Remove this member and add it again"),
+        said.contains("is missing, although")
+            && said.contains("Remove this member and add it again"),
         "{said}"
     );
     assert_ne!(health(&servers[2]), "HEALTHY");
@@ -146,7 +147,7 @@ async fn what_is_left_of_a_replica_and_older_copies_of_it_take_no_part() {
         ("state-log", "cluster-state/log"),
     ] {
         std::fs::remove_dir_all(nodes.directory(2).join(lost)).unwrap();
-        says(&nodes, 2, name, "is gone").await;
+        says(&nodes, 2, name, "is missing, although").await;
         restored();
     }
     let partition = nodes.directory(2).join("partitions/1");

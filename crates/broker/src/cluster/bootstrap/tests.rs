@@ -176,7 +176,11 @@ fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
         epoch: 0,
     };
     let (one, two) = (node(1, &known("a")), node(2, &known("b")));
-    assert!(meet(&one, &two).unwrap_err().contains("of the cluster"));
+    assert!(
+        meet(&one, &two)
+            .unwrap_err()
+            .contains("belongs to the cluster")
+    );
     let [new, newer, _] = fresh();
     let mut other = greeting(&new);
     other.layout.partitions = 5;

@@ -176,7 +176,7 @@ impl<'a> Fetching<'a> {
 
     fn ask_for_next(&mut self) -> Result<(), Broken> {
         if self.wanted.is_abandoned() {
-            return Err(Broken::Over("nobody wants it any more".to_string()));
+            return Err(Broken::Over("it is no longer needed".to_string()));
         }
         let message = NodeMessage::CopyWanted {
             transfer: self.transfer,

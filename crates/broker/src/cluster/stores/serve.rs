@@ -48,7 +48,7 @@ impl Cluster {
         let begun = if offset > 0 {
             Err("the copy is not kept any more".to_string())
         } else if served.len() >= MAX_COPIES {
-            Err("it gives copies to others at the moment".to_string())
+            Err("it is sending copies to other nodes at the moment".to_string())
         } else {
             self.may_copy(partition, at_least)
         };
@@ -97,7 +97,7 @@ impl Cluster {
         if store.status().exported_entry() < at_least
             || self.store_state(&handle) != StoreState::Whole
         {
-            return Err("its secondary storage is behind itself".to_string());
+            return Err("its own secondary storage is behind".to_string());
         }
         let free = handle.status.disk_free.load(Ordering::Relaxed);
         let keep = self.config.disk.processing;

@@ -165,7 +165,7 @@ impl Checkpointer {
                 && status.disk_low.load(Ordering::Relaxed)
                 && let Err(error) = kv.reclaim()
             {
-                tracing::warn!(code = "CHECKPOINT_FAILED", partition = status.partition, %error, "the store cannot give room back");
+                tracing::warn!(code = "CHECKPOINT_FAILED", partition = status.partition, %error, "the store cannot release disk space");
             }
             drop(kv);
             let result = stored.map(|()| meta);

@@ -187,7 +187,10 @@ impl Choosing {
                 self.ask_again(key, tries + 1, now + PAUSE * 2u32.pow(tries));
                 return None;
             }
-            Ok((other, _)) => Some(failure(key, &format!("it gave another answer: {other:?}"))),
+            Ok((other, _)) => Some(failure(
+                key,
+                &format!("it gave an unexpected answer: {other:?}"),
+            )),
             Err(error) => Some(failure(key, &error.to_string())),
         };
         self.asked.remove(&key);

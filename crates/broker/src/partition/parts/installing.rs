@@ -39,7 +39,7 @@ pub fn marked(directory: &Path) -> Result<Option<EntryId>> {
         })
     };
     let damaged = || {
-        let text = format!("{} does not say which snapshot it is", path.display());
+        let text = format!("{} does not identify its snapshot", path.display());
         Error::new(ErrorKind::InvalidData, text)
     };
     parsed().map(Some).ok_or_else(damaged)

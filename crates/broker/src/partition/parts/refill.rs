@@ -32,11 +32,16 @@ pub(super) fn lacks_entries(config: &BrokerConfig, directory: &Path, base: u64) 
             match skep_secondary::set_aside(directory) {
                 Ok(aside) => {
                     let aside = aside.display();
-                    tracing::error!(code = "SECONDARY_STORAGE", %error, %aside, "secondary storage is damaged: it was put aside and is made anew");
+                    tracing::error!(
+                        code = "SECONDARY_STORAGE",
+                        %error,
+                        %aside,
+                        "secondary storage is damaged: it was moved aside and is rebuilt"
+                    );
                     has_others && base > 0
                 }
                 Err(failed) => {
-                    tracing::error!(code = "SECONDARY_STORAGE", %error, %failed, "secondary storage is damaged, and cannot be put aside");
+                    tracing::error!(code = "SECONDARY_STORAGE", %error, %failed, "secondary storage is damaged, and cannot be moved aside");
                     false
                 }
             }
@@ -87,8 +92,8 @@ impl Exporters {
         tracing::warn!(
             code = "SECONDARY_STORAGE",
             partition,
-            "secondary storage lacks what happened while the node was away, or is damaged: it is fetched from another node, which answers \
-             queries meanwhile"
+            "secondary storage lacks the changes made while the node was away, or is damaged: it is being fetched from another node, \
+             which answers queries meanwhile"
         );
         let wanted = WantedStore {
             partition,

@@ -233,7 +233,7 @@ impl SnapshotReceiver {
             free_mib = free >> 20,
             stays_free_mib = env.stays_free() >> 20,
             error,
-            "there is no room for the leader's snapshot: the replica stays behind until there is"
+            "the disk has no space for the leader's snapshot: the replica stays behind until there is"
         );
         group.abandon_snapshot(part);
     }
@@ -244,7 +244,7 @@ impl SnapshotReceiver {
         if installing.take_if(|at| *at <= committed).is_some()
             && let Err(error) = installing::clear(&env.directory())
         {
-            tracing::warn!(partition = env.partition(), %error, "the mark of an installed snapshot cannot be removed");
+            tracing::warn!(partition = env.partition(), %error, "the marker of an installed snapshot cannot be removed");
         }
     }
 
@@ -297,7 +297,7 @@ pub fn gets_on(env: &Environment) {
     if no_room.load(Ordering::Relaxed) && no_room.swap(false, Ordering::Relaxed) {
         tracing::info!(
             partition = env.partition(),
-            "the replica is not behind for lack of room any more"
+            "the replica is no longer behind for lack of disk space"
         );
     }
 }

@@ -45,7 +45,7 @@ impl Partition {
         let needed = self.exporters.compactable(meta.index, false);
         let index = needed.max(group.base().index);
         let term = group.term_at(index);
-        let term = term.ok_or_else(|| format!("the log does not know entry {index}"))?;
+        let term = term.ok_or_else(|| format!("the log has no entry {index}"))?;
         debug_assert!(index <= meta.index, "the log has what the checkpoint lacks");
         let pin = self.checkpointer.pins().pin(index, Instant::now());
         Ok(Base {
@@ -66,16 +66,16 @@ impl Partition {
     /// Pauses evaluation. Returns where the log is cut. `Err`: it cannot be cut here, or not now.
     pub(super) fn stand_still(&mut self) -> Result<Result<Cut, String>, CoreError> {
         if !self.can_evaluate() || self.replica.hand_over.is_under_way() {
-            return Ok(Err("it is not led here".to_string()));
+            return Ok(Err("this node does not lead it".to_string()));
         }
         self.propose()?;
         if self.core.is_stale() || self.core.engine().batch_len() > 0 {
-            return Ok(Err("its log takes nothing at the moment".to_string()));
+            return Ok(Err("its log accepts no entries at the moment".to_string()));
         }
         let group = self.core.group();
         let index = group.last_index();
         let Some(term) = group.term_at(index) else {
-            return Ok(Err(format!("its log does not know entry {index}")));
+            return Ok(Err(format!("its log has no entry {index}")));
         };
         debug_assert!(
             index >= self.core.applied(),

@@ -56,9 +56,9 @@ impl Partition {
         });
         if let Some(id) = request {
             let text = format!(
-                "Partition {partition} could not carry out the command because of a bug in Skep ({panic}). Nothing has \
-                 changed; sending the same command again will most likely fail in the same way.{banned} The log of the \
-                 node has the place of the bug: please report it"
+                "Partition {partition} could not carry out the command because of a bug in Skep ({panic}). Nothing has changed; sending \
+                 the same command again will most likely fail in the same way.{banned} Please report the bug with its location from the \
+                 node's log"
             );
             let failure = Failure::Internal(text);
             self.delivery.fail(id, failure);

@@ -170,7 +170,7 @@ impl Partition {
             tracing::error!(
                 code = "LOG_STALLED",
                 partition,
-                "the log's disk does not answer; another node is to lead"
+                "the disk of the log does not respond; another node should lead"
             );
         }
         self.replica.hand_over.end();
@@ -249,7 +249,7 @@ impl Partition {
         };
         if state.index < id.index || state.index == id.index && state != id {
             return Err(CoreError::Snapshot(format!(
-                "it goes up to entry {}, and the log was announced from behind {} on",
+                "it ends at entry {}, but the leader announced entry {} for it",
                 state.index, id.index
             )));
         }

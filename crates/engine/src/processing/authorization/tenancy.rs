@@ -98,7 +98,7 @@ fn nothing(cx: &Context<'_>, command: &Command, intent: &'static str) -> Rejecti
     let mut request = Request::internal(command.clone());
     request.tenant = cx.tenant.clone();
     key_not_found(&request).unwrap_or_else(|| {
-        let text = "Expected to find what the command is about, but it was not found";
+        let text = "Expected to find the subject of the command, but it was not found";
         reject(RejectionType::NotFound, intent, text)
     })
 }

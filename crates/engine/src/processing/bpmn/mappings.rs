@@ -65,7 +65,8 @@ fn evaluate(
         evaluation.count(name, value.len())?;
         // If each mapping nested it in one more object, the value would soon be too deep for any expression to read.
         readable(name, &value).map_err(|why| {
-            let message = format!("The mapping to '{name}' would set what cannot be read: {why}.");
+            let message =
+                format!("The mapping to '{name}' would set a value that cannot be read: {why}.");
             Problem::new(ErrorType::IoMappingError, message)
         })?;
         evaluation.results.set(name.clone(), value);

@@ -39,8 +39,8 @@ fn problem(el: &Subject) -> Problem {
         _ => "it does not support elements of this kind",
     };
     let message = format!(
-        "The element '{}' of process '{}' version {} was deployed with another release, and this one cannot run it: {why}. Run \
-         that release again, or cancel the instance and deploy the process anew.",
+        "The element '{}' of process '{}' version {} was deployed with another release, and this one cannot run it: {why}. Run that \
+         release again, or cancel the instance and deploy the process again.",
         el.element().id,
         el.process.bpmn_process_id,
         el.process.version

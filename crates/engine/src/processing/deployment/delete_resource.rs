@@ -82,8 +82,8 @@ fn history_of(found: &DeployedResource, key: Key) -> Option<CreateBatchOperation
 fn not_found(cx: &Context<'_>, key: Key) -> Rejection {
     if cx.state.processes.is_draining(key) {
         let reason = format!(
-            "Expected to delete the process definition with key '{key}', but it is being deleted already: it goes with the last \
-             of its instances. Wait for them, or cancel them."
+            "Expected to delete the process definition with key '{key}', but it is being deleted already: it is removed with the last of \
+             its instances. Wait for them, or cancel them."
         );
         return reject(RejectionType::InvalidState, "DELETE", reason);
     }

@@ -57,7 +57,7 @@ pub(crate) fn evaluate<'e>(
         Some(mut failure) => {
             if failure.code == WarningCode::LimitExceeded && others > 0 {
                 let shared = format!(
-                    " (all expressions of an element may take {} ms together, and those before it took a part)",
+                    " (all expressions of an element may take {} ms together, and those before it used part of it)",
                     cx.config.expression_timeout
                 );
                 failure.message.push_str(&shared);

@@ -180,7 +180,7 @@ fn is_changeable(intent: &'static str, value: &AuthorizationValue) -> Result<(),
         RejectionType::Forbidden,
         intent,
         format!(
-            "Expected to change what {} may do, but that is a default role. Create a role of your own",
+            "Expected to change the permissions of {}, but that is a default role. Create a role of your own",
             owner(value)
         ),
     ))

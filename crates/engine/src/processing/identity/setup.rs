@@ -82,7 +82,7 @@ fn fits(cx: &Context<'_>, setup: &IdentitySetupValue) -> Result<(), Rejection> {
             RejectionType::InvalidState,
             "INITIALIZE",
             format!(
-                "Expected to make what is configured below camunda.security.initialization, but {why}"
+                "Expected to create what is configured under camunda.security.initialization, but {why}"
             ),
         )),
     }

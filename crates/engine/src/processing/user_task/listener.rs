@@ -143,7 +143,7 @@ fn check_answer(job_key: Key, state: UserTaskState, job: &JobValue) -> Result<()
     let denied = job.result().is_some_and(|result| result.denied);
     if denied && matches!(state, UserTaskState::Creating | UserTaskState::Canceling) {
         return refuse(format!(
-            "it denies what cannot be denied: the user task is in state '{}'",
+            "it denies a change that cannot be denied: the user task is in state '{}'",
             state.name()
         ));
     }

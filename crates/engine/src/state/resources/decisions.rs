@@ -131,8 +131,8 @@ pub(crate) fn compile(value: &DecisionRequirementsValue) -> Result<Drg, String> 
     let name = &value.metadata.resource_name;
     Drg::parse(name, &value.resource, &Options::default()).map_err(|invalid| {
         format!(
-            "The stored decision requirements {} ('{}' version {}) cannot be compiled by this release, so that none of its \
-             decisions can be evaluated: {invalid}. Run the release that deployed it, or deploy the file anew.",
+            "The stored decision requirements {} ('{}' version {}) cannot be compiled by this release, so none of its decisions can be \
+             evaluated: {invalid}. Run the release that deployed it, or deploy the file again.",
             value.metadata.key, value.metadata.id, value.metadata.version
         )
     })

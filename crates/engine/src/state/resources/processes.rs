@@ -288,8 +288,8 @@ fn deployed(value: &ProcessValue, graph: Result<Process, String>) -> DeployedPro
 pub(crate) fn compile(value: &ProcessValue) -> Result<Process, String> {
     skep_model::parse_pinned(&value.resource, &value.elements).map_err(|invalid| {
         format!(
-            "The stored process definition {} ('{}' version {}) cannot be compiled by this release, so that no instance of \
-             it can start or go on: {invalid}. Run the release that deployed it, or deploy the process anew.",
+            "The stored process definition {} ('{}' version {}) cannot be compiled by this release, so no instance of it can start or \
+             continue: {invalid}. Run the release that deployed it, or deploy the process again.",
             value.process_definition_key, value.bpmn_process_id, value.version
         )
     })

@@ -138,7 +138,7 @@ struct Pair<'a> {
 
 pub fn modification(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Modification = required(text)?;
-    let what = "Say from which element to which tokens are moved.";
+    let what = "Name the source and the target element of each move.";
     let moves = present(body.move_instructions, "moveInstructions", what)?;
     has_room("moveInstructions", &moves)?;
     let plan = BatchPlan::Modify {
@@ -170,7 +170,7 @@ struct Plan<'a> {
 
 pub fn migration(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Migration = required(text)?;
-    let what = "Say which definition to migrate to, and what becomes of each element.";
+    let what = "Name the target process definition and the mapping of each element.";
     let Object(plan) = present(body.migration_plan, "migrationPlan", what)?;
     let target = "migrationPlan.targetProcessDefinitionKey";
     let KeyText(target) = present(plan.target_process_definition_key, target, what)?;
@@ -222,9 +222,7 @@ fn creation(
     front: &FrontEnd,
 ) -> Result<Decoded, Failure> {
     let Some(filter) = filter else {
-        return invalid(
-            "The field 'filter' is missing. Say what is meant, as a search for it does.",
-        );
+        return invalid("The field 'filter' is missing. Choose the items as in a search for them.");
     };
     let filter = Value::Object(filter).to_string();
     // Errors in the filter are reported now, and not when its items are looked up.

@@ -21,7 +21,7 @@ pub fn evaluate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Evaluation = required(text)?;
     let tenancy = front.config.security.tenancy;
     let tenant = tenancy.tenant("Evaluate Conditional Event", body.tenant_id.as_deref())?;
-    let what = "Give the variables that the conditions are to see; an empty object is possible.";
+    let what = "Give the variables for the conditions; an empty object is allowed.";
     let evaluate = EvaluateConditionals {
         process_definition_key: body.process_definition_key.map(|KeyText(key)| key),
         variables: present(body.variables, "variables", what)?,

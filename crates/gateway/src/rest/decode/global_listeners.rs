@@ -86,7 +86,7 @@ fn listener(id: &str, body: Creation) -> Result<GlobalListenerValue, Failure> {
     check::at_least_one(
         "retries",
         i64::from(retries),
-        "Say how often a worker may try.",
+        "Give the number of times that a worker may try.",
     )?;
     let what = "Name the events to listen to.";
     let events = present(body.event_types, "eventTypes", what)?;

@@ -30,7 +30,7 @@ struct Activation<'a> {
 
 pub fn activate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let mut body: Activation = required(text)?;
-    let what = "Say how many jobs to activate at most.";
+    let what = "Give the maximum number of jobs to activate.";
     let max_jobs = present(body.max_jobs_to_activate, "maxJobsToActivate", what)?;
     check::at_least_one("maxJobsToActivate", i64::from(max_jobs), what)?;
     let wait = front.long_poll(body.request_timeout.take().unwrap_or(0));
@@ -48,7 +48,7 @@ pub fn stream(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     ] {
         if given {
             return invalid(format!(
-                "The field '{name}' has no meaning for a stream, which goes on until the client closes it. Leave it out."
+                "The field '{name}' has no meaning for a stream, which stays open until the client closes it. Leave it out."
             ));
         }
     }
@@ -58,7 +58,7 @@ pub fn stream(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
 
 fn activation(body: Activation, max_jobs: u32, front: &FrontEnd) -> Result<ActivateJobs, Failure> {
     let job_type = said(body.job_type, "type", "Name the job type to activate.")?;
-    let what = "Give the milliseconds that a worker has for a job.";
+    let what = "Give the time in milliseconds that a worker has for a job.";
     let timeout = present(body.timeout, "timeout", what)?;
     check::at_least_one("timeout", timeout, what)?;
     let provided = body.tenant_ids.iter().flatten().map(|t| &**t);

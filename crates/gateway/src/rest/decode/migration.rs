@@ -40,7 +40,7 @@ pub fn migrate(
         "targetProcessDefinitionKey",
         what,
     )?;
-    let what = "Say as a list which element becomes which.";
+    let what = "Give the list of element mappings.";
     let instructions = present(body.mapping_instructions, "mappingInstructions", what)?;
     let command = Command::MigrateProcessInstance(MigrateProcessInstance {
         process_instance_key,

@@ -177,7 +177,7 @@ fn either(
 }
 
 fn r#move(instruction: Move<'_>) -> Result<MoveInstruction, Failure> {
-    let what = "Say which element instances are moved.";
+    let what = "Name the element instances to move.";
     let name = "moveInstructions.sourceElementInstruction";
     let Object(source) = present(instruction.source_element_instruction, name, what)?;
     let (source_element_instance_key, source_element_id) = source_of(source)?;
@@ -203,7 +203,7 @@ fn source_of(source: Source<'_>) -> Result<(Key, Arc<str>), Failure> {
     const TYPE: &str = "moveInstructions.sourceElementInstruction.sourceType";
     const ID: &str = "moveInstructions.sourceElementInstruction.sourceElementId";
     const KEY: &str = "moveInstructions.sourceElementInstruction.sourceElementInstanceKey";
-    let kind = said(source.source_type, TYPE, "Say 'byId' or 'byKey'.")?;
+    let kind = said(source.source_type, TYPE, "Choose 'byId' or 'byKey'.")?;
     let (id, key) = (source.source_element_id, source.source_element_instance_key);
     let is_by_id = kind.eq_ignore_ascii_case("byId");
     if !is_by_id && !kind.eq_ignore_ascii_case("byKey") {
@@ -219,7 +219,7 @@ fn source_of(source: Source<'_>) -> Result<(Key, Arc<str>), Failure> {
     };
     if is_other {
         return invalid(format!(
-            "The field '{other}' does not go with the '{TYPE}' '{}'. Give '{wanted}' alone.",
+            "The field '{other}' is not allowed with the '{TYPE}' '{}'. Give '{wanted}' alone.",
             &*kind
         ));
     }
@@ -234,7 +234,7 @@ fn source_of(source: Source<'_>) -> Result<(Key, Arc<str>), Failure> {
 fn ancestor_of(ancestor: Ancestor<'_>) -> Result<MoveAncestor, Failure> {
     const TYPE: &str = "moveInstructions.ancestorScopeInstruction.ancestorScopeType";
     const KEY: &str = "moveInstructions.ancestorScopeInstruction.ancestorElementInstanceKey";
-    let what = "Say 'direct', 'inferred' or 'sourceParent'.";
+    let what = "Choose 'direct', 'inferred' or 'sourceParent'.";
     let kind = said(ancestor.ancestor_scope_type, TYPE, what)?;
     let key = ancestor.ancestor_element_instance_key;
     let read = match kind.to_ascii_lowercase().as_str() {
@@ -255,7 +255,7 @@ fn ancestor_of(ancestor: Ancestor<'_>) -> Result<MoveAncestor, Failure> {
     match key {
         None => Ok(read),
         Some(_) => invalid(format!(
-            "The field '{KEY}' does not go with the '{TYPE}' '{}'. Leave it out, or say 'direct'.",
+            "The field '{KEY}' is not allowed with the '{TYPE}' '{}'. Leave it out, or choose 'direct'.",
             &*kind
         )),
     }

@@ -33,7 +33,7 @@ struct Assignment<'a> {
 
 pub fn assign(user_task_key: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Assignment = required(text)?;
-    let what = "Name the user who is to have the task.";
+    let what = "Name the user to assign the task to.";
     let command = AssignUserTask {
         user_task_key,
         assignee: said(body.assignee, "assignee", what)?.shared(),

@@ -106,7 +106,7 @@ async fn arrival(
         return Err(("denied", format!("the provider says: {error:?}")));
     }
     let code = parameter(parts, "code").unwrap_or_default();
-    let expired = || ("expired", "its cookie is gone".to_string());
+    let expired = || ("expired", "the cookie of the login is missing".to_string());
     let kept = cookie(parts.headers.get_all(COOKIE), name).ok_or_else(expired)?;
     let directory = front
         .directory()
@@ -115,7 +115,7 @@ async fn arrival(
     arrival.map_err(|refused| match refused {
         Refused::NoSession(_) => (
             "expired",
-            "it took too long, or began elsewhere".to_string(),
+            "it took too long, or began in another browser".to_string(),
         ),
         refused => ("failed", refused.text()),
     })

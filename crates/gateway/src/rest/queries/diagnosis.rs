@@ -171,13 +171,13 @@ fn finding(kind: &str, facts: &mut Map<String, Json>, asked: &LastPolls) -> Find
     let (cause, remedy, rank) = match kind {
         "INCIDENT" => (
             "INCIDENT",
-            "Mend the cause, then retry: resolve the incident.".to_string(),
+            "Fix the cause, then resolve the incident to retry.".to_string(),
             NEEDS_SOMEBODY,
         ),
         "USER_TASK" => (
             "USER_TASK",
             match text("assignee") {
-                "" => "Somebody must claim the task and complete it.".to_string(),
+                "" => "A user must claim the task and complete it.".to_string(),
                 user => format!("'{user}' must complete the task, or give it back."),
             },
             WAITS,
@@ -250,7 +250,7 @@ fn of_job(facts: &mut Map<String, Json>, asked: &LastPolls) -> Finding {
         }
     } else if !is_asked_for {
         let remedy = format!(
-            "Start a worker for jobs of the type '{job_type}', or look whether it asks for another type."
+            "Start a worker for jobs of the type '{job_type}', or check whether the worker asks for another type."
         );
         Finding {
             cause: "JOB_WITHOUT_WORKER",
@@ -267,7 +267,7 @@ fn of_job(facts: &mut Map<String, Json>, asked: &LastPolls) -> Finding {
         Finding {
             cause: "JOB_WAITS",
             remedy: Some(
-                "Workers ask for this type but have not taken the job: they may be busy, or may not have it.".to_string(),
+                "Workers ask for this type but have not taken the job: they may be busy, or may not be allowed to have it.".to_string(),
             ),
             rank: WAITS,
         }

@@ -182,7 +182,7 @@ pub(super) fn in_order(
 ) -> Result<(), Problem> {
     match (from.as_int(), to.as_int()) {
         (Some(from), Some(to)) if to < from => Err(invalid(format!(
-            "'{end}' is before '{start}'. Give a span that ends after it begins."
+            "'{end}' is before '{start}'. Choose an end after the start."
         ))),
         _ => Ok(()),
     }
@@ -392,7 +392,7 @@ pub fn time_parameter(query: Option<&str>, name: &str) -> Result<i64, Problem> {
     match parse_time(&text.replace(' ', "+")) {
         Some(time) => Ok(time),
         None => Err(invalid(format!(
-            "The query parameter '{name}' is '{text}', which is no date-time with zone. Write it like 2026-01-31T13:05:00.000Z."
+            "The query parameter '{name}' is '{text}', which is not a date-time with zone. Write it like 2026-01-31T13:05:00.000Z."
         ))),
     }
 }

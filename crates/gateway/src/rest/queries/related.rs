@@ -72,7 +72,7 @@ pub fn task_variables(
     let search = read(&TASK_VARIABLE, body, parts)?;
     if effective && !matches!(search.page.start, skep_query::Start::Offset(_)) {
         return Err(invalid(
-            "Effective variables have no cursors. Name the place of the page with 'page.from' and 'page.limit'.".to_string(),
+            "Effective variables have no cursors. Choose the page with 'page.from' and 'page.limit'.".to_string(),
         ));
     }
     Ok(TaskVariables {

@@ -329,8 +329,8 @@ fn make_room(slots: &mut FxHashMap<Question, Arc<Slot>>, questions: usize, bytes
 
 fn exhausted() -> Failure {
     Failure::ResourceExhausted(
-        "Shared questions (skep-consistency: shared) have taken the part of the server that they may take, and this one has no earlier \
-         answer. Send it again later, or without the header."
+        "Shared searches (skep-consistency: shared) use up their share of the server, and this search has no earlier answer. Send it \
+         again later, or without the header."
             .to_string(),
     )
 }

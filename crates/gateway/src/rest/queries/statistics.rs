@@ -141,7 +141,8 @@ fn by_offset(entity: &'static Entity, body: &str) -> Result<Search, Problem> {
     match page.page.start {
         Start::Offset(_) => Ok(page),
         Start::After(_) | Start::Before(_) => Err(invalid(
-            "These statistics have no cursors. Name the place of the page with 'page.from' and 'page.limit'.".to_string(),
+            "These statistics have no cursors. Choose the page with 'page.from' and 'page.limit'."
+                .to_string(),
         )),
     }
 }
@@ -153,8 +154,8 @@ pub(super) fn forward(entity: &'static Entity, body: &str) -> Result<Search, Pro
     let named = named.get("page").and_then(Json::as_object);
     if named.is_some_and(|page| page.contains_key("from") || page.contains_key("before")) {
         return Err(invalid(
-            "These statistics have no offsets, and their cursors go forward only. Go on with 'page.after' and the 'endCursor' of \
-             the page before."
+            "These statistics have no offsets, and their cursors only go forward. Continue with 'page.after' and the 'endCursor' of the \
+             previous page."
                 .to_string(),
         ));
     }
@@ -171,7 +172,7 @@ pub(super) fn required(page: &mut Search, field: usize) -> Result<Value, Problem
             op: Op::Eq(value), ..
         }) => Ok(value),
         _ => Err(invalid(format!(
-            "The field 'filter.{}' is missing. Say of what the statistics are to be.",
+            "The field 'filter.{}' is missing. Name the subject of the statistics.",
             page.entity.field(field).name
         ))),
     }
@@ -331,7 +332,7 @@ pub fn elements(body: &str, definition: Key) -> Result<Statistics, Problem> {
     let (filter, rest) = split(body)?;
     if let Some(name) = members(&rest)?.keys().next() {
         return Err(invalid(format!(
-            "The field '{name}' is not known here. These statistics have a 'filter' only."
+            "The field '{name}' is not known here. These statistics accept only a 'filter'."
         )));
     }
     let named = members(&filter)?;

@@ -243,7 +243,7 @@ impl Draft {
             .iter()
             .any(|other| other.user.username == username)
         {
-            faults.tell(format!("The user '{username}' is there twice"));
+            faults.tell(format!("The user '{username}' is configured twice"));
         }
         let user = UserValue {
             user_key: Key::NONE,
@@ -268,7 +268,7 @@ impl Draft {
         for other in &self.setup.mapping_rules {
             if other.mapping_rule_id == rule.mapping_rule_id {
                 faults.tell(format!(
-                    "The mapping rule '{}' is there twice",
+                    "The mapping rule '{}' is configured twice",
                     rule.mapping_rule_id
                 ));
             }
@@ -309,7 +309,7 @@ impl Draft {
             None => parents.push(value),
             // Entities that every cluster has keep their names and get the members.
             Some(at) if at < every_cluster_has(kind) => {}
-            Some(_) => faults.tell(format!("The {field} '{id}' is there twice")),
+            Some(_) => faults.tell(format!("The {field} '{id}' is configured twice")),
         }
         members.extend(named(&id, entry.members(self.manages_groups, faults)));
     }
@@ -324,7 +324,7 @@ impl Draft {
         let Some(id) = found.map(|found| found.id.clone()) else {
             let known: Vec<&str> = self.setup.roles.iter().map(|one| &*one.id).collect();
             faults.tell(format!(
-                "There is no role '{role}', only {}; others are made below roles",
+                "There is no role '{role}', only {}; create others below roles",
                 known.join(", ")
             ));
             return;
@@ -428,7 +428,7 @@ fn one_of<T: Copy>(
     if found.is_none() {
         let names: Vec<&str> = all.map(|(name, _)| name).collect();
         faults.tell(format!(
-            "The {field} '{text}' is none of {}",
+            "The {field} '{text}' is not one of {}",
             names.join(", ")
         ));
     }

@@ -4,8 +4,7 @@ use super::super::source::Given;
 
 const UNPROTECTED_API: &str = "camunda.security.authentication.unprotected-api";
 
-const UNKNOWN: &str = "there is no such setting, and without effect it would leave open what it is meant to close. Correct its \
-     name, or remove it";
+const UNKNOWN: &str = "there is no such setting; ignoring it could leave open what it is meant to protect. Correct its name, or remove it";
 
 /// Prefixes below which every setting protects something.
 const PROTECTING: [&str; 3] = [

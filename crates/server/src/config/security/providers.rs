@@ -192,7 +192,7 @@ impl<'g> Providers<'g> {
                 let of_one = given.iter().find(|(_, given)| !given.text.is_empty());
                 problems.extend(of_one.map(|(_, given)| {
                     format!(
-                        "{} ({}): the identity provider {} has no issuer-uri, so no token could be its",
+                        "{} ({}): the identity provider {} has no issuer-uri, so no token can be from it",
                         given.name, given.source, provider.name
                     )
                 }));
@@ -203,7 +203,7 @@ impl<'g> Providers<'g> {
                 .find(|other| other.issuer_uri == provider.issuer_uri);
             if let Some(other) = same {
                 problems.push(format!(
-                    "the identity providers {} and {} have the same issuer-uri, {}: it could not be told whose a token is",
+                    "the identity providers {} and {} have the same issuer-uri, {}: the provider of a token would be ambiguous",
                     other.name, provider.name, provider.issuer_uri
                 ));
             }
@@ -211,7 +211,7 @@ impl<'g> Providers<'g> {
         }
         if providers.len() > MAX_PROVIDERS {
             problems.push(format!(
-                "{SEVERAL}: there are {}; at most {MAX_PROVIDERS} can be had",
+                "{SEVERAL}: there are {}, but at most {MAX_PROVIDERS} are allowed",
                 providers.len()
             ));
         }
@@ -295,11 +295,11 @@ impl Draft {
                 });
             }
             (None, _) if self.by_key => {
-                problems.push(format!("{of}: {BY_KEY} takes its client-id"));
+                problems.push(format!("{of}: {BY_KEY} needs its client-id"));
             }
             _ if self.by_key => {}
             _ => warnings.push(format!(
-                "browsers cannot log in at {of}: that takes its client-id and client-secret"
+                "browsers cannot log in at {of}: that needs its client-id and client-secret"
             )),
         }
         self.provider
@@ -317,7 +317,7 @@ impl Draft {
 
     fn key(&self, of: &str, problems: &mut Vec<String>) -> Option<ClientProof> {
         if self.store.path.is_empty() {
-            problems.push(format!("{of}: {BY_KEY} takes assertion.keystore.path"));
+            problems.push(format!("{of}: {BY_KEY} needs assertion.keystore.path"));
             return None;
         }
         let encoding = match (self.is_hex, self.upper) {
@@ -326,7 +326,7 @@ impl Draft {
             (true, _) => Encoding::LowerHex,
             (false, Some(_)) => {
                 problems.push(format!(
-                    "{of}: assertion.kid-case is for ids in hex, and assertion.kid-encoding is base64url"
+                    "{of}: assertion.kid-case applies to ids in hex, but assertion.kid-encoding is base64url"
                 ));
                 return None;
             }
@@ -350,8 +350,8 @@ fn other(field: &str, given: &Given, warnings: &mut Vec<String>, problems: &mut 
     match without {
         Some((_, why)) => warnings.push(format!("{name} ({source}) has no effect: {why}")),
         None => problems.push(format!(
-            "{name} ({source}): there is no such setting, and without effect it would leave open what it is meant to close. Correct its \
-             name, or remove it"
+            "{name} ({source}): there is no such setting; ignoring it could leave open what it is meant to protect. Correct its name, or \
+             remove it"
         )),
     }
 }
@@ -582,8 +582,8 @@ mod tests {
         assert!(!format!("{found:?}").contains("hush"));
 
         for (given, said) in [
-            (vec![client(), method()], "takes assertion.keystore.path"),
-            (vec![path(), method()], "takes its client-id"),
+            (vec![client(), method()], "needs assertion.keystore.path"),
+            (vec![path(), method()], "needs its client-id"),
             (
                 vec![
                     client(),
@@ -591,7 +591,7 @@ mod tests {
                     method(),
                     flag("oidc.assertion.kid-case", "upper"),
                 ],
-                "kid-case is for ids in hex",
+                "kid-case applies to ids in hex",
             ),
         ] {
             let given = [vec![issuer()], given].concat();

@@ -296,8 +296,8 @@ fn same_name(name: &str) -> Problem {
     Problem::new(
         ErrorType::ExtractValueError,
         format!(
-            "Two events of this element wait for the same message '{name}', so it could not be told which one it triggers. \
-             Give them different message names."
+            "Two events of this element wait for the same message '{name}', so the message cannot be assigned to one of them. Give them \
+             different message names."
         ),
     )
 }

@@ -123,8 +123,8 @@ fn check_callable(
     let depth = depth_of(cx, el) + 1;
     if depth > cx.config.max_process_depth {
         return refused(format!(
-            "The call activity would start a process {depth} calls deep, but at most {} are allowed. \
-             Does the process call itself for ever?",
+            "The call activity would start a process {depth} calls deep, but at most {} are allowed. Check whether the process calls \
+             itself without end.",
             cx.config.max_process_depth
         ));
     }
@@ -267,8 +267,8 @@ fn check_size(cx: &Context<'_>, variables: &Variables, target: &str) -> Result<(
     Err(Problem::new(
         ErrorType::IoMappingError,
         format!(
-            "Expected to give the variables of the process to the {target}, but they have {bytes} bytes and at most {most} \
-             are allowed. Let mappings choose fewer of them, or make them smaller, then resolve the incident."
+            "Expected to pass the variables of the process to the {target}, but they have {bytes} bytes and at most {most} are allowed. \
+             Let mappings choose fewer of them, or make them smaller, then resolve the incident."
         ),
     ))
 }

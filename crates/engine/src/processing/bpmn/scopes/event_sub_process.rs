@@ -17,7 +17,7 @@ impl ElementBehavior for EventSubProcess {
         if !row.is_some_and(|row| row.has_triggers()) {
             return Err(Problem::new(
                 ErrorType::Unknown,
-                "Nothing has triggered the event sub-process, so that it cannot start. Cancel the process instance.",
+                "Nothing has triggered the event sub-process, so it cannot start. Cancel the process instance.",
             ));
         }
         lifecycle::activated(cx, el);

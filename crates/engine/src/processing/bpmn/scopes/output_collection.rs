@@ -35,7 +35,7 @@ pub(crate) fn element_of(
     // The element is one level deeper in the list.
     readable(&output.collection, &format!("[{json}]")).map_err(|why| {
         result.problem(format!(
-            "The output element for '{}' would make of it what cannot be read: {why}.",
+            "The output element for '{}' would turn it into a value that cannot be read: {why}.",
             output.collection
         ))
     })?;
@@ -92,7 +92,7 @@ pub(crate) fn append(
         array_end(&text).map(|(end, count)| (key, text.len(), end, count))
     };
     let Some((key, length, end, count)) = found else {
-        return Err(no_place(name, "a value that is no list"));
+        return Err(no_place(name, "a value that is not a list"));
     };
     let element = match count {
         0 => element,
@@ -147,8 +147,8 @@ fn list(cx: &mut Context<'_>, scope: Key, name: &Arc<str>) -> Result<(JsonText, 
 
 fn no_place(name: &str, found: &str) -> Problem {
     let message = format!(
-        "Expected the output collection '{name}' to be the list to which each inner instance adds a value, but it has {found}. \
-         Does something else set a variable of this name? Set it to a list again, then resolve the incident."
+        "Expected the output collection '{name}' to be the list to which each inner instance adds a value, but it has {found}. Check \
+         whether something else sets a variable of this name. Set it to a list again, then resolve the incident."
     );
     Problem::new(ErrorType::ExtractValueError, message)
 }

@@ -115,7 +115,7 @@ fn nothing_under_way(cx: &mut Context<'_>, plan: &Plan, el: &Subject) -> Result<
     let begins = cx.state.continuations.activate_in(el.key);
     if begins || triggers.any(|key| is_lost(cx, key)) {
         return Err(plan.impossible(format_args!(
-            "something that has just happened goes on in the element '{}'. Try the migration again",
+            "the element '{}' still has to process an earlier event. Try the migration again",
             el.element().id
         )));
     }
@@ -182,8 +182,8 @@ fn new_events(
     match subscriptions::evaluate_all(cx, target, &new) {
         Ok(_) => Ok(()),
         Err(problem) => Err(plan.impossible(format_args!(
-            "what the events of the target element '{}' wait for cannot be opened: {} An event that is mapped to one of them \
-             goes on as it is",
+            "the subscriptions of the events of the target element '{}' cannot be opened: {} An event that is mapped to one of them \
+             stays as it is",
             target.element().id,
             problem.message
         ))),

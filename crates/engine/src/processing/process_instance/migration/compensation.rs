@@ -68,8 +68,7 @@ fn by_event(
         return match row.thrower_instance_key.some() {
             None => Ok(None),
             Some(_) => Err(plan.impossible(format_args!(
-                "the activity '{id}' is being compensated, and its boundary event is mapped to nothing. Add a mapping \
-                 instruction for it"
+                "the activity '{id}' is being compensated, and its boundary event is not mapped. Add a mapping instruction for it"
             ))),
         };
     };
@@ -82,8 +81,8 @@ fn by_event(
     });
     found.map(Some).ok_or_else(|| {
         plan.impossible(format_args!(
-            "the completed activity '{id}' can be compensated, and its boundary event is mapped to '{}', which is no \
-             compensation event in the scope that the activity's scope is mapped to",
+            "the completed activity '{id}' can be compensated, and its boundary event is mapped to '{}', which is not a compensation \
+             event in the scope that the activity's scope is mapped to",
             target.element(to).id
         ))
     })
@@ -111,8 +110,8 @@ fn scope(plan: &Plan, row: &Compensation) -> Result<ElementIndex, Rejection> {
     });
     target.ok_or_else(|| {
         plan.impossible(format_args!(
-            "what has completed in '{}' can be compensated, and '{}' is mapped to no element of its type in the scope that \
-             its scope is mapped to. Add a mapping instruction for it",
+            "activities that completed in '{}' can be compensated, and '{}' is mapped to no element of its type in the scope that its \
+             scope is mapped to. Add a mapping instruction for it",
             source.id, source.id
         ))
     })

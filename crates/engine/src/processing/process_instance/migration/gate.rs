@@ -31,8 +31,8 @@ impl Context<'_> {
             return Ok(());
         }
         let why = format!(
-            "Expected to work on process instance with key '{instance}', but it, or one that it has called or was called by, \
-             is being migrated. Try again when that is over"
+            "Expected to work on process instance with key '{instance}', but it, or an instance that it has called or was called by, is \
+             being migrated. Try again after the migration"
         );
         Err(reject(RejectionType::InvalidState, intent, why))
     }

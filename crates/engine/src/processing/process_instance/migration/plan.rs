@@ -38,7 +38,7 @@ impl Plan {
             return Err(not_found(instance));
         }
         if cx.state.modifications.get(instance).is_some() {
-            let why = "it is being modified. Try again when that is over";
+            let why = "it is being modified. Try again after the modification";
             return Err(refuse(RejectionType::InvalidState, instance, why));
         }
         let source = process.process;

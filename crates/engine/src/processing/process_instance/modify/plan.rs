@@ -180,7 +180,7 @@ impl Planner<'_> {
         let row = cx.state.elements.get(ancestor);
         let Some(row) = row.filter(|row| row.process_instance_key == self.instance.key) else {
             return Err(self.refused(format_args!(
-                "it activates the element with id '{id}' with the ancestor '{ancestor}', which is no element instance of it"
+                "it activates the element with id '{id}' with the ancestor '{ancestor}', which is not one of its element instances"
             )));
         };
         let element = ElementIndex(row.element);
@@ -277,7 +277,7 @@ impl Planner<'_> {
         let found = Subject::load(cx, key).filter(|el| el.value.process_instance_key == own);
         found.ok_or_else(|| {
             self.refused(format_args!(
-                "it {what} the element instance with key '{key}', which is no active one of it"
+                "it {what} the element instance with key '{key}', which is not one of its active element instances"
             ))
         })
     }

@@ -61,8 +61,8 @@ fn look_through(
                 return Err(refused(
                     instance,
                     format_args!(
-                        "it has more than {MAX_SEARCHED} element instances, too many to look for those of an element. Say which \
-                         are meant: terminate by element instance key, and activate with an ancestor"
+                        "it has more than {MAX_SEARCHED} element instances, too many to search for those of one element. Name them by \
+                         key: terminate by element instance key, and activate with an ancestor"
                     ),
                 ));
             }
