@@ -197,6 +197,22 @@ fn the_first_administrator_is_made_once() {
 }
 
 #[test]
+fn nobody_becomes_the_first_administrator_where_the_role_has_a_member_of_any_kind() {
+    for kind in [EntityType::Group, EntityType::Client] {
+        let mut rig = Rig::new();
+        send(&mut rig, set_up()).unwrap();
+        send(&mut rig, IdentityCommand::CreateGroup(new("operators"))).unwrap();
+        let operators = member("admin", kind, "operators");
+        send(&mut rig, IdentityCommand::AddToRole(operators)).unwrap();
+        let late = send(
+            &mut rig,
+            IdentityCommand::CreateInitialAdmin(user("mallory")),
+        );
+        assert_eq!(rejected(late).0, RejectionType::Forbidden, "{kind:?}");
+    }
+}
+
+#[test]
 fn default_roles_and_the_default_tenant_stay_as_they_are() {
     let mut rig = Rig::new();
     send(&mut rig, set_up()).unwrap();

@@ -105,12 +105,13 @@ pub(super) fn create_initial_admin(cx: &mut Context<'_>, value: &UserValue) -> O
             ),
         ));
     };
-    if directory(cx).has_members_of(&admins, EntityType::User) {
+    // An administrator may have the role through a group, or be a client.
+    if directory(cx).members(&admins).next().is_some() {
         return Err(reject(
             RejectionType::Forbidden,
             INTENT,
             format!(
-                "Expected to create the first administrator, but the role '{}' has users already. Ask one of them",
+                "Expected to create the first administrator, but the role '{}' has members already. Ask one of them",
                 defaults::ADMIN
             ),
         ));
