@@ -7,7 +7,7 @@
 pub mod basic;
 pub mod bearer;
 pub mod browsers;
-mod guesses;
+pub mod guesses;
 pub mod passwords;
 mod refusals;
 mod remembered;
@@ -23,7 +23,7 @@ pub mod who;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, COOKIE};
+use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method};
 use skep_identity::Directory;
 use skep_oidc::{ProviderSettings, SettingsError};
@@ -262,7 +262,7 @@ impl Door {
         head: &Head<'_>,
         directory: impl FnOnce() -> Result<Arc<Directory>, Refused>,
     ) -> Result<Option<Claims>, Refused> {
-        if is_forged(head) {
+        if is_forged(head.method, head.headers) {
             return Err(Refused::Forged);
         }
         let bearer = match &self.way {
@@ -361,10 +361,33 @@ fn session_of(head: &Head<'_>, expected: Scheme) -> Result<String, Refused> {
 
 /// Browsers say which site's page sends a request. A page of another site may read, as the browser keeps the answer from it,
 /// but change nothing. This holds without a login, too: every page that somebody opens reaches a server on the same machine.
-fn is_forged(head: &Head<'_>) -> bool {
-    let site = head.headers.get("sec-fetch-site");
-    let foreign = site.is_some_and(|site| site == "cross-site" || site == "same-site");
-    foreign && !is_safe(head.method)
+///
+/// Over plain HTTP, browsers leave the site out unless the server is on the same machine; the origin is always there.
+pub fn is_forged(method: &Method, headers: &HeaderMap) -> bool {
+    !is_safe(method)
+        && match headers.get("sec-fetch-site") {
+            Some(site) => site == "cross-site" || site == "same-site",
+            None => is_of_another_origin(headers),
+        }
+}
+
+fn is_of_another_origin(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else {
+        return false;
+    };
+    let origin = origin.to_str().unwrap_or_default();
+    let authority = origin
+        .split_once("://")
+        .map_or("", |(_, authority)| authority);
+    // A proxy passes on the name that the browser used. No page can set it for a request to another site.
+    let mut names = ["x-forwarded-host", "host"].into_iter();
+    let is_own = names.any(|name| {
+        let host = headers.get(name).and_then(|host| host.to_str().ok());
+        // Several proxies make a list.
+        let mut hosts = host.into_iter().flat_map(|host| host.split(','));
+        hosts.any(|host| host.trim().eq_ignore_ascii_case(authority))
+    });
+    authority.is_empty() || !is_own
 }
 
 /// Whether the method changes nothing.

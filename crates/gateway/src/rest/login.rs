@@ -16,7 +16,7 @@ use super::problem::Problem;
 use crate::call::FrontEnd;
 use crate::door::secret::Secret;
 use crate::door::session::{self, COOKIE as SESSION, CSRF, Cookie, LONGEST};
-use crate::door::{Head, Login, Refused, Scheme};
+use crate::door::{Head, Login, Refused, Scheme, is_forged};
 
 /// Bytes of a form.
 const MAX_FORM: usize = 8 << 10;
@@ -49,8 +49,7 @@ async fn log_in(
     mut body: Incoming,
 ) -> Result<Response<RestBody>, Problem> {
     // A page of another site must not log anybody in.
-    let site = head.headers.get("sec-fetch-site");
-    if site.is_some_and(|site| site == "cross-site" || site == "same-site") {
+    if is_forged(head.method, head.headers) {
         front.refused(&Refused::Forged);
         return Err(Problem::from(Refused::Forged));
     }

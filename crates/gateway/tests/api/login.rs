@@ -406,6 +406,45 @@ async fn a_page_of_another_site_changes_nothing_with_a_login_and_without() {
     }
 }
 
+/// Over plain HTTP, browsers do not say which site a page is of.
+#[tokio::test]
+async fn a_page_of_another_origin_changes_nothing() {
+    let gateway = start().await;
+    let own = gateway.rest.to_string();
+    let own = &*own;
+    let at_own = format!("http://{own}");
+    for (origin, more, status) in [
+        ("http://evil.example", vec![], 403),
+        ("null", vec![], 403),
+        ("", vec![], 403),
+        (
+            "https://skep.example",
+            vec![("x-forwarded-host", "other.example")],
+            403,
+        ),
+        (
+            "https://skep.example",
+            vec![("x-forwarded-host", "skep.example, inner.example")],
+            204,
+        ),
+        (
+            "https://skep.example",
+            vec![("sec-fetch-site", "same-origin")],
+            204,
+        ),
+        (&*at_own, vec![], 204),
+        (&*at_own, vec![("sec-fetch-site", "cross-site")], 403),
+    ] {
+        let mut headers = vec![JSON, ("origin", origin)];
+        headers.extend(more);
+        let answer = ask(&gateway, PIN, &headers, BODY).await;
+        assert_eq!(answer.status, status, "{headers:?} at {own}");
+    }
+    let read = [("origin", "http://evil.example")];
+    let answer = ask(&gateway, ("GET", "/v2/topology"), &read, "").await;
+    assert_eq!(answer.status, 200);
+}
+
 #[tokio::test]
 async fn grpc_takes_the_same_header() {
     let gateway = protected().await;

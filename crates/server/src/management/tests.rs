@@ -138,18 +138,31 @@ impl Server {
 }
 
 async fn send(to: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
+    send_from(to, method, path, body, None).await
+}
+
+/// A request of a page with this origin.
+async fn send_from(
+    to: SocketAddr,
+    method: &str,
+    path: &str,
+    body: &str,
+    origin: Option<&str>,
+) -> (u16, String) {
     let stream = tokio::net::TcpStream::connect(to).await.unwrap();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .unwrap();
     tokio::spawn(connection);
-    let request = Request::builder()
+    let mut request = Request::builder()
         .method(method)
         .uri(path)
         .header("content-type", "application/json")
-        .header("host", "localhost")
-        .body(Full::<Bytes>::from(body.to_string()))
-        .unwrap();
+        .header("host", "localhost");
+    if let Some(origin) = origin {
+        request = request.header("origin", origin);
+    }
+    let request = request.body(Full::<Bytes>::from(body.to_string())).unwrap();
     let answer = sender.send_request(request).await.unwrap();
     let status = answer.status().as_u16();
     let body = answer.into_body().collect().await.unwrap().to_bytes();
@@ -797,4 +810,31 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
         assert!(Instant::now() < deadline, "{missing:?} not in\n{text}");
         tokio::task::yield_now().await;
     }
+}
+
+/// The port has no login by default, and every page that a browser on this machine opens can send requests to it.
+#[tokio::test]
+async fn a_page_of_another_site_changes_nothing() {
+    let server = Server::started().await;
+    for path in [
+        "/actuator/cluster/purge",
+        "/actuator/partitions/pauseProcessing",
+    ] {
+        let forged = send_from(
+            server.address,
+            "POST",
+            path,
+            "",
+            Some("https://evil.example"),
+        );
+        assert_eq!(forged.await.0, 403, "{path}");
+    }
+    let own = send_from(
+        server.address,
+        "POST",
+        "/actuator/partitions/resumeProcessing",
+        "",
+        Some("http://localhost"),
+    );
+    assert_eq!(own.await.0, 200);
 }
