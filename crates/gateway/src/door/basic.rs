@@ -12,7 +12,7 @@ use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::value::PasswordHash;
 
-use super::guesses::Guesses;
+use super::guesses::{Attempt, Guesses};
 use super::passwords::Passwords;
 use super::remembered::{Looks, Remembered};
 use super::secret::Secret;
@@ -24,7 +24,7 @@ const MAX_HEADER: usize = 4 << 10;
 #[derive(Debug)]
 pub struct Basic {
     passwords: Arc<Passwords>,
-    guesses: Guesses,
+    guesses: Arc<Guesses>,
     /// With the hash that the password was compared with.
     known: Remembered<(Claims, PasswordHash)>,
 }
@@ -33,7 +33,7 @@ impl Basic {
     pub fn new(passwords: Arc<Passwords>, looks: Looks) -> Basic {
         Basic {
             passwords,
-            guesses: Guesses::default(),
+            guesses: Arc::default(),
             known: Remembered::new(looks),
         }
     }
@@ -90,23 +90,18 @@ impl Basic {
                     .to_string(),
             )));
         }
-        if !self.guesses.may_try(name, peer) {
+        let attempt = Attempt::new(&self.guesses, name, peer);
+        if !attempt.is_allowed() {
             return Err(Refused::Wrong);
         }
         let hash = directory.user(name).map(|user| user.password.clone());
         let verified = self
             .passwords
-            .verify(password, &hash.unwrap_or_default())
+            .verify(password, &hash.unwrap_or_default(), attempt)
             .await;
         match verified {
-            Ok(true) => {
-                self.guesses.was_right(name, peer);
-                Ok(claims_of(name))
-            }
-            Ok(false) => {
-                self.guesses.was_wrong(name, peer);
-                Err(Refused::Wrong)
-            }
+            Ok(true) => Ok(claims_of(name)),
+            Ok(false) => Err(Refused::Wrong),
             Err(failure) => Err(Refused::Cannot(failure)),
         }
     }
@@ -212,9 +207,23 @@ mod tests {
                 Err(Refused::Wrong)
             );
         }
-        assert!(!basic.guesses.may_try("anna", PEER));
+        assert!(!Attempt::new(&basic.guesses, "anna", PEER).is_allowed());
         assert!(basic.check(&right, PEER, &directory).await.is_ok());
         let elsewhere = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 2));
-        assert!(basic.guesses.may_try("anna", elsewhere));
+        assert!(Attempt::new(&basic.guesses, "anna", elsewhere).is_allowed());
+    }
+
+    #[tokio::test]
+    async fn guesses_that_wait_in_the_queue_are_limited_too() {
+        let basic = basic();
+        let directory = with(&basic, "anna", "right").await;
+        let guesses: Vec<_> = (0..40).map(|n| header("anna", &format!("{n}"))).collect();
+        let all = guesses
+            .iter()
+            .map(|guess| basic.check(guess, PEER, &directory));
+        for answer in futures_util::future::join_all(all).await {
+            assert_eq!(answer, Err(Refused::Wrong));
+        }
+        assert_eq!(basic.guesses.compared("anna", PEER), 10);
     }
 }

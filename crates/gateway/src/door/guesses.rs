@@ -1,6 +1,7 @@
 //! Counts wrong guesses: after too many of them, a caller is turned away without a look at the password.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -19,6 +20,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// Names and addresses that are remembered. One beyond makes room by forgetting those whose time is over, then all.
 const MAX_REMEMBERED: usize = 10_000;
 
+/// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Guesses {
     by_name: Mutex<FxHashMap<(Box<str>, IpAddr), Wrong>>,
@@ -32,48 +34,185 @@ struct Wrong {
     since: Instant,
 }
 
+impl Wrong {
+    fn none(now: Instant) -> Wrong {
+        Wrong {
+            count: 0,
+            last: now,
+            since: now,
+        }
+    }
+}
+
 impl Guesses {
-    /// Whether a password may be tried.
-    pub fn may_try(&self, name: &str, peer: IpAddr) -> bool {
-        let now = Instant::now();
-        let of_name = self.by_name.lock().get(&(name.into(), peer)).copied();
-        let of_address = self.by_address.lock().get(&peer).copied();
+    fn may_try(&self, name: &str, address: IpAddr, now: Instant) -> bool {
+        let of_name = self.by_name.lock().get(&(name.into(), address)).copied();
+        let of_address = self.by_address.lock().get(&address).copied();
         let too_soon = of_name.is_some_and(|w| w.count >= FREE && now - w.last < PAUSE);
         let too_many =
             of_address.is_some_and(|w| w.count >= MAX_OF_ADDRESS && now - w.since < WINDOW);
         !too_soon && !too_many
     }
 
-    pub fn was_right(&self, name: &str, peer: IpAddr) {
-        self.by_name.lock().remove(&(name.into(), peer));
+    fn was_right(&self, name: &str, address: IpAddr) {
+        self.by_name.lock().remove(&(name.into(), address));
     }
 
-    pub fn was_wrong(&self, name: &str, peer: IpAddr) {
-        let now = Instant::now();
+    fn was_wrong(&self, name: &str, address: IpAddr, now: Instant) {
         // A name could have any length; an impossible one is not worth its bytes.
         if name.len() <= 256 {
-            count(&mut self.by_name.lock(), (name.into(), peer), now);
+            let mut by_name = self.by_name.lock();
+            let wrong = entry(&mut by_name, (name.into(), address), now);
+            // The pause counts until nobody has guessed for a while.
+            if now - wrong.last >= WINDOW {
+                *wrong = Wrong::none(now);
+            }
+            wrong.count = wrong.count.saturating_add(1);
+            wrong.last = now;
         }
-        count(&mut self.by_address.lock(), peer, now);
+        let mut by_address = self.by_address.lock();
+        let wrong = entry(&mut by_address, address, now);
+        if now - wrong.since >= WINDOW {
+            *wrong = Wrong::none(now);
+        }
+        wrong.count = wrong.count.saturating_add(1);
+        wrong.last = now;
     }
 }
 
-fn count<K: std::hash::Hash + Eq>(wrong: &mut FxHashMap<K, Wrong>, key: K, now: Instant) {
+#[cfg(test)]
+impl Guesses {
+    /// Wrong passwords that were compared.
+    pub fn compared(&self, name: &str, peer: IpAddr) -> u32 {
+        let by_name = self.by_name.lock();
+        by_name
+            .get(&(name.into(), network(peer)))
+            .map_or(0, |wrong| wrong.count)
+    }
+}
+
+fn entry<K: std::hash::Hash + Eq>(
+    wrong: &mut FxHashMap<K, Wrong>,
+    key: K,
+    now: Instant,
+) -> &mut Wrong {
     if wrong.len() >= MAX_REMEMBERED {
         wrong.retain(|_, w| now - w.last < WINDOW);
         if wrong.len() >= MAX_REMEMBERED {
             wrong.clear();
         }
     }
-    let fresh = Wrong {
-        count: 0,
-        last: now,
-        since: now,
-    };
-    let entry = wrong.entry(key).or_insert(fresh);
-    if now - entry.since >= WINDOW && now - entry.last >= PAUSE {
-        *entry = fresh;
+    wrong.entry(key).or_insert_with(|| Wrong::none(now))
+}
+
+/// One attempt to log in with a password. It may wait in a queue, so the limits are checked when the password is compared.
+#[derive(Debug)]
+pub struct Attempt {
+    guesses: Arc<Guesses>,
+    name: Box<str>,
+    address: IpAddr,
+}
+
+impl Attempt {
+    pub fn new(guesses: &Arc<Guesses>, name: &str, peer: IpAddr) -> Attempt {
+        Attempt {
+            guesses: Arc::clone(guesses),
+            name: name.into(),
+            address: network(peer),
+        }
     }
-    entry.count = entry.count.saturating_add(1);
-    entry.last = now;
+
+    /// Whether the password may be compared now.
+    pub fn is_allowed(&self) -> bool {
+        let now = Instant::now();
+        self.guesses.may_try(&self.name, self.address, now)
+    }
+
+    /// Counts the attempt.
+    pub fn ended(&self, is_right: bool) {
+        if is_right {
+            self.guesses.was_right(&self.name, self.address);
+        } else {
+            let now = Instant::now();
+            self.guesses.was_wrong(&self.name, self.address, now);
+        }
+    }
+}
+
+/// One caller has all addresses of an IPv6 network of 64 bits.
+fn network(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => {
+            let prefix = u128::from(address) >> 64 << 64;
+            IpAddr::V6(prefix.into())
+        }
+        IpAddr::V4(address) => IpAddr::V4(address),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    /// Times in milliseconds of the attempts that are admitted, all of them wrong.
+    fn admitted(attempts: &[(u64, &str)]) -> Vec<u64> {
+        let (guesses, start) = (Guesses::default(), Instant::now());
+        let admitted = attempts.iter().filter(|(at, name)| {
+            let now = start + Duration::from_millis(*at);
+            let may = guesses.may_try(name, ADDRESS, now);
+            if may {
+                guesses.was_wrong(name, ADDRESS, now);
+            }
+            may
+        });
+        admitted.map(|(at, _)| *at).collect()
+    }
+
+    proptest! {
+        /// A window begins with its first attempt, so any minute touches two of them.
+        #[test]
+        fn an_address_never_tries_more_than_two_windows_in_a_minute(
+            pauses in prop::collection::vec(0u64..2_000, 500)
+        ) {
+            let mut at = 0;
+            let names: Vec<String> = (0..pauses.len()).map(|n| n.to_string()).collect();
+            let attempts = pauses.iter().zip(&names).map(|(pause, name)| {
+                at += pause / 8;
+                (at, &**name)
+            });
+            let admitted = admitted(&attempts.collect::<Vec<_>>());
+            for from in &admitted {
+                let within = admitted.iter().filter(|at| (*from..from + 60_000).contains(*at));
+                prop_assert!(within.count() <= 2 * MAX_OF_ADDRESS as usize);
+            }
+        }
+
+        #[test]
+        fn for_one_name_the_pause_holds_as_long_as_somebody_guesses(
+            pauses in prop::collection::vec(0u64..10_000, 100)
+        ) {
+            let mut at = 0;
+            let attempts = pauses.iter().map(|pause| {
+                at += pause;
+                (at, "anna")
+            });
+            let admitted = admitted(&attempts.collect::<Vec<_>>());
+            for pair in admitted.get(FREE as usize..).unwrap_or_default().windows(2) {
+                prop_assert!(pair[1] - pair[0] >= 5_000);
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_of_one_network_count_together() {
+        let of = |text: &str| network(text.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::2:3"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:127.0.0.1"), ADDRESS);
+        assert_ne!(of("127.0.0.2"), ADDRESS);
+    }
 }

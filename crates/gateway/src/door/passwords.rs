@@ -11,6 +11,7 @@ use skep_protocol::Failure;
 use skep_protocol::value::PasswordHash;
 use tokio::sync::oneshot;
 
+use super::guesses::Attempt;
 use super::secret::Secret;
 
 /// Computations that may wait for a thread.
@@ -36,6 +37,7 @@ enum Work {
     Verify {
         password: Secret,
         hash: PasswordHash,
+        attempt: Attempt,
         answer: oneshot::Sender<Result<bool, Failure>>,
     },
 }
@@ -72,16 +74,23 @@ impl Passwords {
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 
-    /// Whether the password matches the hash. An empty hash, which no password matches, takes just as long.
+    /// Whether the attempt is allowed and the password matches the hash. An empty hash, which no password matches, takes just as
+    /// long.
     ///
     /// # Errors
     /// [`Failure::ResourceExhausted`] while too many wait.
-    pub async fn verify(&self, password: Secret, hash: &PasswordHash) -> Result<bool, Failure> {
+    pub async fn verify(
+        &self,
+        password: Secret,
+        hash: &PasswordHash,
+        attempt: Attempt,
+    ) -> Result<bool, Failure> {
         let (answer, answered) = oneshot::channel();
         let hash = hash.clone();
         self.give(Work::Verify {
             password,
             hash,
+            attempt,
             answer,
         })?;
         answered.await.unwrap_or_else(|_| Err(gone()))
@@ -115,8 +124,14 @@ fn carry_out(queue: &Mutex<Receiver<Work>>) {
                 answer,
                 password,
                 hash,
+                attempt,
             }) if !answer.is_closed() => {
-                let _ = answer.send(verify(&password, &hash));
+                let verified = if attempt.is_allowed() {
+                    verify(&password, &hash).inspect(|is_right| attempt.ended(*is_right))
+                } else {
+                    Ok(false)
+                };
+                let _ = answer.send(verified);
             }
             Ok(_) => {}
             Err(_) => return,
@@ -163,14 +178,28 @@ mod tests {
         Secret::new(text.to_string())
     }
 
+    fn attempt() -> Attempt {
+        Attempt::new(
+            &Arc::default(),
+            "anna",
+            std::net::Ipv4Addr::LOCALHOST.into(),
+        )
+    }
+
     #[tokio::test]
     async fn a_password_is_recognized_by_its_hash_and_another_one_is_not() {
         let passwords = Passwords::start().unwrap();
         let hash = passwords.hash(secret("hush")).await.unwrap();
         let parameters = "$argon2id$v=19$m=19456,t=2,p=1$";
         assert!(hash.reveal().starts_with(parameters), "{}", hash.reveal());
-        assert_eq!(passwords.verify(secret("hush"), &hash).await, Ok(true));
-        assert_eq!(passwords.verify(secret("Hush"), &hash).await, Ok(false));
+        assert_eq!(
+            passwords.verify(secret("hush"), &hash, attempt()).await,
+            Ok(true)
+        );
+        assert_eq!(
+            passwords.verify(secret("Hush"), &hash, attempt()).await,
+            Ok(false)
+        );
         let again = passwords.hash(secret("hush")).await.unwrap();
         assert_ne!(hash.reveal(), again.reveal(), "the salt is another one");
     }
@@ -179,7 +208,10 @@ mod tests {
     async fn nobody_has_the_password_of_no_hash() {
         let passwords = Passwords::start().unwrap();
         let none = PasswordHash::default();
-        assert_eq!(passwords.verify(secret(""), &none).await, Ok(false));
+        assert_eq!(
+            passwords.verify(secret(""), &none, attempt()).await,
+            Ok(false)
+        );
     }
 
     #[tokio::test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skep_gateway::IdPattern;
+use skep_gateway::door::guesses::Attempt;
 use skep_gateway::door::passwords::Passwords;
 use skep_gateway::door::secret::Secret;
 use skep_protocol::command::{Command, IdentityCommand, Membership, NewParent};
@@ -49,8 +50,12 @@ async fn a_new_user_has_the_hash_of_the_password_and_it_is_told_to_nobody() {
     let passwords = Passwords::start().unwrap();
     let same = |text: &str| Secret::new(text.to_string());
     let (right, wrong) = (same("hush"), same("Hush"));
-    assert_eq!(passwords.verify(right, &user.password).await, Ok(true));
-    assert_eq!(passwords.verify(wrong, &user.password).await, Ok(false));
+    let peer = std::net::Ipv4Addr::LOCALHOST.into();
+    let attempt = || Attempt::new(&Arc::default(), "anna", peer);
+    let verified = passwords.verify(right, &user.password, attempt()).await;
+    assert_eq!(verified, Ok(true));
+    let verified = passwords.verify(wrong, &user.password, attempt()).await;
+    assert_eq!(verified, Ok(false));
 }
 
 #[tokio::test]
