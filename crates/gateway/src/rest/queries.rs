@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_identity::Tenancy;
@@ -435,9 +435,16 @@ fn content(row: &Row, field: usize, content_type: HeaderValue) -> Response<RestB
         text.to_string()
     };
     let mut response = encode::json(body);
-    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, content_type);
+    // The text comes from users, and browsers run scripts in XML.
+    headers.insert(CONTENT_SECURITY_POLICY, NO_SCRIPTS);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
+
+const NO_SCRIPTS: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; sandbox; frame-ancestors 'none'");
 
 fn value_of<'r>(entity: &Entity, row: &'r Row, field: &str) -> Option<&'r Value> {
     row.get(entity.index_of(field)?)
