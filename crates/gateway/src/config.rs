@@ -56,7 +56,8 @@ pub struct GatewayConfig {
     /// body is not read further and the client waits, at most `body_timeout`. One body at a time may exceed the limit.
     /// Documents have a second budget of the same size.
     pub max_buffered_bytes: usize,
-    /// Time for a request body to arrive once its head was read; `head_timeout` when other bodies wait for budget.
+    /// Time for a request body to arrive once its head was read; `head_timeout` when other bodies wait for budget. Also the time
+    /// after which a connection is cut whose client lets nothing of its answers be sent.
     pub body_timeout: Duration,
     /// Open connections of one front end. Further connections wait in the system's queue until one closes.
     pub max_connections: usize,

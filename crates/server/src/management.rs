@@ -25,6 +25,7 @@ mod reply;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -39,13 +40,14 @@ use prometheus_client::registry::Registry;
 use serde_json::json;
 use skep_broker::Broker;
 use skep_broker::partition::Report;
-use skep_gateway::door::Head;
 use skep_gateway::door::visitor::Visitor;
+use skep_gateway::door::{Head, is_forged};
 use skep_gateway::{Denial, Guard};
 use skep_protocol::grants;
 use skep_tls::{ServerTls, Socket};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 
 use self::health::Group;
 use self::reply::{Answer, Handled, allow, message, ok, respond};
@@ -60,6 +62,8 @@ use crate::process::ProcessMetrics;
 /// Maximum number of connections; further ones wait.
 const MAX_CONNECTIONS: usize = 64;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest time in which a client takes nothing of an answer.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// State of the management port, available from the start.
 pub struct Management {
@@ -199,6 +203,13 @@ impl Management {
 
     async fn route(&self, request: Request<Incoming>, visitor: &Visitor) -> Handled {
         let (parts, body) = request.into_parts();
+        // Any page that a browser on this machine opens can send requests to this port, which has no login by default.
+        if is_forged(&parts.method, &parts.headers) {
+            return Err(message(
+                StatusCode::FORBIDDEN,
+                "the request comes from a page of another site, and was not carried out",
+            ));
+        }
         let (method, path, query) = (&parts.method, parts.uri.path(), parts.uri.query());
         let get = || allow(method, &[Method::GET, Method::HEAD]);
         let root = match path {
@@ -421,7 +432,11 @@ async fn accept(listener: TcpListener, tls: Option<ServerTls>, management: Arc<M
             Some(tls) => tls.accept(stream),
             None => Socket::from(stream),
         };
+        let mut socket = TimeoutStream::new(socket);
+        // A client that takes no answers must not keep others, such as probes, from connecting.
+        socket.set_write_timeout(Some(WRITE_TIMEOUT));
         tokio::spawn(async move {
+            let socket = pin!(socket);
             let visitor = Arc::new(Visitor::new(peer.ip()));
             let service = service_fn(move |request: Request<Incoming>| {
                 let (management, visitor) = (management.clone(), Arc::clone(&visitor));

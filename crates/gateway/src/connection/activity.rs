@@ -26,7 +26,7 @@ impl Ticks {
 /// Why a connection has to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// A request head, or a frame, did not arrive in time.
+    /// A request head, or a frame, did not arrive in time, or answers are not taken.
     TooSlow,
     /// No request for a long time.
     Idle,
@@ -42,6 +42,10 @@ pub struct Activity {
     ticks: Arc<Ticks>,
     /// Requests whose answer is not out.
     requests: AtomicU32,
+    /// Answers of which the client lets nothing, or nothing more, be sent: over HTTP/2 its windows are closed.
+    untaken: AtomicU32,
+    /// When some part of an answer was ready or taken last, in ticks.
+    moved: AtomicU32,
     /// Whether a head or a frame has begun and is incomplete.
     partial: AtomicBool,
     /// When that began, or the last request ended, in ticks.
@@ -77,6 +81,8 @@ impl Activity {
             streams: Mutex::default(),
             ticks: Arc::clone(ticks),
             requests: AtomicU32::new(0),
+            untaken: AtomicU32::new(0),
+            moved: AtomicU32::new(ticks.now()),
             partial: AtomicBool::new(true),
             since: AtomicU32::new(ticks.now()),
             http2: AtomicBool::new(false),
@@ -106,6 +112,18 @@ impl Activity {
 
     pub fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Acquire)
+    }
+
+    /// A part of an answer is ready for the client.
+    fn is_ready(&self) {
+        self.moved.store(self.ticks.now(), Ordering::Relaxed);
+        self.untaken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The part is on its way, or nobody waits for it any more.
+    fn is_taken(&self) {
+        self.moved.store(self.ticks.now(), Ordering::Relaxed);
+        self.untaken.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Records that something has begun, or that all that had begun is complete.
@@ -165,6 +183,10 @@ impl Activity {
     }
 
     fn judge(&self, now: u32, limits: Limits) -> Option<Verdict> {
+        let stuck = now.wrapping_sub(self.moved.load(Ordering::Relaxed));
+        if self.untaken.load(Ordering::Relaxed) > 0 && stuck > limits.untaken {
+            return Some(Verdict::TooSlow);
+        }
         let waited = now.wrapping_sub(self.since.load(Ordering::Relaxed));
         if self.partial.load(Ordering::Relaxed) {
             (waited > limits.head).then_some(Verdict::TooSlow)
@@ -218,15 +240,40 @@ impl Drop for UnderWay {
 #[derive(Debug)]
 pub struct LastingBody<B> {
     body: B,
-    _request: Option<UnderWay>,
+    request: Option<UnderWay>,
+    /// Whether a part is ready, and the client has not let it be sent.
+    is_untaken: bool,
 }
 
 impl<B> LastingBody<B> {
     pub fn new(body: B, request: Option<UnderWay>) -> LastingBody<B> {
+        if let Some(UnderWay(activity)) = &request {
+            activity.is_ready();
+        }
         LastingBody {
             body,
-            _request: request,
+            is_untaken: request.is_some(),
+            request,
         }
+    }
+
+    fn is_ready(&mut self, is_ready: bool) {
+        if let Some(UnderWay(activity)) = &self.request
+            && self.is_untaken != is_ready
+        {
+            self.is_untaken = is_ready;
+            if is_ready {
+                activity.is_ready();
+            } else {
+                activity.is_taken();
+            }
+        }
+    }
+}
+
+impl<B> Drop for LastingBody<B> {
+    fn drop(&mut self) {
+        self.is_ready(false);
     }
 }
 
@@ -238,7 +285,11 @@ impl<B: Body<Data = Bytes> + Unpin> Body for LastingBody<B> {
         mut self: std::pin::Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        std::pin::Pin::new(&mut self.body).poll_frame(cx)
+        // Over HTTP/2 this is called once the client's windows are open.
+        self.is_ready(false);
+        let frame = std::pin::Pin::new(&mut self.body).poll_frame(cx);
+        self.is_ready(matches!(frame, Poll::Ready(Some(Ok(_)))));
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -255,6 +306,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for LastingBody<B> {
 struct Limits {
     head: u32,
     idle: u32,
+    untaken: u32,
 }
 
 #[derive(Debug, Default)]
@@ -296,6 +348,7 @@ impl Watch {
             limits: Limits {
                 head: ticks(config.head_timeout),
                 idle: ticks(config.lifetime.idle),
+                untaken: ticks(config.body_timeout),
             },
             age: age.map(ticks),
             opened: AtomicU32::new(0),
@@ -413,6 +466,27 @@ mod tests {
         (0..5).for_each(|_| watch.look());
         connection.partial(true, true);
         assert_eq!(ends(&watch, &connection), (11, Verdict::TooSlow));
+    }
+
+    #[test]
+    fn a_connection_whose_client_takes_no_answer_goes_after_the_time_for_a_body() {
+        let watch = watch(1);
+        let connection = watch.opened();
+        connection.partial(false, false);
+        let body = || http_body_util::Full::new(Bytes::from_static(b"answer"));
+        let mut answers: Vec<_> = (0..2)
+            .map(|_| LastingBody::new(body(), Some(connection.request())))
+            .collect();
+        (0..20).for_each(|_| watch.look());
+        let mut cx = Context::from_waker(Waker::noop());
+        let taken = std::pin::Pin::new(&mut answers[0]).poll_frame(&mut cx);
+        assert!(taken.is_ready());
+        drop(answers.remove(0));
+        assert_eq!(ends(&watch, &connection), (31, Verdict::TooSlow));
+        let connection = watch.opened();
+        connection.partial(false, false);
+        drop(LastingBody::new(body(), Some(connection.request())));
+        assert_eq!(ends(&watch, &connection), (101, Verdict::Idle));
     }
 
     #[test]
