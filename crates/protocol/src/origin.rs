@@ -54,7 +54,7 @@ impl Origin {
 /// up where the command is carried out. Cheap to clone.
 ///
 /// There is no default: the sender of a command names the caller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Claims {
     /// A client of an API without logins: nothing is checked.
     Anonymous,
@@ -64,7 +64,7 @@ pub enum Claims {
     Internal,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Principal {
     /// User name or client id.
     pub id: Arc<str>,

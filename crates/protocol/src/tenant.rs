@@ -60,14 +60,14 @@ impl<'de> Deserialize<'de> for TenantId {
 }
 
 /// The tenants whose jobs a worker takes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tenants {
     pub filter: TenantFilter,
     /// The tenants that the worker names; if empty, the default tenant.
     pub provided: Vec<TenantId>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TenantFilter {
     /// The tenants that the request names.

@@ -5,6 +5,8 @@
 //! when it takes the job (`JobReceiver::poll_recv`), which it does as its connection has room. If the stream closes, jobs that were not
 //! taken return to their partitions.
 
+mod of_type;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
@@ -19,6 +21,7 @@ use skep_protocol::origin::Claims;
 use skep_protocol::{ActivatedJob, Tenants};
 use skep_service::{Sleeper, Wakes};
 
+use self::of_type::StreamsOfType;
 use crate::partition::{Message, Notice, PartitionHandle, Work};
 
 /// One open stream, shared by its receiver and all partitions.
@@ -214,10 +217,10 @@ impl Stream {
     }
 }
 
-/// The streams as one partition sees them. Round-robin among those of the same job type.
+/// The streams as one partition sees them.
 #[derive(Debug, Default)]
 pub struct StreamRegistry {
-    by_type: HashMap<Arc<str>, (usize, Vec<Arc<Stream>>)>,
+    by_type: HashMap<Arc<str>, StreamsOfType>,
     by_id: HashMap<StreamId, Arc<Stream>>,
     /// Credit taken for jobs that were not delivered yet.
     reserved: FxHashMap<StreamId, i64>,
@@ -229,16 +232,16 @@ impl StreamRegistry {
             .by_type
             .entry(stream.spec.job_type.clone())
             .or_default();
-        entry.1.push(stream.clone());
+        entry.open(stream.clone());
         self.by_id.insert(stream.id, stream);
     }
 
     pub fn close(&mut self, id: StreamId) {
         self.reserved.remove(&id);
         if let Some(stream) = self.by_id.remove(&id)
-            && let Some((_, streams)) = self.by_type.get_mut(&stream.spec.job_type)
+            && let Some(streams) = self.by_type.get_mut(&stream.spec.job_type)
         {
-            streams.retain(|s| s.id != id);
+            streams.close(&stream);
             if streams.is_empty() {
                 self.by_type.remove(&stream.spec.job_type);
             }
@@ -291,34 +294,15 @@ impl JobStreams for StreamRegistry {
         job_type: &str,
         may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation> {
-        let (next, streams) = self.by_type.get_mut(job_type)?;
-        let reserved = |stream: &Arc<Stream>| Reservation {
+        let stream = self.by_type.get_mut(job_type)?.take_credit(may)?;
+        *self.reserved.entry(stream.id).or_default() += 1;
+        Some(Reservation {
             stream: stream.id,
             worker: stream.spec.worker.clone(),
             timeout: stream.spec.timeout,
             fetch_variables: stream.fetch_variables.clone(),
             tenants: stream.spec.tenants.clone(),
-        };
-        // The second round sees credit that was returned between the check and the flag.
-        for mark in [false, true] {
-            for offset in 0..streams.len() {
-                let index = (*next + offset) % streams.len();
-                let stream = streams.get(index);
-                let mut takes = |stream: &&Arc<Stream>| may(&stream.claims, &stream.spec.tenants);
-                let Some(stream) = stream.filter(&mut takes) else {
-                    continue;
-                };
-                if mark {
-                    stream.starve();
-                }
-                if stream.take_credit() {
-                    *next = index + 1;
-                    *self.reserved.entry(stream.id).or_default() += 1;
-                    return Some(reserved(stream));
-                }
-            }
-        }
-        None
+        })
     }
 
     fn release(&mut self, reservation: Reservation) {

@@ -148,7 +148,7 @@ impl Partition {
         let started = Instant::now();
         let mut taken = 0;
         while self.can_process() && !self.turn_is_over(started, taken) {
-            match self.intake.backlog().pop_front() {
+            match self.intake.next_waiting() {
                 Some(work) => self.evaluate(work)?,
                 None => break,
             }
@@ -205,7 +205,7 @@ impl Partition {
                 if is_next || is_for_exporters(&work) && self.can_evaluate() {
                     self.evaluate(work)?;
                 } else {
-                    self.intake.backlog().push_back(work);
+                    self.intake.waits(work);
                 }
             }
         }
@@ -262,8 +262,7 @@ impl Partition {
             Notice::StreamOpened(stream) => {
                 let job_type = stream.spec.job_type.clone();
                 self.delivery.streams.open(stream);
-                let has_room = Work::StreamHasRoom(job_type);
-                self.intake.backlog().push_back(has_room);
+                self.intake.waits(Work::StreamHasRoom(job_type));
             }
             Notice::StreamClosed(id) => self.delivery.streams.close(id),
             Notice::Routing(routing) => {

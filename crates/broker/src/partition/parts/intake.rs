@@ -1,14 +1,21 @@
 //! Work that has arrived and was not evaluated yet: the inbox, and work that waits for capacity.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
+
+use rustc_hash::FxHashSet;
 
 use crate::partition::inbox::Incoming;
 use crate::partition::message::{Message, Report, Work};
 
 pub struct Intake {
     inbox: Incoming,
+    /// Work that waits for room.
     backlog: VecDeque<Work>,
+    /// The job types of which a [`Work::StreamHasRoom`] is in the backlog. One serves all streams of a type: clients may open any number of
+    /// streams, and each such work looks at all waiting jobs of the type.
+    with_room: FxHashSet<Arc<str>>,
 }
 
 impl Intake {
@@ -16,6 +23,7 @@ impl Intake {
         Intake {
             inbox,
             backlog: VecDeque::new(),
+            with_room: FxHashSet::default(),
         }
     }
 
@@ -42,9 +50,29 @@ impl Intake {
         self.backlog.is_empty() && self.inbox.is_empty()
     }
 
-    /// Work that waits for room.
-    pub fn backlog(&mut self) -> &mut VecDeque<Work> {
-        &mut self.backlog
+    /// Puts work behind all work that waits for room.
+    pub fn waits(&mut self, work: Work) {
+        if let Work::StreamHasRoom(job_type) = &work
+            && !self.with_room.insert(Arc::clone(job_type))
+        {
+            return;
+        }
+        self.backlog.push_back(work);
+    }
+
+    /// Takes the oldest work that waits for room.
+    pub fn next_waiting(&mut self) -> Option<Work> {
+        let work = self.backlog.pop_front()?;
+        if let Work::StreamHasRoom(job_type) = &work {
+            self.with_room.remove(job_type);
+        }
+        Some(work)
+    }
+
+    /// Takes all work that waits for room.
+    pub fn take_waiting(&mut self) -> VecDeque<Work> {
+        self.with_room.clear();
+        std::mem::take(&mut self.backlog)
     }
 
     pub fn waiting(&self) -> usize {
@@ -56,5 +84,31 @@ impl Intake {
         let before = self.backlog.len();
         self.backlog.retain(|work| !work.is_abandoned());
         before - self.backlog.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Intake, Work};
+    use crate::partition::inbox::inbox;
+
+    #[test]
+    fn work_for_streams_with_room_waits_once_for_each_job_type() {
+        let (_inbox, incoming) = inbox();
+        let mut intake = Intake::new(incoming);
+        let has_room = |job_type: &str| Work::StreamHasRoom(job_type.into());
+        for _ in 0..2_000 {
+            intake.waits(has_room("work"));
+            intake.waits(has_room("other"));
+        }
+        assert_eq!(intake.waiting(), 2);
+        let next = intake.next_waiting();
+        assert!(matches!(next, Some(Work::StreamHasRoom(it)) if &*it == "work"));
+        // Room that comes while jobs are pushed is used too.
+        intake.waits(has_room("work"));
+        assert_eq!(intake.waiting(), 2);
+        assert_eq!(intake.take_waiting().len(), 2);
+        intake.waits(has_room("work"));
+        assert_eq!(intake.waiting(), 1);
     }
 }

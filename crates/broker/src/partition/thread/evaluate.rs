@@ -43,8 +43,7 @@ impl Partition {
                     core.push_waiting_jobs(now, &job_type, PUSH_BURST, streams)
                 })?;
                 if pushed.is_some_and(|pushed| pushed.more) {
-                    let has_room = Work::StreamHasRoom(job_type);
-                    self.intake.backlog().push_back(has_room);
+                    self.intake.waits(Work::StreamHasRoom(job_type));
                 }
             }
             Work::Chosen { key, after, answer } => self.chosen(key, after, answer)?,

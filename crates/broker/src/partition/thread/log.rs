@@ -217,8 +217,9 @@ impl Partition {
         self.exporters.state_is_new();
         let job_types = self.delivery.streams.forget_reservations();
         if !self.follows() {
-            let have_room = job_types.into_iter().map(Work::StreamHasRoom);
-            self.intake.backlog().extend(have_room);
+            for job_type in job_types {
+                self.intake.waits(Work::StreamHasRoom(job_type));
+            }
         }
         self.timetable.look_at_once();
     }

@@ -156,8 +156,7 @@ impl Partition {
     /// The replica leads: commands are accepted from now on.
     pub(super) fn leads(&mut self) {
         for job_type in self.delivery.streams.forget_reservations() {
-            let has_room = Work::StreamHasRoom(job_type);
-            self.intake.backlog().push_back(has_room);
+            self.intake.waits(Work::StreamHasRoom(job_type));
         }
         self.env.effect_sink.send(Effect::RoleChanged);
     }
@@ -177,8 +176,8 @@ impl Partition {
         self.replica.metrics.follows();
         self.choosing = Choosing::default();
         self.panics.forget();
-        for message in std::mem::take(self.intake.backlog()) {
-            self.turn_away(message);
+        for work in self.intake.take_waiting() {
+            self.turn_away(work);
         }
         self.env.effect_sink.send(Effect::RoleChanged);
     }
