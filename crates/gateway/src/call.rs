@@ -22,6 +22,7 @@ use crate::door::passwords::Passwords;
 use crate::door::{Door, Head, Refused};
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
+use crate::open_streams::{OpenStreams, StreamPlace};
 use crate::rest::SharedAnswers;
 use crate::stop::{Stop, Stopper, stop_signal};
 use crate::trace::{RequestSpan, TraceParent};
@@ -40,6 +41,8 @@ pub struct FrontEnd {
     pub gate: Gate,
     /// Answers shared by requests for the same page.
     pub shared: SharedAnswers,
+    /// Counts the streams of all front ends.
+    pub job_streams: OpenStreams,
     pub stop: Stop,
 }
 
@@ -322,12 +325,20 @@ impl FrontEnd {
     }
 
     /// Opens a job stream that counts itself.
-    pub fn open_job_stream(&self, mut spec: ActivateJobs, claims: Claims) -> JobStream {
+    ///
+    /// # Errors
+    /// [`Failure::ResourceExhausted`] if too many are open.
+    pub fn open_job_stream(
+        &self,
+        mut spec: ActivateJobs,
+        claims: Claims,
+    ) -> Result<JobStream, Failure> {
+        let place = self.job_streams.open(&claims)?;
         spec.max_jobs = self.config.job_stream_credit.max(1);
         self.metrics.job_streams.opened();
         let (end, ended) = stop_signal();
         let stopped = self.stop.clone().stopped();
-        JobStream {
+        Ok(JobStream {
             receiver: self.broker.open_job_stream(spec, claims),
             metrics: Arc::clone(&self.metrics),
             stopped: Box::pin(async move {
@@ -337,7 +348,8 @@ impl FrontEnd {
                 }
             }),
             end: Arc::new(end),
-        }
+            _place: place,
+        })
     }
 }
 
@@ -358,6 +370,7 @@ pub struct JobStream {
     receiver: Box<dyn JobReceiver>,
     metrics: Arc<GatewayMetrics>,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
+    _place: StreamPlace,
 }
 
 impl JobStream {

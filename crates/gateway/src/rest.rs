@@ -385,7 +385,8 @@ fn carry_out_others<'a>(
             drop(held);
             let jobs = front.open_job_stream(spec, claims);
             let keep_alive = front.config.stream_keep_alive;
-            Box::pin(std::future::ready(Ok(streamed(jobs, keep_alive))))
+            let opened = jobs.map(|jobs| streamed(jobs, keep_alive));
+            Box::pin(std::future::ready(opened.map_err(Problem::from)))
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::door::passwords::Passwords;
 use crate::door::visitor::Visitor;
 use crate::grpc::GrpcServices;
 use crate::metrics::{GatewayMetrics, Protocol};
+use crate::open_streams::OpenStreams;
 use crate::rest;
 use crate::rest::guard::Guard;
 use crate::stop::{Stop, Stopper, stop_signal};
@@ -72,6 +73,7 @@ impl Gateway {
         );
         let door = Arc::new(door.map_err(io::Error::other)?);
         metrics.read_keys_from(&door);
+        let job_streams = OpenStreams::default();
         let front = |protocol| {
             Arc::new(FrontEnd {
                 protocol,
@@ -84,6 +86,7 @@ impl Gateway {
                 metrics: Arc::clone(&metrics),
                 gate: Gate::new(&config, metrics.slots_of(protocol)),
                 shared: rest::SharedAnswers::new(partitions, metrics.shared_searches()),
+                job_streams: job_streams.clone(),
                 stop: stop.clone(),
             })
         };

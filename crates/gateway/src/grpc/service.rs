@@ -253,7 +253,7 @@ impl Gateway for GatewayService {
             ..
         } = Call::of(request);
         let spec = decode::stream(message, self.tenancy()).map_err(status)?;
-        let jobs = self.front.open_job_stream(spec, claims);
+        let jobs = self.front.open_job_stream(spec, claims).map_err(status)?;
         let front = Arc::clone(&self.front);
         let end = jobs.end();
         let mut response = Response::new(GrpcJobStream::new(jobs, front, watch));
