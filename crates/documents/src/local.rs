@@ -6,11 +6,13 @@
 //! ```text
 //! ab/ab12…        the document whose id has this SHA-256: head, then content
 //! expiring/2026-11-22T18/ab12…   it expires in this hour
+//! damaged/ab12…   it expired and cannot be read: its file stays until an operator removes it
 //! new/…           files that are being written
 //! ```
 
 mod file;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ use crate::metadata::hex;
 use crate::store::{Document, Store, StoredDocument};
 use crate::{BoxFuture, Content, DocumentError, Metadata};
 
-/// Maximum numbers of documents that a sweep removes, and of hours that it visits.
+/// Maximum numbers of documents, hours and unfinished files that a sweep visits.
 const SWEEP: usize = 1000;
 /// A file that is still unfinished after this time never will be finished.
 const ABANDONED: Duration = Duration::from_secs(3600);
@@ -190,30 +192,68 @@ impl LocalStore {
             .ok_or_else(|| DocumentError::no_document(id))
     }
 
-    /// Removes documents that expired in past hours, and files that were never finished.
+    /// Removes documents that expired in past hours, and files that were never finished. A document that cannot be removed does not stop
+    /// the sweep: the first such failure is returned at the end.
     fn sweep_now(&self, now: Timestamp) -> io::Result<()> {
         let marks = self.config.directory.join("expiring");
-        let current = hour(now);
-        let mut left = SWEEP;
-        for over in names(&marks, SWEEP)? {
-            if over >= current {
-                continue;
-            }
-            let directory = marks.join(&over);
-            for name in names(&directory, left)? {
-                self.remove_expired(&self.path(&name), now)?;
-                remove(&directory.join(&name))?;
-                left -= 1;
-            }
-            if left == 0 {
-                return Ok(());
-            }
-            // Another node may have removed it.
+        let mut sweep = Sweep::default();
+        for over in past_hours(&marks, &hour(now))? {
+            let directory = marks.join(over);
+            let swept = self.sweep_hour(&directory, now, &mut sweep);
+            sweep.note(swept);
+            // It may have marks left, or another node may have removed it.
             let _ = fs::remove_dir(&directory);
         }
+        sweep.note(self.sweep_unfinished());
+        if let Some(first) = &sweep.damage {
+            tracing::warn!(
+                code = "DOCUMENT_STORE",
+                count = sweep.damaged,
+                "expired documents are damaged and stay on the disk, the first because: {first}. Remove their files; the directory \
+                 'damaged' of the store lists them"
+            );
+        }
+        sweep.failure.map_or(Ok(()), Err)
+    }
+
+    fn sweep_hour(&self, directory: &Path, now: Timestamp, sweep: &mut Sweep) -> io::Result<()> {
+        let most = SWEEP.saturating_sub(sweep.visited);
+        // All of them first, because the directory changes below.
+        let marks: Vec<String> = names(directory)?.take(most).collect::<io::Result<_>>()?;
+        for name in marks {
+            sweep.visited += 1;
+            let (path, mark) = (self.path(&name), directory.join(&name));
+            match self.remove_expired(&path, now) {
+                Ok(_) => sweep.note(remove(&mark).map(drop)),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    sweep.damaged += 1;
+                    sweep.damage.get_or_insert(error);
+                    sweep.note(self.set_aside(&mark, &name));
+                }
+                Err(error) => {
+                    let text = format!("{}: {error}", path.display());
+                    sweep.note(Err(io::Error::new(error.kind(), text)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the mark of a damaged document, so that later sweeps neither visit nor report it again.
+    fn set_aside(&self, mark: &Path, name: &str) -> io::Result<()> {
+        let damaged = self.config.directory.join("damaged");
+        fs::create_dir_all(&damaged)?;
+        match fs::rename(mark, damaged.join(name)) {
+            // Another node has moved it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            renamed => renamed,
+        }
+    }
+
+    fn sweep_unfinished(&self) -> io::Result<()> {
         let new = self.config.directory.join("new");
-        for name in names(&new, SWEEP)? {
-            let path = new.join(name);
+        for name in names(&new)?.take(SWEEP) {
+            let path = new.join(name?);
             let age = fs::metadata(&path).and_then(|known| known.modified());
             let age = age.map(|at| at.elapsed().unwrap_or_default());
             if age.is_ok_and(|age| age > ABANDONED) {
@@ -240,19 +280,53 @@ impl LocalStore {
     }
 }
 
-/// At most `most` names in a directory, in order; none if it does not exist.
-fn names(directory: &Path, most: usize) -> io::Result<Vec<String>> {
+/// Progress of a sweep.
+#[derive(Default)]
+struct Sweep {
+    /// Number of documents.
+    visited: usize,
+    damaged: usize,
+    /// Why the first damaged document cannot be read.
+    damage: Option<io::Error>,
+    /// The first failure that another attempt may not meet.
+    failure: Option<io::Error>,
+}
+
+impl Sweep {
+    fn note(&mut self, outcome: io::Result<()>) {
+        if let Err(error) = outcome {
+            self.failure.get_or_insert(error);
+        }
+    }
+}
+
+/// The oldest hours before the current one, in order. There may be any number of later ones.
+fn past_hours(marks: &Path, current: &str) -> io::Result<BTreeSet<String>> {
+    let mut oldest = BTreeSet::new();
+    for name in names(marks)? {
+        let name = name?;
+        if name.as_str() < current {
+            oldest.insert(name);
+        }
+        if oldest.len() > SWEEP {
+            oldest.pop_last();
+        }
+    }
+    Ok(oldest)
+}
+
+/// The names in a directory, in any order; none if it does not exist.
+fn names(directory: &Path) -> io::Result<impl Iterator<Item = io::Result<String>> + use<>> {
     let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Ok(entries) => Some(entries),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let mut names = Vec::new();
-    for entry in entries.take(most) {
-        names.extend(entry?.file_name().into_string());
-    }
-    names.sort_unstable();
-    Ok(names)
+    let name = |entry: io::Result<fs::DirEntry>| {
+        let name = entry.map(|entry| entry.file_name().into_string().ok());
+        name.transpose()
+    };
+    Ok(entries.into_iter().flatten().filter_map(name))
 }
 
 impl Store for LocalStore {

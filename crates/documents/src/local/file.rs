@@ -29,6 +29,14 @@ fn bad(path: &Path, what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
+/// Only a file that ends too early is damaged: a failure of the disk may pass.
+fn too_short(path: &Path, error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => bad(path, "it is too short"),
+        _ => error,
+    }
+}
+
 /// Writes a file durably.
 pub fn write_new(path: &Path, document: &Document) -> io::Result<()> {
     let head = serde_json::to_vec(&NewHead {
@@ -54,7 +62,7 @@ impl Head {
         };
         let mut start = [0; 12];
         file.read_exact(&mut start)
-            .map_err(|_| bad(path, "it is too short"))?;
+            .map_err(|error| too_short(path, error))?;
         let [mark @ .., a, b, c, d] = start;
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
         if mark != *MARK || length > MAX_HEAD {
@@ -62,7 +70,7 @@ impl Head {
         }
         let mut head = vec![0; length];
         file.read_exact(&mut head)
-            .map_err(|_| bad(path, "it is too short"))?;
+            .map_err(|error| too_short(path, error))?;
         let head: Head = serde_json::from_slice(&head)
             .map_err(|e| bad(path, &format!("its head cannot be read: {e}")))?;
         let content = (start.len() + length) as u64;

@@ -92,6 +92,44 @@ async fn what_has_expired_is_gone_and_its_room_comes_back() {
     assert!(store.get("stays", at(10_801)).await.is_ok());
 }
 
+/// A directory lists its entries in any order: with this many later hours, some past ones come late.
+#[tokio::test]
+async fn past_hours_are_swept_however_many_are_to_come() {
+    const PAST: i64 = 10;
+    const LATER: i64 = 4000;
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path());
+    for n in 0..PAST {
+        let expiring = document(&n.to_string(), "x", Some(at(3600 * (n + 1))));
+        store.create(expiring, at(1)).await.unwrap();
+    }
+    let marks = directory.path().join("expiring");
+    for n in 0..LATER {
+        fs::create_dir(marks.join(hour(at(3600 * (n + 100))))).unwrap();
+    }
+    store.sweep(at(3600 * (PAST + 2))).await.unwrap();
+    assert_eq!(files(directory.path()), 0);
+}
+
+#[tokio::test]
+async fn a_damaged_document_stays_and_later_ones_are_swept() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path());
+    for (id, expires_at) in [("damaged", at(3600)), ("good", at(7200))] {
+        let expiring = document(id, "content", Some(expires_at));
+        store.create(expiring, at(1)).await.unwrap();
+    }
+    let name = LocalStore::name("damaged");
+    fs::write(store.path(&name), "something else").unwrap();
+    store.sweep(at(20_000)).await.unwrap();
+    assert!(!store.path(&LocalStore::name("good")).exists());
+    assert!(store.path(&name).exists());
+    // Its mark is no longer where sweeps look.
+    assert!(directory.path().join("damaged").join(&name).exists());
+    let marks = directory.path().join("expiring");
+    assert_eq!(names(&marks).unwrap().count(), 0);
+}
+
 #[tokio::test]
 async fn a_file_that_is_no_document_is_told_apart_from_none() {
     let directory = tempfile::tempdir().unwrap();
