@@ -100,26 +100,41 @@ impl Hosting {
         };
         let io = |error: std::io::Error| format!("partition {partition}: {error}");
         let gone = self.gone(partition).map_err(io)?;
-        let left = match gone.filter(|gone| gone.member == own) {
-            Some(gone) => gone.left,
-            None => {
-                let handle = shared.local.partition(partition);
-                let left = handle.map_or(Ok(Left::default()), |it| self.end(shared, &it))?;
-                let gone = Gone { member: own, left };
-                let bytes = serde_json::to_vec(&gone).map_err(|error| error.to_string())?;
-                create_dir_durably(&self.partitions()).map_err(io)?;
-                // Before its files change: from here on nobody opens it again.
-                write_durably(&self.left_file(partition), &bytes).map_err(io)?;
-                tracing::info!(partition, "the copy of this node is purged");
-                gone.left
+        let gone = gone.filter(|gone| gone.member == own);
+        let left = match (shared.local.partition(partition), gone) {
+            // A record of a copy that still runs may be outdated: the attempt that wrote it failed.
+            (Some(handle), _) => self.end(shared, own, &handle)?,
+            (None, Some(gone)) => gone.left,
+            (None, None) if self.has_files(state, partition, own).map_err(io)? => {
+                return Err(format!(
+                    "the copy of partition {partition} on this node is not open and cannot report the keys that it has assigned, which \
+                     must not be assigned again: start the node again"
+                ));
             }
+            (None, None) => self.record(partition, own, Left::default()).map_err(io)?,
         };
         self.remove_all(partition).map_err(io)?;
         Ok(left)
     }
 
-    /// Ends the copy. Returns what it leaves behind.
-    fn end(&self, shared: &Shared, handle: &Arc<PartitionHandle>) -> Result<Left, String> {
+    /// Whether the directory of the partition is that of this member, or of the one whose copy it is to continue.
+    fn has_files(&self, state: &State, partition: u32, own: u64) -> std::io::Result<bool> {
+        let directory = self.directory(partition);
+        let from = state.goes_on_from(self.config.node_id, partition);
+        Ok(match ReplicaOf::read(&directory)? {
+            Some(there) => there.own == own || from == Some(there.own),
+            // A node that is alone does not write which member it is.
+            None => self.config.cluster.is_none() && directory.exists(),
+        })
+    }
+
+    /// Ends the copy. Returns what it leaves behind, which is recorded before, because nobody can report it afterwards.
+    fn end(
+        &self,
+        shared: &Shared,
+        own: u64,
+        handle: &Arc<PartitionHandle>,
+    ) -> Result<Left, String> {
         let partition = handle.status.partition;
         if let Some(reason) = handle.status.failure() {
             return Err(format!(
@@ -129,20 +144,42 @@ impl Hosting {
         }
         // No requests arrive from here on.
         shared.local.hosted.remove(partition);
-        let Some(copy) = tell(handle) else {
-            shared.local.hosted.put(handle.clone());
-            return Err(format!("partition {partition} does not report its state"));
+        let survives = tell(handle);
+        let survives =
+            survives.ok_or_else(|| format!("partition {partition} does not report its state"));
+        let recorded = survives.and_then(|copy| {
+            let left = Left {
+                last_key: copy.last_key,
+                exporting: Some(kept(&handle.exporters.value())),
+            };
+            let recorded = self.record(partition, own, left);
+            recorded.map_err(|error| format!("partition {partition}: {error}"))
+        });
+        let left = match recorded {
+            Ok(left) => left,
+            Err(reason) => {
+                // The copy continues: a record, if there is one, would keep it from being opened at the next start.
+                let _ = self.forget_gone(partition);
+                shared.local.hosted.put(handle.clone());
+                return Err(reason);
+            }
         };
-        let exporting = Some(kept(&handle.exporters.value()));
         handle.abandon();
         if let Some(cluster) = shared.others() {
             // Others that rely on this copy should know soon.
             cluster.role_changed();
         }
-        Ok(Left {
-            last_key: copy.last_key,
-            exporting,
-        })
+        Ok(left)
+    }
+
+    /// Records durably what a copy leaves behind. From here on nobody opens it again.
+    fn record(&self, partition: u32, own: u64, left: Left) -> std::io::Result<Left> {
+        let gone = Gone { member: own, left };
+        let bytes = serde_json::to_vec(&gone)?;
+        create_dir_durably(&self.partitions())?;
+        write_durably(&self.left_file(partition), &bytes)?;
+        tracing::info!(partition, "the copy of this node is purged");
+        Ok(gone.left)
     }
 
     fn left_file(&self, partition: u32) -> PathBuf {

@@ -1,5 +1,8 @@
 //! Purges: partitions and secondary storage are empty afterwards, and no earlier data comes back.
 
+use std::io::Read;
+
+use rustix::fs::{CWD, Mode, OFlags, mkfifoat, open};
 use skep_cluster::{Refusal, Request};
 use skep_protocol::command::ExportingChange;
 use skep_protocol::origin::Claims;
@@ -190,6 +193,40 @@ async fn a_purge_that_was_begun_goes_on_at_the_next_start() {
         .collect();
     files.sort();
     assert_eq!(files, ["1", "2", "3"]);
+    stop(rig).await;
+}
+
+/// The disk fails while the node records what its copy leaves behind.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_and_exporter_settings_survive_a_record_that_fails_at_first() {
+    const LEAP: u64 = 1 << 28;
+    let nodes = Nodes::new(1, 1);
+    let rig = open_alone(&nodes).await;
+    rig.deploy(&one_task()).await;
+    let last = create_one(&rig).await;
+    let disable = Command::ChangeExporting {
+        partition: 1,
+        change: ExportingChange::Disable { id: "it".into() },
+    };
+    insist(&rig, disable).await.unwrap();
+    // A pipe can be written, but not flushed.
+    let path = nodes.directories[0].path().join("partitions").join("1.new");
+    mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
+    let pipe = open(&path, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty()).unwrap();
+    let (mut pipe, mut record) = (std::fs::File::from(pipe), [0; 1024]);
+    let planned = ask(&rig, Request::Purge, false).await.unwrap();
+    wait_until("the first attempt", || {
+        pipe.read(&mut record).is_ok_and(|bytes| bytes > 0)
+    })
+    .await;
+    std::fs::remove_file(&path).unwrap();
+    wait_until("the end of the purge", || is_over(&rig, planned.change)).await;
+    let least = rig.broker.cluster_state().least_keys.get(&1).copied();
+    assert!(least >= Some(last.counter() + LEAP), "{least:?}");
+    let partitions = rig.broker.partitions();
+    let exporting = partitions[0].exporters.value();
+    assert!(exporting.exporter("it").is_some_and(|it| !it.is_enabled));
+    expect_new_work(&rig, &HashSet::from([last])).await;
     stop(rig).await;
 }
 
