@@ -1,11 +1,16 @@
 //! `multipart/form-data`, sliced out of the body without copying; and deployments, which use it.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use memchr::memmem;
 use skep_protocol::Failure;
 use skep_protocol::command::{Deploy, Resource};
 
 use crate::check::invalid;
+
+/// Limit for the headers of a part. One of them may be the metadata of a document, which takes up to 16 KiB, and more with escapes.
+const MAX_HEAD: usize = 32 << 10;
 
 /// Reads a deployment: parts `resources`, each with a file name, and at most one part `tenantId`, whose text is the second result.
 ///
@@ -126,58 +131,53 @@ fn parts(body: &Bytes, boundary: &str, max_parts: usize) -> Result<Vec<Part>, Fa
                 "The body has more than the {max_parts} parts that are allowed. Split it up."
             ));
         }
-        parts.push(part(body, start, end)?);
+        parts.push(part(body, start..end, parts.len() + 1)?);
         at = start - 2 + length + delimiter.len();
     }
 }
 
-fn part(body: &Bytes, start: usize, end: usize) -> Result<Part, Failure> {
-    let all = body.get(start..end).unwrap_or_default();
+fn part(body: &Bytes, range: Range<usize>, number: usize) -> Result<Part, Failure> {
+    let all = body.get(range.clone()).unwrap_or_default();
     let head = memmem::find(all, b"\r\n\r\n").and_then(|blank| all.get(..blank));
     let Some(head) = head else {
         return malformed("a part has no head");
     };
-    let content = start + head.len() + 4;
+    if head.len() > MAX_HEAD {
+        return invalid(format!(
+            "The headers of part {number} of the multipart body take {} bytes; at most {MAX_HEAD} are allowed. Shorten them.",
+            head.len()
+        ));
+    }
+    let content = range.start + head.len() + 4;
     let Ok(head) = std::str::from_utf8(head) else {
         return malformed("the head of a part is not UTF-8");
     };
     let Some(disposition) = header(head, "content-disposition") else {
         return malformed("a part has no Content-Disposition");
     };
-    let parameters = parameters(disposition);
-    let value = |name: &str| {
-        parameters
-            .iter()
-            .find(|(n, _)| n.eq_ignore_ascii_case(name))
-            .map(|(_, v)| v.clone())
-    };
-    let Some(name) = value("name") else {
+    let Some(name) = parameter(disposition, "name") else {
         return malformed("a part has no name");
     };
-    let file_name = value("filename*")
-        .and_then(|v| extended(&v))
-        .or_else(|| value("filename"));
+    let file_name = parameter(disposition, "filename*")
+        .and_then(|value| extended(&value))
+        .or_else(|| parameter(disposition, "filename"));
     Ok(Part {
         name,
         file_name,
         head: head.to_string(),
-        content: body.slice(content..end),
+        content: body.slice(content..range.end),
     })
 }
 
 fn boundary(content_type: &str) -> Option<String> {
-    let (_, boundary) = parameters(content_type)
-        .into_iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("boundary"))?;
+    let boundary = parameter(content_type, "boundary")?;
     (1..=70).contains(&boundary.len()).then_some(boundary)
 }
 
-/// The `name=value` and `name="value"` parts of a header value after its first `;`.
-fn parameters(value: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
+/// The first `name=value` or `name="value"` of this name in a header value, after its first `;`.
+fn parameter(value: &str, name: &str) -> Option<String> {
     let mut rest = value.split_once(';').map_or("", |(_, rest)| rest);
-    while let Some((name, after)) = rest.split_once('=') {
-        let name = name.trim_matches([' ', '\t', ';']).to_string();
+    while let Some((own, after)) = rest.split_once('=') {
         let after = after.trim_start();
         let (text, next) = match after.strip_prefix('"') {
             Some(quoted) => unquote(quoted),
@@ -186,10 +186,13 @@ fn parameters(value: &str) -> Vec<(String, String)> {
                 None => (after.trim().to_string(), ""),
             },
         };
-        found.push((name, text));
+        let own = own.trim_matches([' ', '\t', ';']);
+        if own.eq_ignore_ascii_case(name) {
+            return Some(text);
+        }
         rest = next;
     }
-    found
+    None
 }
 
 /// Reads to the closing quote. A backslash escapes a quote or itself only: some clients send Windows paths as they are.
@@ -277,6 +280,29 @@ mod tests {
             named("filename=\"x\"; filename*=UTF-8''%C3%BC.bpmn"),
             "ü.bpmn"
         );
+    }
+
+    #[test]
+    fn the_headers_of_a_part_are_limited() {
+        let head = "Content-Disposition: form-data; name=\"resources\"; filename=\"a\"";
+        let first = format!("--xx\n{head}\n\nx\n");
+        // Line breaks of two bytes are part of the head.
+        let with = |length: usize| {
+            let other = "\nX-Other: ";
+            let filler = "x".repeat(length - head.len() - other.len() - 1);
+            deploy(&format!("{first}--xx\n{head}{other}{filler}\n\nx\n--xx--"))
+        };
+        assert_eq!(with(MAX_HEAD).unwrap().len(), 2);
+        let error = with(MAX_HEAD + 1).unwrap_err();
+        assert!(error.contains("part 2 of the"), "{error}");
+        assert!(error.contains("at most 32768"), "{error}");
+    }
+
+    #[test]
+    fn a_parameter_is_found_behind_many_others() {
+        let value = format!("form-data; {}NAME=\"a;b\"; name=c", "x=y; ".repeat(1000));
+        assert_eq!(parameter(&value, "name").as_deref(), Some("a;b"));
+        assert_eq!(parameter(&value, "filename"), None);
     }
 
     #[test]

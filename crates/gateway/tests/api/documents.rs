@@ -317,6 +317,24 @@ async fn what_cannot_be_understood_is_told_and_nothing_is_kept() {
 }
 
 #[tokio::test]
+async fn the_headers_of_a_part_have_room_for_its_metadata_and_not_for_more() {
+    let gateway = start().await;
+    let with = |bytes: usize| {
+        let said = json!({"customProperties": {"note": "x".repeat(bytes)}});
+        let head = format!("\r\nX-Document-Metadata: {said}");
+        [part("file", "", "x"), part("file", &head, "x")]
+    };
+    let [_, whole] = with(15_000);
+    let answer = upload(&gateway, "/v2/documents", &[whole]).await;
+    assert_eq!(answer.status, 201);
+    let answer = upload(&gateway, "/v2/documents", &with(33_000)).await;
+    let (code, _, detail) = answer.problem();
+    assert_eq!(code, 400, "{detail}");
+    assert!(detail.contains("headers of part 2"), "{detail}");
+    assert!(detail.contains("at most 32768"), "{detail}");
+}
+
+#[tokio::test]
 async fn links_are_valid_for_an_hour_or_as_long_as_is_said() {
     let gateway = start().await;
     let path = "/v2/documents/d/links";
