@@ -13,6 +13,7 @@ use skep_query::{Durations, Entity, Value, entities};
 pub struct IncidentDelta {
     pub incident_key: Key,
     pub element_instance_key: Key,
+    pub process_instance_key: Key,
     /// 1 or -1.
     pub delta: i64,
 }

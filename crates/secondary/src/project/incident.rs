@@ -41,6 +41,7 @@ pub fn changed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
     to.changes.incident(IncidentDelta {
         incident_key: record.key,
         element_instance_key: value.element_instance_key,
+        process_instance_key: value.process_instance_key,
         delta,
     });
     Ok(())

@@ -3,12 +3,12 @@
 use skep_exporting::TargetError;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::Key;
-use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
-use skep_query::{Entity, Value};
+use skep_query::entities::{ELEMENT_INSTANCE, INCIDENT, PROCESS_INSTANCE};
+use skep_query::{Condition, Entity, Op, Value};
 
-use super::{Stored, current};
+use super::{CHUNK, Stored, current};
 use crate::changes::{Changes, IncidentDelta};
 
 /// Limit for nested scopes and called instances. The engine bounds their depth itself.
@@ -21,6 +21,10 @@ const OWN: usize = ELEMENT_INSTANCE.column("incidentKey");
 const COUNT_OF_PROCESS: usize = PROCESS_INSTANCE.column("activeIncidents");
 const HAS_OF_PROCESS: usize = PROCESS_INSTANCE.column("hasIncident");
 const CALLER: usize = PROCESS_INSTANCE.column("parentElementInstanceKey");
+const INCIDENT_KEY: usize = INCIDENT.column("incidentKey");
+const STATE: usize = INCIDENT.column("state");
+const ELEMENT: usize = INCIDENT.column("elementInstanceKey");
+const PROCESS: usize = INCIDENT.column("processInstanceKey");
 
 /// An element or process instance for which incidents are counted.
 struct Counted {
@@ -57,9 +61,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
         }
         level = next;
     }
-    mark(changes, &deltas, |key| {
-        counted.get(&key).is_some_and(|one| one.is_element)
-    });
+    mark(changes, stored, &deltas, &counted)?;
     for (key, one) in counted {
         let count = (one.before + one.delta).max(0);
         let (entity, number, has): (&'static Entity, _, _) = if one.is_element {
@@ -102,16 +104,73 @@ fn meet(
     Ok(())
 }
 
-/// Sets the incident of an element instance.
-fn mark(changes: &mut Changes, deltas: &[IncidentDelta], is_known: impl Fn(i64) -> bool) {
+/// Sets the incident of element instances: the newest one that is open.
+fn mark(
+    changes: &mut Changes,
+    stored: &dyn Stored,
+    deltas: &[IncidentDelta],
+    counted: &FxHashMap<i64, Counted>,
+) -> Result<(), TargetError> {
+    let ended = deltas.iter().filter(|delta| delta.delta < 0);
+    let resolved: FxHashSet<i64> = ended.map(|delta| delta.incident_key.0).collect();
+    let mut newest: BTreeMap<i64, Option<i64>> = BTreeMap::new();
     for delta in deltas {
-        if is_known(delta.element_instance_key.0) {
-            let own = if delta.delta > 0 {
-                Value::Int(delta.incident_key.0)
-            } else {
-                Value::Null
-            };
-            changes.put(&ELEMENT_INSTANCE, delta.element_instance_key, OWN, own);
+        let (element, incident) = (delta.element_instance_key.0, delta.incident_key.0);
+        if counted.get(&element).is_some_and(|one| one.is_element) {
+            let newest = newest.entry(element).or_default();
+            let open = (!resolved.contains(&incident)).then_some(incident);
+            *newest = open.max(*newest);
         }
     }
+    // Incidents of this window are newer than stored ones. Few elements have several, or other ones within.
+    let mut unknown: BTreeMap<i64, i64> = BTreeMap::new();
+    for delta in deltas {
+        let element = delta.element_instance_key.0;
+        let counts = counted.get(&element);
+        let has_more = counts.is_some_and(|one| one.before + one.delta > 0);
+        if has_more && newest.get(&element).is_some_and(Option::is_none) {
+            unknown.insert(element, delta.process_instance_key.0);
+        }
+    }
+    for (element, incident) in open_ones(stored, &unknown)? {
+        if let Some(newest) = newest.get_mut(&element)
+            && !resolved.contains(&incident)
+        {
+            *newest = Some(incident).max(*newest);
+        }
+    }
+    for (element, incident) in newest {
+        let own = incident.map_or(Value::Null, Value::Int);
+        changes.put(&ELEMENT_INSTANCE, Key(element), OWN, own);
+    }
+    Ok(())
+}
+
+/// Returns the stored open incidents of elements, as pairs of element and incident. `elements`: with their process instances, by which
+/// incidents are indexed.
+fn open_ones(
+    stored: &dyn Stored,
+    elements: &BTreeMap<i64, i64>,
+) -> Result<Vec<(i64, i64)>, TargetError> {
+    let elements: Vec<(i64, i64)> = elements.iter().map(|(own, of)| (*own, *of)).collect();
+    let mut open = Vec::new();
+    for chunk in elements.chunks(CHUNK) {
+        let among = |field, keys: BTreeSet<i64>| Condition::Field {
+            field,
+            op: Op::In(keys.into_iter().map(Value::Int).collect()),
+        };
+        let conditions = vec![
+            among(PROCESS, chunk.iter().map(|(_, process)| *process).collect()),
+            among(ELEMENT, chunk.iter().map(|(element, _)| *element).collect()),
+        ];
+        let columns = [ELEMENT, INCIDENT_KEY, STATE];
+        for row in stored.look_up(&INCIDENT, &conditions, &columns)? {
+            if let [Value::Int(element), Value::Int(incident), state] = row.as_slice()
+                && state.as_text() == Some("ACTIVE")
+            {
+                open.push((*element, *incident));
+            }
+        }
+    }
+    Ok(open)
 }

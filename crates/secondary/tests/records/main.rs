@@ -15,6 +15,7 @@ mod embedded {
     mod job_statistics;
     mod limits;
     mod property;
+    mod several_incidents;
     mod spellings;
     mod tenants;
     mod usage;
@@ -37,6 +38,7 @@ mod postgres {
     mod outages;
     mod property;
     mod purge;
+    mod several_incidents;
     mod spellings;
     mod tenants;
     mod usage;
@@ -60,6 +62,7 @@ mod opensearch {
     mod property;
     mod purge;
     mod search_server;
+    mod several_incidents;
     mod spellings;
     mod tenants;
     mod usage;
@@ -82,6 +85,7 @@ mod elasticsearch {
     mod property;
     mod purge;
     mod search_server;
+    mod several_incidents;
     mod spellings;
     mod tenants;
     mod usage;
