@@ -55,6 +55,8 @@ pub struct EngineConfig {
     pub retry_interval: i64,
     /// Maximum number of timers, timeouts, back-offs and messages handled by one call of [`Engine::run_due`].
     pub max_due: usize,
+    /// Maximum number of waiting jobs that a poll or push examines for callers who may not take all of them.
+    pub max_looked_at: usize,
     /// Maximum number of life-cycle steps that one command takes before others have their turn.
     pub turn_steps: u32,
     /// Time limit of a turn, regardless of its work.
@@ -112,6 +114,7 @@ impl Default for EngineConfig {
             least_key: 0,
             retry_interval: 10_000,
             max_due: 500,
+            max_looked_at: 50_000,
             turn_steps: 1_000,
             turn_time: None,
             identity: IdentityConfig::default(),

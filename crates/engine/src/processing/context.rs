@@ -11,6 +11,7 @@ use skep_protocol::{Key, Rejection, Response, TenantId};
 
 use super::authorization::GrantsCache;
 use super::bpmn::{Budget, Steps};
+use super::job::activate::Places;
 use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
@@ -23,6 +24,8 @@ use crate::state::State;
 #[derive(Debug, Default)]
 pub struct Volatile {
     pub(crate) grants: GrantsCache,
+    /// Where polls continue to look for jobs.
+    pub(crate) places: Places,
     /// Creations that wait for the end of their instance.
     pub awaiting_results: HashMap<Key, (RequestId, AwaitResult)>,
     /// Deployments and deletions that wait for all partitions.

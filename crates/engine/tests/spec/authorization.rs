@@ -14,6 +14,11 @@ use skep_testkit::rig::*;
 
 /// A rig with authorization checks and the users anna and bert, who have no permissions.
 fn asking(partitions: u32) -> Rig {
+    asking_with(partitions, EngineConfig::default())
+}
+
+/// The same with these settings.
+fn asking_with(partitions: u32, settings: EngineConfig) -> Rig {
     let mut rig = Rig::with_configs(partitions, |partition| EngineConfig {
         partition,
         routing: std::sync::Arc::new(skep_protocol::Routing::new(partitions)),
@@ -21,7 +26,7 @@ fn asking(partitions: u32) -> Rig {
             authorizations: true,
             ..IdentityConfig::default()
         },
-        ..EngineConfig::default()
+        ..settings.clone()
     });
     rig.claims = Claims::Internal;
     for name in ["anna", "bert"] {
@@ -258,6 +263,63 @@ fn a_poll_gets_the_jobs_of_processes_that_the_caller_may_update() {
     assert_eq!(of, ["order", "order"]);
     rig.claims = Claims::Internal;
     assert_eq!(rig.jobs("work").len(), 2, "the others stay");
+}
+
+/// A rig in which a poll examines five jobs for anna, who may take those of the process "order". Instances of these processes wait.
+fn examining_five(instances: &[&str]) -> Rig {
+    let settings = EngineConfig {
+        max_looked_at: 5,
+        ..EngineConfig::default()
+    };
+    let mut rig = asking_with(1, settings);
+    deploy(&mut rig, process("order"));
+    deploy(&mut rig, process("other"));
+    on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    for id in instances {
+        created(&mut rig, Claims::Internal, id);
+    }
+    rig.claims = is("anna");
+    rig
+}
+
+#[test]
+fn a_poll_continues_behind_the_jobs_that_the_last_one_passed_over() {
+    let mut rig = examining_five(&[
+        "other", "other", "other", "other", "other", "other", "order",
+    ]);
+    assert!(rig.jobs("work").is_empty(), "five others were examined");
+    assert_eq!(rig.jobs("work").len(), 1);
+    // The last poll went around to other jobs: the new one is behind its end.
+    created(&mut rig, Claims::Internal, "order");
+    rig.claims = is("anna");
+    assert_eq!(rig.jobs("work").len(), 1);
+}
+
+#[test]
+fn a_poll_that_has_examined_the_newest_job_continues_at_the_oldest() {
+    let mut rig = examining_five(&[
+        "order", "other", "other", "other", "other", "other", "other", "order",
+    ]);
+    let oldest = rig.jobs("work");
+    assert_eq!(oldest.len(), 1);
+    let newest = rig.jobs("work");
+    assert_eq!(newest.len(), 1);
+    assert!(newest[0].key > oldest[0].key);
+    rig.fail(&oldest[0], 2, 0);
+    let again = rig.jobs("work");
+    assert_eq!(again.len(), 1);
+    assert_eq!(again[0].key, oldest[0].key);
+}
+
+#[test]
+fn a_poll_begins_at_the_oldest_job_after_permissions_have_changed() {
+    let mut rig = examining_five(&["other", "other", "other", "other", "other", "other"]);
+    assert!(rig.jobs("work").is_empty());
+    on_process(&mut rig, "anna", "other", &[P::UpdateProcessInstance]);
+    rig.claims = is("anna");
+    let keys: Vec<Key> = rig.jobs("work").iter().map(|job| job.key).collect();
+    assert_eq!(keys.len(), 5);
+    assert!(keys.is_sorted(), "they are the oldest: {keys:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! JOB_BATCH ACTIVATE: workers receive jobs, on request or pushed into open streams. Oldest first.
 
 mod for_caller;
+mod places;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::{ErrorType, JobBatchValue, JobKind};
 use skep_protocol::{ActivatedJob, Key, RejectionType, Response, TenantId, Tenants};
 
+pub(crate) use self::places::Places;
 use crate::effects::{Pushed, Reservation};
 use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::user_task::listener;
@@ -55,10 +57,11 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     let (mut bytes, mut truncated) = (0, false);
     let tenants = authorization::tenants(cx, &command.tenants)?;
     for tenant in &tenants {
+        let mut look = for_caller::Look::begin(cx, command, tenant);
         // Jobs that are too large are no longer activatable afterwards: the next round sees the jobs after them.
         let (mut seen, mut again) = (0, true);
         while std::mem::take(&mut again) && !truncated {
-            let keys = for_caller::waiting(cx, command, tenant, seen, max_jobs - jobs.len());
+            let keys = look.find(cx, seen, max_jobs - jobs.len());
             for key in keys {
                 match offer(cx, key, &command.worker, deadline, &names) {
                     Offer::Job(_, size) if bytes + size > max_bytes && !jobs.is_empty() => {
@@ -75,6 +78,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
                 }
             }
         }
+        look.end(cx, jobs.last().filter(|_| truncated));
     }
     if !jobs.is_empty() {
         let job_keys = jobs.iter().map(|job: &ActivatedJob| job.key).collect();
