@@ -229,6 +229,7 @@ fn apply_of_operators(state: &mut State, record: &Record<'_>) -> Result<(), Deco
         ValueType::HistoryDeletion => go::<HistoryDeletionValue>(state, record),
         ValueType::Scale => go::<ScaleValue>(state, record),
         ValueType::Session => go::<SessionValue>(state, record),
+        ValueType::Kept => go::<KeptValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
         other => {

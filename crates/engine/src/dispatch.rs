@@ -7,7 +7,7 @@ use crate::processing::message::{correlate, message_side, process_side, publish}
 use crate::processing::{
     Context, Outcome, ad_hoc, authorization, banning, batch_operation, clock, cluster_variable,
     conditional_evaluation, decision, exporting, expression, global_listener, identity,
-    incident_commands, job, process_instance, scaling, session, signal, user_task, variable,
+    incident_commands, job, kept, process_instance, scaling, session, signal, user_task, variable,
 };
 use crate::remote::RemoteCommand;
 
@@ -87,6 +87,7 @@ pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::DeleteGlobalListener { id } => global_listener::delete(cx, id),
         Command::Identity(command) => identity::process(cx, command),
         Command::Session(command) => session::process(cx, command),
+        Command::Kept(command) => kept::process(cx, command),
         Command::Batch(command) => batch_operation::process(cx, command),
         Command::PinClock { timestamp } => clock::pin(cx, *timestamp),
         Command::ResetClock => clock::reset(cx),

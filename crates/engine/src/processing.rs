@@ -16,6 +16,7 @@ pub(crate) mod global_listener;
 pub mod identity;
 pub(crate) mod incident_commands;
 pub(crate) mod job;
+pub(crate) mod kept;
 pub(crate) mod message;
 pub(crate) mod not_found;
 pub(crate) mod process_instance;

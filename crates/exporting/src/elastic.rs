@@ -280,5 +280,6 @@ pub(crate) fn is_exportable(value_type: ValueType) -> bool {
             | ValueType::ConditionCheck
             | ValueType::Exporting
             | ValueType::Session
+            | ValueType::Kept
     )
 }

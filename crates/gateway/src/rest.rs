@@ -330,12 +330,12 @@ fn carry_out<'a>(
         };
         let (result, timings) = front.answered(sent.await, watch);
         let answer = match result {
-            Ok(response) => encode::response(response, echo),
+            Ok(response) => encode::response(response, echo).map_err(Problem::from),
             Err(failure) => Err(echo.failure(failure)),
         };
         drop(held);
         front.book(watch, &timings);
-        Ok(answer?)
+        answer
     }
 }
 

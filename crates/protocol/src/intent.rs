@@ -74,12 +74,14 @@ pub enum ValueType {
     Exporting = 230,
     /// Skep's own: browsers that have logged in. It is never exported.
     Session = 240,
+    /// Skep's own: what users of the web interface keep. It is never exported.
+    Kept = 241,
     /// Partitions are added.
     Scale = 253,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 63] = [
+    pub const ALL: [ValueType; 64] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -143,6 +145,7 @@ impl ValueType {
         ValueType::IdentitySetup,
         ValueType::Role,
         ValueType::Session,
+        ValueType::Kept,
     ];
 
     #[inline]
@@ -227,6 +230,7 @@ impl ValueType {
             ValueType::IdentitySetup => "IDENTITY_SETUP",
             ValueType::Role => "ROLE",
             ValueType::Session => "SESSION",
+            ValueType::Kept => "KEPT",
         }
     }
 
@@ -297,6 +301,7 @@ impl ValueType {
             ValueType::IdentitySetup => name::<IdentitySetupIntent>(id),
             ValueType::Role => name::<RoleIntent>(id),
             ValueType::Session => name::<SessionIntent>(id),
+            ValueType::Kept => name::<KeptIntent>(id),
         }
     }
 }
@@ -519,6 +524,9 @@ intents! {
     SessionIntent {
         Begin = 0 "BEGIN", Began = 1 "BEGAN", Use = 2 "USE", Used = 3 "USED", Claim = 4 "CLAIM", Claimed = 5 "CLAIMED",
         Renew = 6 "RENEW", Renewed = 7 "RENEWED", End = 8 "END", Ended = 9 "ENDED",
+    }
+    KeptIntent {
+        Put = 0 "PUT", Created = 1 "CREATED", Replaced = 2 "REPLACED", Delete = 3 "DELETE", Deleted = 4 "DELETED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

@@ -10,8 +10,8 @@ use crate::tenant::TenantId;
 use crate::user_task::UserTaskProperties;
 use crate::value::{
     BatchOperationType, ClusterVariableValue, DecisionEvaluationValue, DeploymentValue,
-    GlobalListenerValue, IncidentValue, JobKind, MappingRuleValue, ParentValue, SessionValue,
-    UserValue,
+    GlobalListenerValue, IncidentValue, JobKind, KeptValue, MappingRuleValue, ParentValue,
+    SessionValue, UserValue,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,6 +80,10 @@ pub enum Response {
     Session(Option<Box<SessionValue>>),
     /// Another node is renewing the session, or has just done so.
     SessionClaimed,
+    /// What was put or read, with its revision.
+    Kept(Key, Box<KeptValue>),
+    /// Revisions and objects, without their bodies.
+    KeptListed(Vec<(Key, KeptValue)>),
 }
 
 /// Process instances started by the evaluation of the conditions of start events.

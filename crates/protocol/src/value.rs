@@ -11,6 +11,7 @@ mod decision_evaluation;
 mod definitions;
 mod exporting;
 mod job;
+mod kept;
 mod migration;
 mod modification;
 mod multi_instance;
@@ -30,6 +31,7 @@ pub use conditional::{
     ConditionCheckValue, ConditionalEvaluationValue, ConditionalSubscriptionValue,
 };
 pub use exporting::{ExporterPosition, ExporterValue, ExportingPhase, ExportingValue};
+pub use kept::{KeptId, KeptKind, KeptOwner, KeptValue};
 pub use modification::*;
 pub use multi_instance::*;
 pub use scale::ScaleValue;
@@ -134,6 +136,7 @@ record_values! {
     ExportingValue: Exporting, ExportingIntent;
     ScaleValue: Scale, ScaleIntent;
     SessionValue: Session, SessionIntent;
+    KeptValue: Kept, KeptIntent;
     UserValue: User, UserIntent;
     MappingRuleValue: MappingRule, MappingRuleIntent;
     AuthorizationValue: Authorization, AuthorizationIntent;

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use skep_protocol::command::{
-    AssignUserTask, At, BatchCommand, Class, Command, IdentityCommand, Need, RecordName, Row,
-    SessionCommand,
+    AssignUserTask, At, BatchCommand, Class, Command, IdentityCommand, KeptCommand, Need,
+    RecordName, Row, SessionCommand,
 };
 use skep_protocol::permission::{Permission, ResourceType};
 use skep_protocol::record::encode;
@@ -17,6 +17,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
         BatchCommand::ROWS,
         IdentityCommand::ROWS,
         SessionCommand::ROWS,
+        KeptCommand::ROWS,
     ];
     Command::ROWS.iter().chain(families.into_iter().flatten())
 }
@@ -31,7 +32,7 @@ fn every_command_has_a_name_of_its_own_and_is_written_as_records_that_exist() {
             assert_ne!(intent, "UNKNOWN", "{}: {value_type:?}", row.name);
         }
     }
-    assert_eq!(names.len(), 36 + 7 + 26 + 5);
+    assert_eq!(names.len(), 36 + 7 + 26 + 5 + 4);
 }
 
 /// The number of a variant is its index in the table: nodes of other versions use the same.
@@ -67,6 +68,12 @@ fn commands_keep_their_numbers_between_nodes() {
         (
             38,
             Command::Session(SessionCommand::UseSession { id: [0; 32] }),
+        ),
+        (
+            39,
+            Command::Kept(KeptCommand::ListKept {
+                kind: Default::default(),
+            }),
         ),
     ];
     for (number, command) in numbered {
@@ -126,6 +133,9 @@ fn what_finishes_work_or_stops_what_makes_it_is_never_refused_for_lack_of_room()
         "ClaimSession",
         "RenewSession",
         "EndSession",
+        "DeleteKept",
+        "GetKept",
+        "ListKept",
     ];
     assert_eq!(finishing, expected);
     let polling: Vec<_> = rows().filter(|row| row.class == Class::Polling).collect();

@@ -20,6 +20,7 @@ use crate::asking::{QueryResult, StoreState};
 
 mod version1;
 mod version2;
+mod version3;
 
 /// Sent between two nodes, and received in sending order. All of them may be lost with the connection.
 ///
@@ -247,6 +248,7 @@ impl NodeMessage {
     /// Encodes in this version of the protocol; `None`: nodes of that version do not know the message.
     pub fn encode_for(&self, version: u32) -> Option<Bytes> {
         match version {
+            1..=3 if !version3::knows(self) => None,
             1 | 2 if !version2::knows(self) => None,
             1 => version1::encode(self),
             _ => Some(self.encode()),

@@ -6,5 +6,6 @@ pub mod cluster_variable;
 pub mod command_distribution;
 pub mod exporting;
 pub mod identity;
+pub mod kept;
 pub mod scale;
 pub mod session;

@@ -465,6 +465,7 @@ fn is_apart(value_type: ValueType) -> bool {
             | ValueType::Exporting
             | ValueType::Scale
             | ValueType::Session
+            | ValueType::Kept
             | ValueType::User
             | ValueType::Group
             | ValueType::Role

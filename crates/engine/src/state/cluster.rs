@@ -5,5 +5,6 @@ pub mod cluster_variables;
 pub mod distributions;
 pub mod exporting;
 pub mod identity;
+pub mod kept;
 pub mod scaling;
 pub mod sessions;

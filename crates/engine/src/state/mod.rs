@@ -39,7 +39,7 @@ use skep_protocol::value::{FormValue, ResourceValue};
 pub use banned::{Banned, BannedInstance};
 pub use batch_operations::{BatchChunk, BatchOperation, BatchOperations, BatchPart, BatchPhase};
 pub use cluster::{batch_operations, cluster_variables, distributions};
-use cluster::{exporting, identity, scaling, sessions};
+use cluster::{exporting, identity, kept, scaling, sessions};
 pub use cluster_variables::ClusterVariables;
 pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
@@ -60,6 +60,7 @@ pub use instances::{
 };
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
+pub use kept::{Kept, KeptObjects};
 pub use messages::Messages;
 pub use migrations::{Migration, Migrations};
 pub use modifications::{Modification, Modifications};
@@ -135,6 +136,7 @@ pub struct State {
     pub scaling: ScalingRow,
     pub identity: Identity,
     pub sessions: Sessions,
+    pub kept: KeptObjects,
     pub(crate) names: Names,
     /// See [`State::keys_are_above`].
     least_key: u64,
@@ -143,7 +145,7 @@ pub struct State {
 }
 
 /// Number of tables in [`State::rows`].
-const TABLES: usize = 38;
+const TABLES: usize = 39;
 
 impl State {
     /// Opens the state in `store`; an empty store yields an empty state.
@@ -195,6 +197,7 @@ impl State {
             scaling: ScalingRow::open(&tables)?,
             identity: Identity::open(&tables)?,
             sessions: Sessions::open(&tables)?,
+            kept: KeptObjects::open(&tables)?,
             names: Names::default(),
             undo: undo::CountersBefore::default(),
             tables,
@@ -254,6 +257,7 @@ impl State {
             &self.scaling.table,
             &self.identity.table,
             &self.sessions.table,
+            &self.kept.table,
             &self.banned.table,
         ]
     }
@@ -297,6 +301,7 @@ impl State {
             &mut self.scaling.table,
             &mut self.identity.table,
             &mut self.sessions.table,
+            &mut self.kept.table,
             &mut self.banned.table,
         ]
     }

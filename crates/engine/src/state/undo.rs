@@ -304,6 +304,7 @@ impl State {
         self.scaling.undo(position);
         Indexed::undo(&mut self.identity, position);
         Indexed::undo(&mut self.sessions, position);
+        Indexed::undo(&mut self.kept, position);
     }
 
     /// Reverts bans. Work of banned instances is in no index, so this runs after the rows of that work are restored.

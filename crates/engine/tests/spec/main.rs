@@ -45,6 +45,7 @@ mod job_forms;
 mod job_kinds;
 mod job_push;
 mod jobs;
+mod kept;
 mod large_jobs;
 mod long_evaluations;
 mod many_variables;

@@ -12,6 +12,7 @@ pub(super) mod global_listeners;
 pub(super) mod identity;
 mod job_result;
 pub(super) mod jobs;
+pub(super) mod kept;
 pub(super) mod messages;
 pub(super) mod migration;
 pub(super) mod modification;

@@ -3,6 +3,7 @@
 mod decisions;
 mod deployments;
 mod identity;
+mod kept;
 
 pub use identity::me;
 
@@ -19,6 +20,7 @@ use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole, To
 
 use super::RestBody;
 use super::json::Object;
+use super::problem::Problem;
 use crate::check::Tenancy;
 use crate::config::GatewayConfig;
 use crate::door::Login;
@@ -42,17 +44,30 @@ pub enum Echo {
         kind: ParentType,
         created: bool,
     },
+    /// What a user keeps. A conflict with another revision is a failed precondition.
+    Kept,
 }
 
 impl Echo {
     /// The client's answer if the broker has refused.
-    pub fn failure(&self, failure: Failure) -> Failure {
+    pub fn failure(&self, failure: Failure) -> Problem {
         match (self, failure) {
-            (Echo::InitialAdmin, Failure::Rejected(rejection)) => Failure::Rejected(Rejection {
-                kind: RejectionType::Forbidden,
-                ..rejection
-            }),
-            (_, failure) => failure,
+            (Echo::InitialAdmin, Failure::Rejected(rejection)) => {
+                Problem::from(Failure::Rejected(Rejection {
+                    kind: RejectionType::Forbidden,
+                    ..rejection
+                }))
+            }
+            (Echo::Kept, Failure::Rejected(rejection))
+                if rejection.kind == RejectionType::AlreadyExists =>
+            {
+                Problem {
+                    status: StatusCode::PRECONDITION_FAILED,
+                    title: "PRECONDITION_FAILED",
+                    ..Problem::from(Failure::Rejected(rejection))
+                }
+            }
+            (_, failure) => failure.into(),
         }
     }
 
@@ -67,7 +82,11 @@ impl Echo {
         match self {
             Echo::Created | Echo::InitialAdmin => true,
             Echo::Parent { created, .. } => *created,
-            Echo::Nothing | Echo::Resource(_) | Echo::Tenant(_) | Echo::Expression(_) => false,
+            Echo::Nothing
+            | Echo::Resource(_)
+            | Echo::Tenant(_)
+            | Echo::Expression(_)
+            | Echo::Kept => false,
         }
     }
 }
@@ -169,6 +188,8 @@ pub fn response(response: Response, echo: Echo) -> Encoded {
             decisions::evaluation(&mut body, key, &evaluation);
         }
         Response::DeploymentChecked(checked) => deployments::checked(&mut body, &checked),
+        Response::Kept(revision, value) => return Ok(kept::one(revision, &value)),
+        Response::KeptListed(all) => kept::list(&mut body, &all),
         Response::IncidentsListed { .. } | Response::Session(_) | Response::SessionClaimed => {
             return Err(not_asked_for());
         }

@@ -31,6 +31,7 @@ mod forms;
 mod identity;
 mod incidents;
 mod jobs;
+mod kept;
 mod missing;
 pub mod path;
 mod process_definitions;
@@ -69,6 +70,7 @@ const TABLES: &[&[Operation]] = &[
     documents::ROWS,
     expressions::ROWS,
     audit_log::ROWS,
+    kept::ROWS,
     clock::ROWS,
     authentication::ROWS,
     setup::ROWS,
@@ -318,7 +320,7 @@ mod tests {
     #[test]
     fn the_readme_counts_the_operations() {
         const README: &str = include_str!("../../../../README.md");
-        const OWN: [&str; 11] = [
+        const OWN: [&str; 15] = [
             "getOpenApi",
             "getPulse",
             "getMonitor",
@@ -330,13 +332,18 @@ mod tests {
             "getProcessInstanceWaitingStates",
             "getProcessInstanceDiagnosis",
             "checkDeployment",
+            "listKept",
+            "getKept",
+            "putKept",
+            "deleteKept",
         ];
         let there = OPERATIONS.iter().filter(|operation| operation.is_there());
         let (own, of_camunda): (Vec<&Operation>, Vec<&Operation>) =
             there.partition(|o| OWN.contains(&o.id));
         assert_eq!(own.len(), OWN.len(), "{own:?}");
         let count = of_camunda.len();
-        let told = format!("{count} operations of the Camunda 8 REST API and eleven of Skep's own");
+        let told =
+            format!("{count} operations of the Camunda 8 REST API and fifteen of Skep's own");
         assert!(README.contains(&told), "README.md lacks: {told}");
     }
 }

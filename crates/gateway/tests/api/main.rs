@@ -19,6 +19,7 @@ mod identity;
 mod job_results;
 mod joins;
 mod keeper;
+mod kept;
 mod large_jobs;
 mod login;
 mod long_texts;

@@ -427,6 +427,7 @@ pub enum Command {
         weight: deploy.weight(),
     }
     Session(session: SessionCommand) => (session)
+    Kept(kept: KeptCommand) => (kept)
 }
 }
 

@@ -11,6 +11,8 @@ use crate::origin::Claims;
 const SECOND: u32 = 2;
 /// Sessions of browsers that the cluster keeps.
 const THIRD: u32 = 3;
+/// What users of the web interface keep.
+const FOURTH: u32 = 4;
 
 impl Request {
     /// Nodes of an earlier version do not know the command, or its records. A new command is of the newest version.
@@ -19,6 +21,7 @@ impl Request {
         match &self.command {
             Command::Identity(_) | Command::ScaleUp { .. } | Command::CheckDeployment(_) => SECOND,
             Command::Session(_) => THIRD,
+            Command::Kept(_) => FOURTH,
             // It may have events that wait for signals.
             Command::Deploy(_) if !self.tenant.is_default() => SECOND,
             Command::BroadcastSignal(_) if is_checked() || !self.tenant.is_default() => SECOND,
@@ -64,7 +67,7 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{BroadcastSignal, Deploy, Draft, SessionCommand};
+    use crate::command::{BroadcastSignal, Deploy, Draft, KeptCommand, SessionCommand};
     use crate::document::Document;
     use crate::tenant::TenantId;
 
@@ -92,6 +95,10 @@ mod tests {
         assert_eq!(Request::internal(check).since(), 2);
         let session = Command::Session(SessionCommand::UseSession { id: [0; 32] });
         assert_eq!(Request::internal(session).since(), 3);
+        let list = KeptCommand::ListKept {
+            kind: Default::default(),
+        };
+        assert_eq!(Request::internal(Command::Kept(list)).since(), 4);
         assert_eq!(Request::internal(Command::ResetClock).since(), 1);
     }
 }

@@ -123,6 +123,16 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
             // Its secrets are not exported.
             json!({"username": value.user, "began": value.began, "used": value.used, "revision": value.revision})
         }
+        ValueType::Kept => {
+            let KeptValue {
+                id,
+                title,
+                shared,
+                changed,
+                ..
+            }: KeptValue = record.value()?;
+            json!({"kind": id.kind.name(), "owner": id.owner.name(), "name": id.name, "title": title, "shared": shared, "changed": changed})
+        }
         ValueType::User => identity::user(&record.value()?),
         ValueType::Group => identity::parent(ParentType::Group, &record.value::<GroupValue>()?.0),
         ValueType::Role => identity::parent(ParentType::Role, &record.value::<RoleValue>()?.0),

@@ -563,6 +563,20 @@ pub fn session() -> SessionValue {
     }
 }
 
+pub fn kept() -> KeptValue {
+    KeptValue {
+        id: KeptId {
+            owner: KeptOwner::Client("robot".into()),
+            kind: KeptKind::Models,
+            name: "bpmn-1".into(),
+        },
+        title: "Order".into(),
+        shared: true,
+        changed: 1_767_225_600_000,
+        body: r#"{"xml":"<definitions/>"}"#.into(),
+    }
+}
+
 pub fn exporting() -> ExportingValue {
     ExportingValue {
         phase: ExportingPhase::SoftPaused,

@@ -12,7 +12,7 @@ use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::events::{Became, Decided, IdentityEvent};
 use super::{directory, exists, fits, not_found, parent};
-use crate::processing::{Context, Outcome, reject};
+use crate::processing::{Context, Outcome, kept, reject};
 
 pub(super) fn create(cx: &mut Context<'_>, value: &UserValue) -> Outcome {
     let mut decided = Decided::default();
@@ -87,6 +87,7 @@ pub(super) fn delete(cx: &mut Context<'_>, username: &str) -> Outcome {
     let mut decided = Decided::default();
     let member = Member::new(EntityType::User, username);
     parent::leave_all(cx, &what, OwnerType::User, &member, &mut decided)?;
+    kept::delete_all_of(cx, username);
     decided.event(cx, IdentityEvent::user(UserIntent::Deleted, user));
     Ok(decided.spread(cx, Response::Empty))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use skep_protocol::value::KeptKind;
 use skep_protocol::{Failure, Key};
 
 use crate::check;
@@ -136,6 +137,43 @@ impl<'p> FromPath<'p> for Text<'p> {
 
     fn read(_: &'static str, text: &'p str) -> Result<Text<'p>, Failure> {
         Ok(text)
+    }
+}
+
+impl FromPath<'_> for KeptKind {
+    const KIND: Kind = Kind::Text;
+
+    fn read(name: &'static str, text: &str) -> Result<KeptKind, Failure> {
+        let found = KeptKind::ALL.into_iter().find(|kind| kind.name() == text);
+        found.map_or_else(
+            || {
+                check::invalid(format!(
+                    "The path names '{text}' as {name}: what is kept is views, drafts or models."
+                ))
+            },
+            Ok,
+        )
+    }
+}
+
+/// The name that a user has given something.
+#[derive(Clone, Copy, Debug)]
+pub struct Title<'p>(pub &'p str);
+
+/// Characters of a [`Title`].
+const MAX_TITLE: usize = 200;
+
+impl<'p> FromPath<'p> for Title<'p> {
+    const KIND: Kind = Kind::Text;
+
+    fn read(name: &'static str, text: &'p str) -> Result<Title<'p>, Failure> {
+        let count = text.chars().count();
+        if !(1..=MAX_TITLE).contains(&count) || text.chars().any(char::is_control) {
+            return check::invalid(format!(
+                "The {name} has {count} characters: it may have 1 to {MAX_TITLE}, and no control characters."
+            ));
+        }
+        Ok(Title(text))
     }
 }
 

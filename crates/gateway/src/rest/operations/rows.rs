@@ -69,6 +69,17 @@ macro_rules! operations {
             },
         }
     };
+    (@does ($($path:tt)*) KeptCommand($command:ident) = $call:pat_param, $body:expr) => {
+        $crate::rest::operations::Does::Command {
+            row: $crate::rest::operations::row(KeptCommand::ROWS, stringify!($command)),
+            takes: operations!(@takes),
+            decode: |call| {
+                operations!(@read call $($path)*);
+                let $call = call;
+                $body
+            },
+        }
+    };
     (@does ($($path:tt)*) Query($entity:ident) = $call:pat_param, $body:expr) => {
         $crate::rest::operations::Does::Query {
             entity: &$entity,
@@ -123,6 +134,7 @@ macro_rules! operations {
     (@takes Files) => { $crate::rest::operations::Takes::Files };
 
     (@needs Command) => { $crate::rest::operations::Needs::OfCommand };
+    (@needs KeptCommand) => { $crate::rest::operations::Needs::OfCommand };
     (@needs IdentityCommand) => { $crate::rest::operations::Needs::OfCommand };
     (@needs BatchCommand) => { $crate::rest::operations::Needs::OfCommand };
     (@needs $does:ident $needs:expr) => { $crate::rest::operations::Needs::Stated(&$needs) };
