@@ -8,6 +8,8 @@ export interface Evaluated {
   /** The whole answer, as the server wrote it. */
   text: string;
   warnings: Answered["warnings"];
+  /** When the machine answered, by its own clock. */
+  date: string | null;
 }
 
 /** `variables` is JSON text; with a tenant its cluster variables are seen. What does not begin with `=` is not an expression but a text of itself. */
@@ -15,5 +17,5 @@ export async function evaluate(expression: string, variables: string, tenant: st
   const of = tenant === undefined ? "" : `"tenantId":${JSON.stringify(tenant)},`;
   const answer = await send("post", "/expression/evaluation", {}, `{"expression":${JSON.stringify(expression)},${of}"variables":${variables}}`, { signal });
   const text = await answer.text();
-  return { text, warnings: (JSON.parse(text) as Answered).warnings };
+  return { text, warnings: (JSON.parse(text) as Answered).warnings, date: answer.headers.get("date") };
 }

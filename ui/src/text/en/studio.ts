@@ -77,6 +77,7 @@ export const studio = {
       broadcast: "Broadcast the signal",
       retry: "Retry",
       set: "Set variables",
+      move: "Move the clock",
     },
     actHints: {
       complete: "As its worker would. The variables are its result.",
@@ -87,6 +88,14 @@ export const studio = {
       broadcast: "To all who wait for it, in all processes.",
       retry: "These variables are set before, if there are any.",
       set: "On the whole instance.",
+      move: "All processes of the cluster share the clock: whatever is due before then happens too, and time stands still until you let it run again.",
+    },
+    clock: {
+      move: (when: string) => `Move it to ${when}`,
+      stands: (when: string) => `The cluster's clock stands at ${when}.`,
+      standsText: "Timers, timeouts and retries of all processes wait.",
+      reset: "Let it run again",
+      runs: "The clock runs again",
     },
     notes: { message: "Why it fails", code: "Code of the error" },
     failMessage: "Failed by hand in the studio",

@@ -11,6 +11,7 @@ import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { State } from "../../../parts/State";
 import { text } from "../../../text";
+import { Pinned } from "./Clock";
 import { Start } from "./Start";
 import { Place } from "./Waiting";
 import "./run.css";
@@ -30,6 +31,7 @@ export function Run({ watched, process, watch, close, select }: RunProps) {
   const [written, write] = useState("{}");
   return (
     <section className="run" aria-label={t.title}>
+      <Pinned />
       {watched === undefined ? (
         <>
           <header className="run-head">

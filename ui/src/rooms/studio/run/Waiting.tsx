@@ -5,9 +5,11 @@ import { type FormEvent, useId, useState } from "react";
 import type { Finding } from "../../../api/instances";
 import { type Place as Standing, causeOf } from "../../../parts/causes";
 import { failed } from "../../../parts/failed";
+import { stringIn } from "../../../parts/fields";
 import { useNow } from "../../../parts/now";
 import { text } from "../../../text";
 import { type Act, type Watched, actsFor, noteOf, run, takesVariables } from "./acts";
+import { MoveClock } from "./Clock";
 import { JsonField, wrongWith } from "./JsonField";
 
 const t = text.studio.run;
@@ -61,12 +63,16 @@ function One({ finding, instance }: { finding: Finding; instance: Watched }) {
           )}
         </span>
       </div>
-      {act === undefined ? null : <Form key={act} act={act} finding={finding} instance={instance} close={() => choose(undefined)} />}
+      {act === undefined ? null : act === "move" ? (
+        <MoveClock due={stringIn(finding.facts, "dueDate") ?? ""} close={() => choose(undefined)} />
+      ) : (
+        <Form key={act} act={act} finding={finding} instance={instance} close={() => choose(undefined)} />
+      )}
     </li>
   );
 }
 
-function Form({ act, finding, instance, close }: { act: Act; finding: Finding; instance: Watched; close: () => void }) {
+function Form({ act, finding, instance, close }: { act: Exclude<Act, "move">; finding: Finding; instance: Watched; close: () => void }) {
   const [variables, write] = useState("{}");
   const [note, setNote] = useState(act === "fail" ? t.failMessage : "");
   const [busy, setBusy] = useState(false);

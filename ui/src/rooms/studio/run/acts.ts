@@ -1,4 +1,4 @@
-// What a person can do for an instance that is watched, in the place of workers, people and other systems: by what it waits for.
+// What a person can do for an instance that is watched, in the place of workers, people, other systems and time: by what it waits for.
 import { retry, setVariables } from "../../../api/commands";
 import type { Finding, Instance } from "../../../api/instances";
 import { completeJob, failJob, throwError } from "../../../api/jobs";
@@ -7,7 +7,8 @@ import { broadcast, publish } from "../../../api/messages";
 import { completeTaskWith } from "../../../api/tasks";
 import { stringIn } from "../../../parts/fields";
 
-export const ACTS = ["complete", "fail", "error", "finish", "publish", "broadcast", "retry", "set"] as const;
+/** `move` moves the clock. */
+export const ACTS = ["complete", "fail", "error", "finish", "publish", "broadcast", "retry", "set", "move"] as const;
 export type Act = (typeof ACTS)[number];
 
 /** What was written for it: JSON text, and one more text that a failure or an error needs. */
@@ -26,14 +27,15 @@ export function actsFor({ cause }: Pick<Finding, "cause">): readonly Act[] {
   if (cause === "USER_TASK") return ["finish"];
   if (cause === "MESSAGE") return ["publish"];
   if (cause === "SIGNAL") return ["broadcast"];
+  if (cause === "TIMER") return ["move"];
   return cause === "CONDITION" ? ["set"] : [];
 }
 
 /** The text that an act needs beside variables. */
 export const noteOf = (act: Act): "message" | "code" | undefined => (act === "fail" ? "message" : act === "error" ? "code" : undefined);
-export const takesVariables = (act: Act): boolean => act !== "fail";
+export const takesVariables = (act: Act): boolean => act !== "fail" && act !== "move";
 
-export async function run(act: Act, { facts }: Finding, { processInstanceKey: instance, tenantId: tenant }: Watched, { variables, note }: Given): Promise<unknown> {
+export async function run(act: Exclude<Act, "move">, { facts }: Finding, { processInstanceKey: instance, tenantId: tenant }: Watched, { variables, note }: Given): Promise<unknown> {
   const job = asKey<JobKey>(stringIn(facts, "jobKey") ?? "");
   if (act === "complete") return completeJob(job, variables);
   if (act === "fail") return failJob(job, note, 0);
