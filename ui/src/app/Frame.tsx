@@ -1,7 +1,7 @@
 // The frame around all screens: the rail with the rooms, the bar with the name of the screen and what concerns all of it.
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import { CircleHelp, CircleDot, Clock, PanelLeft, Pause, Search } from "lucide-react";
-import { Suspense, lazy, useCallback, useState, useSyncExternalStore } from "react";
+import { Suspense, lazy, useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { behind } from "../api/client";
 import { repeating, usePaused } from "../api/live";
 import { nameOf, useSession } from "../api/session";
@@ -72,8 +72,12 @@ export function Frame() {
 }
 
 function Rail({ open, toggle }: { open: boolean; toggle: () => void }) {
+  const rail = useRef<HTMLElement>(null);
+  const room = useLocation({ select: (at) => at.pathname.split("/")[1] ?? "" });
+  // On phones the rail is wider than the screen: where one is, is seen.
+  useEffect(() => rail.current?.querySelector(`.room[href$="/${CSS.escape(room)}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [room]);
   return (
-    <nav className="rail" aria-label={text.frame.rooms}>
+    <nav className="rail" aria-label={text.frame.rooms} ref={rail}>
       <Link to="/" className="brand" aria-label={`${text.frame.product}: ${text.frame.home}`}>
         <img src={hive} width="26" height="26" alt="" />
         <span className="rail-word">{text.frame.product}</span>

@@ -113,12 +113,30 @@ export const isStep = (item: Item): boolean =>
 const MARGIN = 32;
 const LARGEST = 1.15;
 
-/** All of the drawing, with a margin, and not larger than is pleasant. */
+/** Pixels that the logo and the buttons take in the corners at the right. */
+const CORNER = { width: 136, height: 48 };
+/** So much smaller a drawing may become to lie between the corners. */
+const SMALLER = 0.75;
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** How large a drawing is shown: all of it, with a margin, not larger than is pleasant, and not below the logo. */
+export function scaleOf(inner: Size, outer: Size): number {
+  const scale = Math.min(LARGEST, outer.width / (inner.width + 2 * MARGIN), outer.height / (inner.height + 2 * MARGIN));
+  const beside = (outer.width - inner.width * scale) / 2;
+  const between = (outer.height - 2 * CORNER.height) / inner.height;
+  return beside < CORNER.width && between < scale ? Math.max(between, SMALLER * scale) : scale;
+}
+
+/** Shows the whole drawing. */
 export function fit({ canvas }: Parts) {
   canvas.resized();
   const { inner, outer } = canvas.viewbox();
   if (outer.width === 0 || outer.height === 0 || inner.width === 0) return;
-  const scale = Math.min(LARGEST, outer.width / (inner.width + 2 * MARGIN), outer.height / (inner.height + 2 * MARGIN));
+  const scale = scaleOf(inner, outer);
   const [width, height] = [outer.width / scale, outer.height / scale];
   canvas.viewbox({ x: inner.x + inner.width / 2 - width / 2, y: inner.y + inner.height / 2 - height / 2, width, height });
 }

@@ -30,7 +30,9 @@ export function Batch() {
     return (
       <>
         <PageTitle title={t.title} />
-        <Note title={t.gone}>{t.goneText(key)}</Note>
+        <Note title={t.gone} actions={<Link to="/batches" className="button small">{t.back}</Link>}>
+          {t.goneText(key)}
+        </Note>
       </>
     );
   }
@@ -40,7 +42,7 @@ export function Batch() {
       <Shown query={one} rows={2}>
         {(found) => <Head operation={found} />}
       </Shown>
-      <Items of={key} search={search} />
+      <Items of={key} ended={one.data !== undefined && one.data.endDate !== null} search={search} />
     </div>
   );
 }
@@ -92,7 +94,7 @@ const columns: readonly Col<BatchItem>[] = [
   { id: "error", name: t.error, width: "1fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
 ];
 
-function Items({ of, search }: { of: BatchKey; search: BatchSearch }) {
+function Items({ of, ended, search }: { of: BatchKey; ended: boolean; search: BatchSearch }) {
   const failed = search.items === "failed";
   const { query, list } = useItems(of, failed, search.after);
   return (
@@ -117,7 +119,7 @@ function Items({ of, search }: { of: BatchKey; search: BatchSearch }) {
               onOpen={(row) => void (row.processInstanceKey && router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey } }))}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
               isLoadingMore={query.isFetchingNextPage}
-              empty={failed ? <Note title={t.itemsNoneFailed} small /> : <Note title={t.itemsNone} small>{t.itemsNoneText}</Note>}
+              empty={failed ? <Note title={t.itemsNoneFailed} small /> : <Note title={t.itemsNone} small>{ended ? t.itemsNoneEver : t.itemsNoneText}</Note>}
             />
           )}
         </Shown>

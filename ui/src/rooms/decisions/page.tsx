@@ -5,6 +5,7 @@ import { Suspense, lazy } from "react";
 import { type Decision, decisions } from "../../api/decisions";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
+import { SideBack } from "../../parts/SideBack";
 import { Shown, Skeleton } from "../../parts/Shown";
 import { text } from "../../text";
 import { Evaluations } from "./Evaluations";
@@ -31,6 +32,7 @@ export function Decisions() {
           ) : (
             <div className={`sides${search.decision === undefined ? "" : " one"}`}>
               <Side decisions={items} search={search} />
+              {search.decision === undefined ? null : <SideBack to="/decisions" search={{ find: search.find }}>{t.all}</SideBack>}
               {search.decision === undefined ? (
                 <section className="list" aria-label={t.evaluations}>
                   <Evaluations search={search} filter={{}} />

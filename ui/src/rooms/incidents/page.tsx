@@ -6,6 +6,7 @@ import { byError, lastResolved } from "../../api/incidents";
 import { Note } from "../../parts/Note";
 import { useNow } from "../../parts/now";
 import { PageTitle } from "../../parts/PageTitle";
+import { SideBack } from "../../parts/SideBack";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { fromNow } from "../../text/format";
@@ -32,6 +33,7 @@ export function Incidents() {
           ) : (
             <div className={`sides${search.error === undefined ? "" : " one"}`}>
               <ErrorList errors={items} search={search} />
+              {search.error === undefined ? null : <SideBack to="/incidents" search={{ find: search.find }}>{t.allErrors}</SideBack>}
               {search.error !== undefined && chosen === undefined ? (
                 <Note icon={<CircleCheck size={20} strokeWidth={1.75} />} title={t.gone}>
                   {t.goneText}

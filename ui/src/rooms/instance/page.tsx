@@ -1,6 +1,6 @@
 // One process instance: why it does not go on, first; then where it is, what happened, and with which data.
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { Link, getRouteApi } from "@tanstack/react-router";
 import { Suspense, lazy } from "react";
 import { type Instance as One, instance } from "../../api/instances";
 import { type InstanceKey, asKey } from "../../api/keys";
@@ -36,7 +36,9 @@ export function Instance() {
     return (
       <>
         <PageTitle title={key} />
-        <Note title={t.gone}>{t.goneText(key)}</Note>
+        <Note title={t.gone} actions={<Link to="/processes" className="button small">{t.goneBack}</Link>}>
+          {t.goneText(key)}
+        </Note>
       </>
     );
   }

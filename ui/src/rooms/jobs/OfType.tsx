@@ -22,7 +22,7 @@ const columns: readonly Col<JobRow>[] = [
   {
     id: "instance",
     name: t.instance,
-    width: 208,
+    width: 192,
     cell: (row) => (
       <>
         <State name={row.state} bare />
@@ -32,8 +32,8 @@ const columns: readonly Col<JobRow>[] = [
       </>
     ),
   },
-  { id: "element", name: t.element, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
-  { id: "worker", name: t.worker, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
+  { id: "element", name: t.element, width: "1fr", minWidth: 120, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
+  { id: "worker", name: t.worker, width: "1fr", minWidth: 132, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
   { id: "error", name: t.error, width: "3fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
   { id: "tries", name: t.tries, width: 100, number: true, cell: (row) => row.retries },
   { id: "since", name: t.since, width: 112, number: true, cell: (row) => <Time at={row.creationTime} /> },

@@ -5,6 +5,7 @@ import { jobTypes, jobWork } from "../../api/jobs";
 import { Note } from "../../parts/Note";
 import { useNow } from "../../parts/now";
 import { PageTitle } from "../../parts/PageTitle";
+import { SideBack } from "../../parts/SideBack";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { OfType } from "./OfType";
@@ -36,6 +37,7 @@ export function Jobs() {
           return (
             <div className={`sides${type === undefined ? "" : " one"}`}>
               <Types types={matching} chosen={type} search={search} />
+              {type === undefined ? null : <SideBack to="/jobs" search={{ find: search.find }}>{t.all}</SideBack>}
               {type === undefined ? (
                 <Overview types={matching} work={asked} />
               ) : (

@@ -1,9 +1,11 @@
 // Elements that wait for a time, a signal or a condition.
+import { useMemo } from "react";
 import { type WaitState, useWaitStates } from "../../api/messages";
 import type { Col } from "../../parts/Table";
 import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
+import { byDue } from "./due";
 import { InstanceCell, Rows } from "./Rows";
 import type { MessageSearch } from "./search";
 import { SendButton } from "./SendButton";
@@ -46,6 +48,9 @@ const columns = { timers, signals, conditions };
 
 export function Waits({ view, search }: { view: keyof typeof KINDS; search: MessageSearch }) {
   const found = useWaitStates(KINDS[view], search.after);
+  const { query, list } = found;
+  const isWhole = !query.hasNextPage && list.next === undefined && search.after === undefined;
+  const rows = useMemo(() => (view === "timers" && isWhole ? byDue(list.rows) : list.rows), [view, isWhole, list.rows]);
   const shown = useTenantColumn(columns[view], "process", true);
-  return <Rows view={view} search={search} found={found} columns={shown} idOf={(row) => `${row.elementInstanceKey} ${row.elementId} ${JSON.stringify(row.details)}`} />;
+  return <Rows view={view} search={search} found={{ query, list: { ...list, rows } }} columns={shown} idOf={(row) => `${row.elementInstanceKey} ${row.elementId} ${JSON.stringify(row.details)}`} />;
 }

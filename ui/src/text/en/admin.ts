@@ -155,7 +155,7 @@ export const admin = {
   auditResults: { SUCCESS: "Done", FAIL: "Refused" } as Record<string, string>,
   auditAnyResult: "All results",
   auditNone: "Nothing was recorded",
-  auditNoneText: "What nobody who is known did is recorded only where camunda.data.audit-log.unknown.categories says so.",
+  auditNoneText: "What callers do without a login is recorded only for the categories in camunda.data.audit-log.unknown.categories.",
   audit: (count: string, single: boolean) => (single ? "1 entry" : `${count} entries`),
   auditWhen: "When",
   auditWho: "Who",

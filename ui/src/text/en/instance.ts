@@ -48,8 +48,8 @@ export const instance = {
   jobs: "Jobs",
   messages: "Messages",
   audit: "Audit",
-  auditNone: "Nobody is known to have done anything",
-  auditNoneText: "The audit log tells of users. Callers who do not say who they are it leaves out, unless camunda.data.audit-log.unknown.categories names what to keep of them.",
+  auditNone: "Nothing in the audit log",
+  auditNoneText: "It holds what users do to this instance. What callers do without a login is recorded only for the categories in camunda.data.audit-log.unknown.categories.",
   deed: (operation: string, entity: string) => `${operation}: ${entity.toLowerCase()}`,
   somebody: "Somebody",
   variablesOf: (name: string) => `of ${name}`,
@@ -83,6 +83,7 @@ export const instance = {
   ganttOpen: (took: string) => `at work for ${took}`,
   moreWithin: "Show more",
   gone: "There is no such process instance",
+  goneBack: "All process instances",
   goneText: (key: string) => `None has the key ${key}, or its history has gone: that is kept for 30 days after the end unless the server is set otherwise.`,
   today: "Variables are those of now, not of the time shown.",
   replay: {

@@ -3,6 +3,7 @@ import { number } from "../format";
 
 export const jobs = {
   title: "Jobs",
+  all: "All job types",
   types: "Job types",
   find: "Find a type",
   noMatch: "No type has this name",
