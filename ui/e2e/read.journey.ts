@@ -185,6 +185,7 @@ test("all of it goes by keys", async ({ page, open }) => {
   await page.getByRole("combobox", { name: "Process" }).selectOption("order");
   const drawing = page.getByRole("application");
   await expect(page.locator(".djs-shape").first()).toBeVisible();
+  await expect(drawing.locator("svg[tabindex='0']"), "a diagram is one stop of the Tab key").toHaveCount(0);
   await drawing.focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");

@@ -22,9 +22,13 @@ const sorts: Record<Sort | "done", TaskSort> = {
 };
 
 /** How many wait for a person. */
-export const openTasks = () =>
-  live(["tasks", "count"], async (how) => {
-    const { page } = await post("/user-tasks/search", {}, { filter: { state: "CREATED", ...here() }, page: { limit: 1 } }, how);
+/** All states in which somebody still has to do it, also while a listener is at work. */
+export const OPEN: TaskFilter["state"] = { $in: ["CREATED", "CREATING", "ASSIGNING", "UPDATING", "COMPLETING"] };
+
+/** How many are open, for everybody or for one person. */
+export const openTasks = (assignee?: string) =>
+  live(["tasks", "count", assignee ?? ""], async (how) => {
+    const { page } = await post("/user-tasks/search", {}, { filter: { state: OPEN, ...(assignee === undefined ? {} : { assignee }), ...here() }, page: { limit: 1 } }, how);
     return { total: page.totalItems, more: page.hasMoreTotalItems };
   });
 

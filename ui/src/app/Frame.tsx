@@ -74,8 +74,10 @@ export function Frame() {
 function Rail({ open, toggle }: { open: boolean; toggle: () => void }) {
   const rail = useRef<HTMLElement>(null);
   const room = useLocation({ select: (at) => at.pathname.split("/")[1] ?? "" });
-  // On phones the rail is wider than the screen: where one is, is seen.
-  useEffect(() => rail.current?.querySelector(`.room[href$="/${CSS.escape(room)}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [room]);
+  // On phones the rail is wider than the screen: where one is, is seen. Newer browsers answer with a promise, which is no clean-up.
+  useEffect(() => {
+    void rail.current?.querySelector(`.room[href$="/${CSS.escape(room)}"]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [room]);
   return (
     <nav className="rail" aria-label={text.frame.rooms} ref={rail}>
       <Link to="/" className="brand" aria-label={`${text.frame.product}: ${text.frame.home}`}>

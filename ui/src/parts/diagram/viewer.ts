@@ -96,6 +96,8 @@ export function makeViewer(container: HTMLElement): Viewer {
     },
   });
   viewer.on("import.parse.complete", widenLabels);
+  // The place around it is the one stop of the Tab key.
+  container.querySelector("svg")?.setAttribute("tabindex", "-1");
   return viewer;
 }
 

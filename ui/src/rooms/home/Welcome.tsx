@@ -4,6 +4,7 @@ import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { deploy } from "../../api/commands";
 import { Problem } from "../../api/problem";
+import { useSession } from "../../api/session";
 import { announce } from "../../parts/announce";
 import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { text } from "../../text";
@@ -24,12 +25,14 @@ export function Welcome() {
   const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
   const choice = useTenantChoice();
+  // Where rights are asked for, nobody can tell none from none that is shown.
+  const title = useSession().kind === "in" ? t.emptyForYou : t.emptyTitle;
   const take = (files: FileList | null) => (choice.ready ? void send(files, choice.tenant) : announce("failed", text.tenants.choose));
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- dropping is a second way to what the button does
     <section
       className={`welcome${over ? " over" : ""}`}
-      aria-label={t.emptyTitle}
+      aria-label={title}
       onDragOver={(event) => {
         event.preventDefault();
         setOver(true);
@@ -41,7 +44,7 @@ export function Welcome() {
         take(event.dataTransfer.files);
       }}
     >
-      <h2>{t.emptyTitle}</h2>
+      <h2>{title}</h2>
       <p className="muted">{t.emptyText}</p>
       <pre className="welcome-code">skep deploy examples/first-process.bpmn</pre>
       <TenantField choice={choice} />

@@ -4,10 +4,12 @@ import { Link } from "@tanstack/react-router";
 import { byError } from "../../api/incidents";
 import { kept } from "../../api/live";
 import { latest, loads } from "../../api/processes";
+import { nameOf, useSession } from "../../api/session";
 import { openTasks } from "../../api/tasks";
 import { isHere } from "../../api/tenant";
 import { topology } from "../../api/topology";
 import { Figure } from "../../parts/Figure";
+import { Failure } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
@@ -28,7 +30,9 @@ export function Home() {
     <>
       <PageTitle title={t.title} />
       <Figures />
-      {none ? (
+      {load.error?.isStorageOff ? (
+        <Failure problem={load.error} />
+      ) : none ? (
         <Welcome />
       ) : (
         <div className="home-columns">
@@ -46,6 +50,8 @@ export function Home() {
 function Figures() {
   const load = useQuery(loads());
   const tasks = useQuery(openTasks());
+  const me = nameOf(useSession());
+  const mine = useQuery({ ...openTasks(me ?? ""), enabled: me !== undefined });
   const nodes = useQuery(topology());
   const items = (load.data?.items ?? []).filter(isHere);
   const stuck = items.reduce((sum, each) => sum + each.activeInstancesWithIncidentCount, 0);
@@ -62,7 +68,7 @@ function Figures() {
       <Figure name={t.stuck} value={load.data && number(stuck)} hint={stuck > 0 ? t.stuckHint : t.stuckNone} tone={stuck > 0 ? "incident" : undefined}>
         <Link to="/incidents">{t.stuck}</Link>
       </Figure>
-      <Figure name={t.tasks} value={tasks.data && atLeast(tasks.data.total, tasks.data.more)} hint={t.tasksHint}>
+      <Figure name={t.tasks} value={tasks.data && atLeast(tasks.data.total, tasks.data.more)} hint={mine.data && mine.data.total > 0 ? t.tasksMine(atLeast(mine.data.total, mine.data.more)) : t.tasksHint}>
         <Link to="/tasks">{t.tasks}</Link>
       </Figure>
       <Figure

@@ -1,11 +1,8 @@
 // The filter of the server that an address means.
-import type { TaskFilter } from "../../api/tasks";
+import { OPEN, type TaskFilter } from "../../api/tasks";
 import { type TaskSearch, VIEWS, type View } from "./search";
 
 export const viewOf = (search: TaskSearch): View => VIEWS.find((each) => each === search.view) ?? "open";
-
-/** All states in which somebody still has to do it, also while a listener is at work. */
-const OPEN: TaskFilter["state"] = { $in: ["CREATED", "CREATING", "ASSIGNING", "UPDATING", "COMPLETING"] };
 
 export function filterOf(search: TaskSearch, who: string): TaskFilter {
   const view = viewOf(search);
