@@ -76,7 +76,7 @@ test("a process without a form begins with variables, and big numbers stay", asy
   await page.getByRole("button", { name: "Add a variable" }).click();
   await page.getByRole("textbox", { name: "Name" }).fill("orderId");
   await page.getByRole("textbox", { name: "Value, as JSON" }).fill("12345678901234567890");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.getByRole("link", { name: "Open the instance" }).click();
   const key = /\/i\/(\d+)/.exec(page.url())?.[1];

@@ -32,7 +32,7 @@ test("a form is filled in, and what was not touched keeps its digits", async ({ 
   await expect(page.getByRole("textbox", { name: "Customer" })).not.toBeEditable();
   await page.getByRole("button", { name: "Claim" }).last().click();
   await page.getByRole("textbox", { name: "Your name" }).fill("anna");
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByText("anna (you)").last()).toBeVisible();
   await page.getByRole("textbox", { name: "Customer" }).fill("");
   await page.getByRole("button", { name: "Complete", exact: true }).click();
@@ -68,7 +68,7 @@ test("a task without a form is completed with variables, as they were written", 
   await page.getByRole("button", { name: "Add a variable" }).click();
   await page.getByRole("textbox", { name: "Name" }).fill("paid");
   await page.getByRole("textbox", { name: "Value, as JSON" }).fill(`{"amount": ${BIG}}`);
-  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.locator(".value").filter({ hasText: "paid" })).toContainText(BIG);
   await page.getByRole("button", { name: "Complete", exact: true }).click();
   await expect(page.getByText("Pay the customer is done")).toBeVisible();

@@ -29,6 +29,8 @@ export interface Options {
   /** Called with how many seconds old an answer is that others got before. */
   aged?: (seconds: number) => void;
   signal?: AbortSignal;
+  /** The revision that a change replaces; null where it makes something new. */
+  replaces?: string | null;
 }
 
 export { base } from "./base";
@@ -79,6 +81,8 @@ async function request(
   const headers: Record<string, string> = {};
   if (typeof body === "string") headers["content-type"] = "application/json";
   if (options.eventual) headers["skep-consistency"] = "eventual";
+  if (options.replaces === null) headers["if-none-match"] = "*";
+  else if (options.replaces !== undefined) headers["if-match"] = `"${options.replaces}"`;
   if (options.shared !== undefined) {
     headers["skep-consistency"] = "shared";
     headers["cache-control"] = `max-age=${options.shared}`;

@@ -2,6 +2,7 @@
 import { X } from "lucide-react";
 import type { Definition } from "../../api/processes";
 import { type Look } from "../../parts/State";
+import { Views } from "../../parts/views/Views";
 import { text } from "../../text";
 import { exact } from "../../text/format";
 import { useZone } from "../../text/zone";
@@ -9,7 +10,7 @@ import { AddFilter } from "./AddFilter";
 import { statesOf } from "./filter";
 import { type Kind, KINDS } from "./kinds";
 import { PickProcess } from "./PickProcess";
-import { type ProcessSearch, STATES, type State, isFiltered, withoutFilters } from "./search";
+import { type ProcessSearch, STATES, type State, isFiltered, processSearch, viewIn, withoutFilters } from "./search";
 
 const t = text.processes;
 const looks: Record<State, Look> = { active: "active", incident: "incident", completed: "ended", terminated: "cancelled" };
@@ -70,6 +71,7 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
           {t.clear}
         </button>
       ) : null}
+      <Views room="processes" search={viewIn(search)} open={(saved) => change(processSearch({ ...saved, tenant: search.tenant }))} />
     </div>
   );
 }

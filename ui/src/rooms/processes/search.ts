@@ -19,3 +19,6 @@ export function processSearch(search: Record<string, unknown>): ProcessSearch {
   const list = Array.isArray(search.var) ? search.var.filter((each) => typeof each === "string") : [];
   return { ...only(search, NAMES), ...(list.length > 0 ? { var: list } : {}) };
 }
+
+/** What a saved view has of it: all but the place in the list, and whose they are. */
+export const viewIn = (search: ProcessSearch): ProcessSearch => ({ ...search, after: undefined, tenant: undefined });

@@ -1,11 +1,13 @@
 // One draft: drawn, kept and checked while it is drawn, deployed, and started. What the server refuses is shown where it is wrong.
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { Download, GitCompare, Play, Redo2, Rocket, TriangleAlert, Undo2 } from "lucide-react";
-import { Suspense, lazy, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, Suspense, lazy, useEffect, useMemo, useRef, useState } from "react";
 import { type Deployment, check, deploy } from "../../api/commands";
+import { isKeptByServer } from "../../api/kept";
 import { Problem } from "../../api/problem";
+import { Conflict } from "../../parts/Conflict";
 import { failed } from "../../parts/failed";
-import { Note } from "../../parts/Note";
+import { Failure, Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { Skeleton } from "../../parts/Shown";
@@ -18,7 +20,9 @@ import { type Kind, kindOf, nameOf, processOf } from "./kinds";
 import { Outcome } from "./Outcome";
 import { Run } from "./run/Run";
 import { keyOf, useWatched } from "./run/watched";
+import type { Sent } from "./sending";
 import { useCheck } from "./useCheck";
+import { useModel } from "./useModel";
 import "./studio.css";
 
 const boards = { bpmn: lazy(() => import("./Board")), dmn: lazy(() => import("./DmnBoard")), form: lazy(() => import("./FormBoard")) } as const;
@@ -29,19 +33,42 @@ const NONE: readonly Finding[] = [];
 
 export function Draft() {
   const { draft: id } = route.useParams();
-  const [found] = useState(() => draft(id));
-  if (!found) {
-    return (
-      <>
-        <PageTitle title={t.title} />
-        <Note title={t.gone} actions={<Link to="/studio" className="button small">{t.drafts}</Link>}>
-          {t.goneText}
-        </Note>
-      </>
-    );
-  }
-  return <Drawn key={id} id={id} source={found.xml} />;
+  return isKeptByServer() ? <OfServer key={id} id={id} /> : <OfBrowser key={id} id={id} />;
 }
+
+function OfBrowser({ id }: { id: string }) {
+  const [found] = useState(() => draft(id));
+  const [kept, setKept] = useState(true);
+  if (!found) return <Gone />;
+  return <Drawn id={id} source={found.xml} status={kept ? { text: t.kept } : { text: t.notKept, bad: true }} keep={(xml) => setKept(keep(id, xml))} />;
+}
+
+function OfServer({ id }: { id: string }) {
+  const { model, sent, change, copy, theirs } = useModel(id);
+  if (model === undefined) return <Skeleton rows={8} />;
+  if (model instanceof Problem) return model.isGone ? <Gone /> : <Failure problem={model} retry={theirs} />;
+  const asked = sent.kind === "conflict" ? <Conflict title={nameOf(model.xml) || id} copy={copy} theirs={theirs} /> : undefined;
+  return <Drawn key={model.round} id={id} source={model.xml} status={statusOf(sent)} keep={change} asked={asked} />;
+}
+
+interface Status {
+  text: string;
+  bad?: boolean;
+}
+
+const statusOf = (sent: Sent): Status => {
+  if (sent.kind === "failed") return { text: t.notSent(sent.problem.isPassing ? text.words.failure.NO_ANSWER : sent.problem.detail), bad: true };
+  return sent.kind === "conflict" ? { text: text.kept.conflict, bad: true } : { text: sent.kind === "sent" ? t.sent : t.sending };
+};
+
+const Gone = () => (
+  <>
+    <PageTitle title={t.title} />
+    <Note title={t.gone} actions={<Link to="/studio" className="button small">{t.drafts}</Link>}>
+      {isKeptByServer() ? t.goneServer : t.goneText}
+    </Note>
+  </>
+);
 
 function save(name: string, content: string, type: string) {
   const url = URL.createObjectURL(new Blob([content], { type }));
@@ -52,9 +79,18 @@ function save(name: string, content: string, type: string) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-function Drawn({ id, source }: { id: string; source: string }) {
+interface DrawnProps {
+  id: string;
+  source: string;
+  /** Where it is kept, or why it is not. */
+  status: Status;
+  keep: (xml: string) => void;
+  /** What somebody has to decide before it is kept again. */
+  asked?: ReactNode;
+}
+
+function Drawn({ id, source, status, keep, asked }: DrawnProps) {
   const [xml, setXml] = useState(source);
-  const [kept, setKept] = useState(true);
   const [editor, setEditor] = useState<Editor>();
   /** The list of findings is open: somebody wanted to see it, or to deploy. */
   const [listed, list] = useState(false);
@@ -83,7 +119,7 @@ function Drawn({ id, source }: { id: string; source: string }) {
   const findings = useMemo(() => (checked === undefined ? NONE : findingsOf(checked)), [checked]);
   const changed = (next: string) => {
     setXml(next);
-    setKept(keep(id, next));
+    keep(next);
     setOutcome(undefined);
   };
   const send = async () => {
@@ -112,8 +148,8 @@ function Drawn({ id, source }: { id: string; source: string }) {
         <Link to="/studio" className="button quiet">
           {t.drafts}
         </Link>
-        <span className={kept ? "faint" : "bad"} role="status">
-          {kept ? t.kept : t.notKept}
+        <span className={status.bad ? "bad" : "faint"} role="status">
+          {status.text}
         </span>
         {checked === undefined || outcome !== undefined ? null : checked.deployable ? (
           <span className="faint" role="status">
@@ -154,6 +190,7 @@ function Drawn({ id, source }: { id: string; source: string }) {
           {t.deploy}
         </button>
       </div>
+      {asked}
       {outcome ? <Outcome deployment={outcome} run={(process) => run("start", process)} /> : null}
       {listed && findings.length > 0 ? (
         <section className="findings" role="alert" aria-label={t.findings(findings.length)}>

@@ -6,7 +6,9 @@ import { type ChangeEvent, useEffect, useState } from "react";
 import { decisionXml } from "../../api/decisions";
 import { type DecisionKey, type DefinitionKey, asKey, looksLikeKey } from "../../api/keys";
 import { xml } from "../../api/xml";
+import { isKeptByServer } from "../../api/kept";
 import { router } from "../../app/router";
+import { announce } from "../../parts/announce";
 import { Failure, Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Panel } from "../../parts/Panel";
@@ -16,7 +18,9 @@ import { text } from "../../text";
 import { Deployed } from "./Deployed";
 import { drafts, drop, keep, newId } from "./drafts";
 import { blank, kindOf } from "./kinds";
+import { Models } from "./Models";
 import { sample } from "./sample";
+import { beginModel } from "./useModel";
 import "./studio.css";
 
 const route = getRouteApi("/studio");
@@ -29,6 +33,10 @@ const KINDS = [
 
 /** A draft of its own, and to where it is drawn. */
 function begin(source: string, replace = false) {
+  if (isKeptByServer()) {
+    if (!beginModel(source, replace)) announce("failed", t.notKept);
+    return;
+  }
   const id = newId();
   keep(id, source);
   void router.navigate({ to: "/studio/$draft", params: { draft: id }, search: {}, replace });
@@ -63,7 +71,7 @@ export function Studio() {
   return (
     <div className="reading studio-begin">
       <PageTitle title={t.title} />
-      <p className="muted">{t.hint}</p>
+      <p className="muted">{isKeptByServer() ? t.hintServer : t.hint}</p>
       <div className="row wrap">
         {KINDS.map(({ kind, icon: Icon }, at) => (
           <button key={kind} type="button" className={`button${at === 0 ? " main" : ""}`} onClick={() => begin(blank(kind, newId()))}>
@@ -82,7 +90,7 @@ export function Studio() {
         </label>
       </div>
       <Panel title={t.drafts}>
-        <Drafts />
+        {isKeptByServer() ? <Models begin={begin} /> : <Drafts />}
       </Panel>
       <Panel title={t.deployed}>
         <Deployed />

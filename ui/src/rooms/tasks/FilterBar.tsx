@@ -4,9 +4,10 @@ import { Play } from "lucide-react";
 import { useState } from "react";
 import { SORTS } from "../../api/tasks";
 import { FindField } from "../../parts/FindField";
+import { Views } from "../../parts/views/Views";
 import { text } from "../../text";
 import { viewOf } from "./filter";
-import { FILTERS, type Filter, type TaskSearch, VIEWS } from "./search";
+import { FILTERS, type Filter, type TaskSearch, VIEWS, taskSearch, viewIn } from "./search";
 import { Who } from "./who";
 
 const route = getRouteApi("/tasks");
@@ -17,6 +18,11 @@ export function FilterBar({ search }: { search: TaskSearch }) {
   const set = (next: TaskSearch) => void navigate({ search: { ...search, after: undefined, ...next }, replace: true });
   const view = viewOf(search);
   const [kind, setKind] = useState<Filter | "">(() => FILTERS.find((each) => search[each] !== undefined) ?? "");
+  const open = (saved: Record<string, unknown>) => {
+    const next = viewIn(taskSearch(saved));
+    setKind(FILTERS.find((each) => next[each] !== undefined) ?? "");
+    void navigate({ search: { task: search.task, tab: search.tab, ...next } });
+  };
   const none = Object.fromEntries(FILTERS.map((each) => [each, undefined]));
   return (
     <div className="side-find task-filter">
@@ -60,6 +66,7 @@ export function FilterBar({ search }: { search: TaskSearch }) {
             ))}
           </select>
         )}
+        <Views room="tasks" search={viewIn(search)} open={open} />
       </div>
       {kind === "" ? null : <FindField key={kind} label={t.filters[kind]} value={search[kind] ?? ""} autoFocus={search[kind] === undefined} set={(value) => set({ ...none, [kind]: value })} />}
     </div>

@@ -12,3 +12,6 @@ export type View = (typeof VIEWS)[number];
 /** What the list can be narrowed by; one of them at a time. */
 export const FILTERS = ["group", "user", "assignee", "process"] as const;
 export type Filter = (typeof FILTERS)[number];
+
+/** What a saved view has of it: which are listed, in which order. */
+export const viewIn = ({ view, sort, group, user, assignee, process }: TaskSearch): TaskSearch => ({ view, sort, group, user, assignee, process });

@@ -11,6 +11,7 @@ import { home } from "./home";
 import { incidents } from "./incidents";
 import { instance } from "./instance";
 import { jobs } from "./jobs";
+import { kept } from "./kept";
 import { messages } from "./messages";
 import { monitor } from "./monitor";
 import { processes } from "./processes";
@@ -20,4 +21,4 @@ import { tasks } from "./tasks";
 import { tenants } from "./tenants";
 import { words } from "./words";
 
-export const en = { admin, batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, messages, monitor, processes, session, studio, tasks, tenants, words };
+export const en = { admin, batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, kept, messages, monitor, processes, session, studio, tasks, tenants, words };
