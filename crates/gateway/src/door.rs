@@ -167,7 +167,8 @@ impl Refused {
             Refused::Token(why) => why,
             Refused::NoSession(_) => "The session has ended. Log in again.",
             Refused::Forged => {
-                "The request comes from a page of another site, or lacks the header X-CSRF-TOKEN of its session. It was not carried out."
+                "The request comes from a page of another site, or lacks the header X-CSRF-TOKEN of its session. It was not carried out. \
+                 Behind a proxy that does not use TLS: let it pass on the header Host, or X-Forwarded-Host."
             }
             Refused::Cannot(_) => "The credentials cannot be checked now. Send the request again.",
         };

@@ -18,7 +18,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::config::{self, ManagementLogin, Settings};
 
+mod clock;
 mod cluster;
+mod other_sites;
 
 struct Server {
     address: SocketAddr,
@@ -133,36 +135,23 @@ impl Server {
     async fn json(&self, method: &str, path: &str, body: &str) -> Value {
         let (status, text) = self.send(method, path, body).await;
         assert_eq!(status, 200, "{method} {path}: {text}");
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{path}: {e}: {text}"))
+        serde_json::from_str(&text).expect("JSON")
     }
 }
 
 async fn send(to: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
-    send_from(to, method, path, body, None).await
-}
-
-/// A request of a page with this origin.
-async fn send_from(
-    to: SocketAddr,
-    method: &str,
-    path: &str,
-    body: &str,
-    origin: Option<&str>,
-) -> (u16, String) {
     let stream = tokio::net::TcpStream::connect(to).await.unwrap();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .unwrap();
     tokio::spawn(connection);
-    let mut request = Request::builder()
+    let request = Request::builder()
         .method(method)
         .uri(path)
         .header("content-type", "application/json")
-        .header("host", "localhost");
-    if let Some(origin) = origin {
-        request = request.header("origin", origin);
-    }
-    let request = request.body(Full::<Bytes>::from(body.to_string())).unwrap();
+        .header("host", "localhost")
+        .body(Full::<Bytes>::from(body.to_string()))
+        .unwrap();
     let answer = sender.send_request(request).await.unwrap();
     let status = answer.status().as_u16();
     let body = answer.into_body().collect().await.unwrap().to_bytes();
@@ -401,62 +390,6 @@ async fn what_cannot_be_done_with_an_exporter_says_why() {
         let (status, text) = server.send(method, &path, body).await;
         assert_eq!(status, expected, "{method} {path}: {text}");
         assert!(text.contains(said), "{method} {path}: {text}");
-    }
-}
-
-#[tokio::test]
-async fn the_clock_can_be_pinned_moved_and_reset() {
-    let server = Server::started().await;
-    let pinned = server
-        .json("POST", "/actuator/clock/pin", r#"{"epochMilli": 1000}"#)
-        .await;
-    assert_eq!(
-        pinned,
-        json!({ "epochMilli": 1000, "instant": "1970-01-01T00:00:01Z" })
-    );
-    let moved = server
-        .json("POST", "/actuator/clock/add", r#"{"offsetMilli": 500}"#)
-        .await;
-    assert_eq!(moved["epochMilli"], 1500);
-    assert_eq!(
-        server.json("GET", "/actuator/clock", "").await["epochMilli"],
-        1500
-    );
-    let partitions = server.json("GET", "/actuator/partitions", "").await;
-    assert_eq!(partitions["1"]["clock"]["modificationType"], "Pin");
-    let reset = server.json("DELETE", "/actuator/clock", "").await;
-    assert!(reset["epochMilli"].as_i64() > Some(1_600_000_000_000));
-    for (path, body) in [
-        ("/actuator/clock/pin", "{}"),
-        ("/actuator/clock/pin", r#"{"epochMilli": "soon"}"#),
-        (
-            "/actuator/clock/pin",
-            r#"{"epochMilli": 9223372036854775807}"#,
-        ),
-        ("/actuator/clock/add", "nonsense"),
-        ("/actuator/clock/turn", r#"{"epochMilli": 1}"#),
-    ] {
-        assert_eq!(
-            server.send("POST", path, body).await.0,
-            400,
-            "{path} {body}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn an_uncontrolled_clock_is_only_read() {
-    let mut server = Server::starting(false).await;
-    server.start(1).await;
-    assert_eq!(server.get("/actuator/clock").await.0, 200);
-    for (method, path) in [
-        ("POST", "/actuator/clock/pin"),
-        ("POST", "/actuator/clock/add"),
-        ("DELETE", "/actuator/clock"),
-    ] {
-        let (status, body) = server.send(method, path, r#"{"epochMilli":1}"#).await;
-        assert_eq!(status, 403, "{method} {path}");
-        assert!(body.contains("clock-controlled"), "{body}");
     }
 }
 
@@ -810,31 +743,4 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
         assert!(Instant::now() < deadline, "{missing:?} not in\n{text}");
         tokio::task::yield_now().await;
     }
-}
-
-/// The port has no login by default, and every page that a browser on this machine opens can send requests to it.
-#[tokio::test]
-async fn a_page_of_another_site_changes_nothing() {
-    let server = Server::started().await;
-    for path in [
-        "/actuator/cluster/purge",
-        "/actuator/partitions/pauseProcessing",
-    ] {
-        let forged = send_from(
-            server.address,
-            "POST",
-            path,
-            "",
-            Some("https://evil.example"),
-        );
-        assert_eq!(forged.await.0, 403, "{path}");
-    }
-    let own = send_from(
-        server.address,
-        "POST",
-        "/actuator/partitions/resumeProcessing",
-        "",
-        Some("http://localhost"),
-    );
-    assert_eq!(own.await.0, 200);
 }
