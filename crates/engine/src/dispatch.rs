@@ -4,6 +4,7 @@ use skep_protocol::command::{Command, Head};
 
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
 use crate::processing::message::{correlate, message_side, process_side, publish};
+use crate::processing::process_instance::migration;
 use crate::processing::{
     Context, Outcome, ad_hoc, authorization, banning, batch_operation, clock, cluster_variable,
     conditional_evaluation, decision, exporting, expression, global_listener, identity,
@@ -42,9 +43,7 @@ pub(crate) fn dispatch(cx: &mut Context<'_>, command: &Command) -> Outcome {
         Command::CancelProcessInstance {
             process_instance_key,
         } => process_instance::cancel::process(cx, *process_instance_key),
-        Command::MigrateProcessInstance(command) => {
-            process_instance::migration::process(cx, command)
-        }
+        Command::MigrateProcessInstance(command) => migration::process(cx, command),
         Command::ModifyProcessInstance(command) => process_instance::modify::process(cx, command),
         Command::BanInstance {
             process_instance_key,

@@ -157,10 +157,7 @@ pub fn response(response: Response, echo: Echo) -> Encoded {
         }
         Response::Parent(parent) => {
             let Echo::Parent { kind, .. } = echo else {
-                return Err(Failure::Internal(
-                    "The broker changed a group, role or tenant that the request did not name."
-                        .into(),
-                ));
+                return Err(not_asked_for());
             };
             identity::parent(&mut body, kind, &parent);
             return Ok(made(body, &echo));
@@ -195,22 +192,24 @@ pub fn response(response: Response, echo: Echo) -> Encoded {
         }
         Response::ExpressionEvaluated { result, warnings } => {
             let Echo::Expression(expression) = echo else {
-                return Err(Failure::Internal(
-                    "The broker evaluated an expression that the request did not send.".into(),
-                ));
+                return Err(not_asked_for());
             };
-            Object::write(&mut body, |o| {
-                o.text("expression", &expression);
-                o.raw("result", &result);
-                o.array("warnings", &warnings, |out, warning| {
-                    Object::write(out, |o| o.text("message", warning));
-                });
-                // There are no secrets to refer to.
-                o.raw("referencedSecrets", "[]");
-            });
+            evaluated(&mut body, &expression, &result, &warnings);
         }
     }
     Ok(json(body))
+}
+
+fn evaluated(out: &mut String, expression: &str, result: &str, warnings: &[String]) {
+    Object::write(out, |o| {
+        o.text("expression", expression);
+        o.raw("result", result);
+        o.array("warnings", warnings, |out, warning| {
+            Object::write(out, |o| o.text("message", warning));
+        });
+        // There are no secrets to refer to.
+        o.raw("referencedSecrets", "[]");
+    });
 }
 
 /// 201 for a created entity.
