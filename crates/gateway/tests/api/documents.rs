@@ -259,7 +259,7 @@ async fn what_cannot_be_understood_is_told_and_nothing_is_kept() {
         ("", vec![], "no part 'file'"),
         ("", vec![part("metadata", "", "{}")], "no part 'file'"),
         ("", vec![file(), file()], "several files"),
-        ("", vec![files()], "a part 'files'"),
+        ("", vec![files()], "unknown part 'files'"),
         (
             "",
             one("{"),
@@ -284,7 +284,7 @@ async fn what_cannot_be_understood_is_told_and_nothing_is_kept() {
             "must be a JSON object",
         ),
         ("?documentId=a%2Fb", vec![file()], "a '/'"),
-        ("/batch", vec![file()], "a part 'file'"),
+        ("/batch", vec![file()], "unknown part 'file'"),
         (
             "/batch",
             vec![files(), part("metadataList", "", "[{},{}]")],
