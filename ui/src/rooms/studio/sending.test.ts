@@ -1,3 +1,4 @@
+// Models go to the server while they are drawn, and nothing of them is lost on the way.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Problem } from "../../api/problem";
 import { Sending, type Sent } from "./sending";
