@@ -54,7 +54,7 @@ use self::queries::Queries;
 use self::queries::positions::Positions;
 pub use self::questions::Answerer;
 use self::questions::Questions;
-use self::rebalance::Calm;
+use self::rebalance::Stability;
 use self::requests::Requests;
 use self::state::Metadata;
 pub(crate) use self::state::{known_nodes, write_first};
@@ -147,7 +147,7 @@ struct Life {
     step: Mutex<()>,
     /// The node was left behind and has acted on that.
     left: AtomicBool,
-    calm: Mutex<Calm>,
+    stability: Mutex<Stability>,
 }
 
 /// A change in what this node should host.
@@ -218,7 +218,7 @@ impl Cluster {
     pub(crate) fn begin(&self) {
         *self.life.begun_at.lock() = Some(Instant::now());
         self.life.begun.store(true, Ordering::Release);
-        self.tell_status();
+        self.broadcast_status();
     }
 
     pub fn bootstrap(&self) -> &Bootstrap {
@@ -231,16 +231,16 @@ impl Cluster {
 
     /// Asks for the local replicas to be brought in line with the state.
     pub(super) fn look_after_replicas(&self) {
-        self.tell_hosting(HostingEvent::Look);
+        self.notify_hosting(HostingEvent::Look);
     }
 
-    fn tell_hosting(&self, event: HostingEvent) {
+    fn notify_hosting(&self, event: HostingEvent) {
         // The hosting thread also checks by itself.
         let _ = self.hosting.try_send(event);
     }
 
     /// Tells connected nodes that are no longer in the cluster that they were removed.
-    fn tell_removed(&self) {
+    fn notify_removed(&self) {
         let state = self.state();
         let Some((leader, own)) = self.metadata_leader() else {
             return;
@@ -268,7 +268,7 @@ impl Cluster {
     /// Prevents further steps of a change here. Waits for the running one.
     pub(crate) fn stop_steps(&self) {
         self.life.stopped.store(true, Ordering::Release);
-        self.tell_hosting(HostingEvent::Look);
+        self.notify_hosting(HostingEvent::Look);
         drop(self.life.step.try_lock_for(PATIENCE));
     }
 
@@ -295,7 +295,7 @@ impl Cluster {
         if !self.has_others() {
             return;
         }
-        self.tell_status();
+        self.broadcast_status();
         let began = Instant::now();
         let mut quiet = began;
         while quiet.elapsed() < QUIET && began.elapsed() < LAST_ANSWERS {
@@ -417,7 +417,7 @@ impl Cluster {
 
     /// Announces that this node starts or stops leading a partition.
     pub fn role_changed(&self) {
-        self.tell_status();
+        self.broadcast_status();
     }
 
     /// A client knows that the partition is committed up to this entry, here or elsewhere.
@@ -495,7 +495,7 @@ impl Cluster {
             NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
             NodeMessage::Status(status) => {
                 self.replace_failed_leaders(from, &status);
-                self.peers.members.heard(from, status);
+                self.peers.members.note_status(from, status);
             }
             NodeMessage::Rebalance => self.rebalance_here(),
             NodeMessage::Cluster(message) => self.cluster_message(from, message),
@@ -508,7 +508,7 @@ impl Cluster {
             } => self.answer_query(from, (id, columns), (partition, query), wanted),
             NodeMessage::QueryAnswer { id, answered } => self.found(id, answered),
             NodeMessage::Ask { id, question } => self.asked(from, id, question),
-            NodeMessage::NodeReport { id, answer } => self.told(id, answer),
+            NodeMessage::NodeReport { id, answer } => self.question_answered(id, answer),
             NodeMessage::CopyWanted {
                 transfer,
                 partition,
@@ -516,9 +516,9 @@ impl Cluster {
                 offset,
             } => self.copy_wanted(from, (transfer, partition), (at_least, offset)),
             NodeMessage::Copy { transfer, answer } => self.copy_answer(from, transfer, answer),
-            NodeMessage::Position { id, partition } => self.tell_position(from, id, partition),
+            NodeMessage::Position { id, partition } => self.send_position(from, id, partition),
             NodeMessage::PositionIs { id, entry } => self.position_known(id, entry),
-            NodeMessage::DirectoryWanted { known } => self.tell_directory(from, known),
+            NodeMessage::DirectoryWanted { known } => self.send_directory(from, known),
             NodeMessage::DirectoryIs(whole) => self.directory_is(from, *whole),
         }
     }
@@ -534,7 +534,7 @@ impl Cluster {
                 partition,
                 member,
                 members,
-            } => self.tell_hosting(HostingEvent::Join {
+            } => self.notify_hosting(HostingEvent::Join {
                 partition,
                 member,
                 members,
@@ -545,10 +545,10 @@ impl Cluster {
                 }
             }
             ClusterMessage::Ask { id, ask } => self.operator_asked(from, id, &ask),
-            ClusterMessage::Outcome { id, outcome } => self.operator_told(id, &outcome),
+            ClusterMessage::Outcome { id, outcome } => self.operator_answered(id, &outcome),
             ClusterMessage::State { state } => {
                 if let Ok(state) = State::decode(&state) {
-                    self.hears_state(&state);
+                    self.receive_state(&state);
                 }
             }
         }
@@ -556,17 +556,17 @@ impl Cluster {
 
     /// Sends a node that knows nothing of this one, or has forgotten it, what it needs to know.
     fn introduce_to(&self, node: u32) {
-        self.tell_status();
+        self.broadcast_status();
         if is_gateway(node) {
-            self.tell_gateway(node, &self.state())
+            self.send_state_to(node, &self.state())
         } else {
-            self.tell_streams(node)
+            self.announce_streams(node)
         }
     }
 
     fn loses_requests(&self, node: u32) {
         if !is_gateway(node) {
-            self.life.calm.lock().end();
+            self.life.stability.lock().end();
         }
         self.peers.members.lose(node);
         self.lose(node);
@@ -617,11 +617,11 @@ async fn look_around(cluster: Weak<Cluster>) {
         cluster.go_on_with_change();
         looks += 1;
         if looks.is_multiple_of(LOOKS_A_SECOND) {
-            cluster.tell_status();
+            cluster.broadcast_status();
             cluster.rebalance_on_low_disk();
-            cluster.rebalance_when_calm();
+            cluster.rebalance_when_stable();
             cluster.forget_abandoned();
-            cluster.tell_removed();
+            cluster.notify_removed();
         }
     }
 }
@@ -686,7 +686,7 @@ impl Owner for Cluster {
 
     fn received(self: &Arc<Self>, from: u32, class: Class, version: u32, message: Bytes) {
         match class {
-            Class::Consensus if message.is_empty() => self.hears(from),
+            Class::Consensus if message.is_empty() => self.note_contact(from),
             Class::Consensus => self.replica_message(from, message),
             Class::Requests => self.received_by_node(from, version, &message),
             Class::Bulk => match message.first() {
@@ -710,7 +710,7 @@ impl Owner for Cluster {
         if class == Class::Requests {
             self.loses_requests(node);
         }
-        self.hears_no_more(node);
+        self.note_disconnect(node);
     }
 
     fn lost(self: &Arc<Self>, node: u32, class: Class) {
@@ -744,7 +744,7 @@ impl Owner for Cluster {
         if class == Class::Requests {
             self.loses_requests(node);
         }
-        self.hears_no_more(node);
+        self.note_disconnect(node);
     }
 }
 

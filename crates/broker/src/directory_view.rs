@@ -50,7 +50,7 @@ impl DirectoryView {
     }
 
     /// Another node has sent this directory. A replica on this node takes precedence.
-    pub fn is_told(&self, directory: Directory) {
+    pub fn receive(&self, directory: Directory) {
         if !self.is_own.load(Ordering::Acquire) {
             self.set(directory);
         }

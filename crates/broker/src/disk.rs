@@ -85,7 +85,7 @@ impl DiskWatch {
         look(&mut self.monitor, &self.space);
         local.disk_has(self.space.free.load(Ordering::Relaxed));
         self.last_report
-            .tell(&self.space, &|low| local.disk_is(low));
+            .report(&self.space, &|low| local.disk_is(low));
     }
 }
 
@@ -97,12 +97,12 @@ struct LastReport {
 }
 
 impl LastReport {
-    fn tell(&mut self, space: &DiskSpace, tell: &impl Fn(bool)) {
+    fn report(&mut self, space: &DiskSpace, report: &impl Fn(bool)) {
         let low = space.low.load(Ordering::Relaxed);
         self.looks += 1;
         if low != self.low || low && self.looks >= REMIND_AFTER {
             *self = LastReport { low, looks: 0 };
-            tell(low);
+            report(low);
         }
     }
 }

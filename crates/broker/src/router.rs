@@ -129,8 +129,8 @@ impl Broker {
         let metrics = BrokerMetrics::default();
         let preparation = Preparation::start().map_err(OpenError::Thread)?;
         let local = Arc::new(Local::new(preparation));
-        let (tell, told) = crossbeam_channel::bounded(64);
-        let (cluster, cluster_id) = join(&config, &directory, &metrics, &local, tell)?;
+        let (sender, receiver) = crossbeam_channel::bounded(64);
+        let (cluster, cluster_id) = join(&config, &directory, &metrics, &local, sender)?;
         config.cluster_id = Some(cluster_id);
         // The cluster's agreed state takes precedence.
         let state = local.state();
@@ -158,7 +158,7 @@ impl Broker {
         watch::watch(&config, local);
         std::thread::Builder::new()
             .name("replicas".to_string())
-            .spawn(move || hosting.run(&told))
+            .spawn(move || hosting.run(&receiver))
             .map_err(OpenError::Thread)?;
         cluster.begin();
         keep_to_schedule(&cluster).map_err(OpenError::Thread)?;

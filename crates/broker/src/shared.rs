@@ -162,11 +162,11 @@ impl EffectSink for Shared {
         match self.others() {
             Some(cluster) => Others {
                 replicated: cluster.replicated(partition),
-                heard: cluster.heard(),
+                alive: cluster.alive_nodes(),
             },
             None => Others {
                 replicated: u64::MAX,
-                heard: Vec::new(),
+                alive: Vec::new(),
             },
         }
     }

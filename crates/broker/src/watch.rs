@@ -18,14 +18,14 @@ const JUMP: Duration = Duration::from_millis(100);
 /// The system time and the elapsed time. Partitions sleep until something is due, and would sleep too long if the clock was set forward.
 struct Time {
     at: Instant,
-    told: SystemTime,
+    clock: SystemTime,
 }
 
 impl Time {
-    fn has_jumped(&mut self, at: Instant, told: SystemTime) -> bool {
+    fn has_jumped(&mut self, at: Instant, clock: SystemTime) -> bool {
         let passed = at.saturating_duration_since(self.at);
-        let ahead = told.duration_since(self.told + passed);
-        *self = Time { at, told };
+        let ahead = clock.duration_since(self.clock + passed);
+        *self = Time { at, clock };
         ahead.is_ok_and(|ahead| ahead > JUMP)
     }
 }
@@ -47,7 +47,7 @@ pub fn watch(config: &BrokerConfig, local: Arc<Local>) {
     let run = move || {
         let mut time = Time {
             at: Instant::now(),
-            told: SystemTime::now(),
+            clock: SystemTime::now(),
         };
         while !space.is_stopped() {
             std::thread::sleep(interval);
@@ -79,16 +79,16 @@ mod tests {
 
     #[test]
     fn a_time_that_was_set_forward_is_noticed_once() {
-        let (at, told) = (Instant::now(), SystemTime::now());
-        let mut time = Time { at, told };
+        let (at, clock) = (Instant::now(), SystemTime::now());
+        let mut time = Time { at, clock };
         let second = Duration::from_secs(1);
-        assert!(!time.has_jumped(at + second, told + second));
+        assert!(!time.has_jumped(at + second, clock + second));
         // Late, and so is the clock.
-        assert!(!time.has_jumped(at + 9 * second, told + 9 * second));
-        assert!(time.has_jumped(at + 10 * second, told + 3600 * second));
-        assert!(!time.has_jumped(at + 11 * second, told + 3601 * second));
+        assert!(!time.has_jumped(at + 9 * second, clock + 9 * second));
+        assert!(time.has_jumped(at + 10 * second, clock + 3600 * second));
+        assert!(!time.has_jumped(at + 11 * second, clock + 3601 * second));
         // Set back: due work runs when its time has come again.
-        assert!(!time.has_jumped(at + 12 * second, told));
-        assert!(!time.has_jumped(at + 13 * second, told + second));
+        assert!(!time.has_jumped(at + 12 * second, clock));
+        assert!(!time.has_jumped(at + 13 * second, clock + second));
     }
 }

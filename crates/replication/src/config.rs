@@ -23,7 +23,7 @@ pub struct GroupConfig {
     /// A follower that hears nothing for this many ticks, up to twice as many (chosen at random), stands for election; a
     /// leader that no majority answers steps down after one and a half times as many at the latest. Default 20.
     pub election_ticks: usize,
-    /// After this many ticks without work the group hibernates; its owner must then call [`crate::Group::not_heard`] for
+    /// After this many ticks without work the group hibernates; its owner must then call [`crate::Group::note_silent`] for
     /// silent nodes. `None`, the default: it never hibernates.
     pub hibernate_after_ticks: Option<usize>,
     /// Seed of all random choices.

@@ -2,7 +2,7 @@
 //!
 //! After a while without work the leader tells the other members to hibernate. From then on no member ticks or sends
 //! anything. The members' nodes watch each other, once for all groups of a pair of nodes, and the owner of a member reports
-//! nodes that fall silent ([`Group::not_heard`]). Work, and any message except late answers to heartbeats, end the
+//! nodes that fall silent ([`Group::note_silent`]). Work, and any message except late answers to heartbeats, end the
 //! hibernation.
 //!
 //! Hibernation does not affect safety: a member that hibernates by mistake votes, and accepts entries of another leader,
@@ -27,14 +27,14 @@ pub(crate) struct Hibernation {
 }
 
 impl Group {
-    /// True while ticks have no effect: until there is work, a message, or a call of [`Group::not_heard`].
+    /// True while ticks have no effect: until there is work, a message, or a call of [`Group::note_silent`].
     pub fn hibernates(&self) -> bool {
         self.hibernation.hibernates
     }
 
     /// The nodes of these members have been silent for this many ticks, or have never been heard. Call it when a node falls
     /// silent, and for the silent nodes when the member begins to hibernate.
-    pub fn not_heard(&mut self, silent: impl Fn(u64) -> bool, ticks: usize) {
+    pub fn note_silent(&mut self, silent: impl Fn(u64) -> bool, ticks: usize) {
         if !self.hibernation.hibernates {
             return;
         }

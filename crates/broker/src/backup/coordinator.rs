@@ -272,13 +272,13 @@ impl Coordinator {
     ) -> Result<Vec<T>, String> {
         let backup = self.begun.backup_id;
         let mut done = BTreeMap::new();
-        let mut heard: BTreeMap<u32, Instant> = BTreeMap::new();
+        let mut last_contact: BTreeMap<u32, Instant> = BTreeMap::new();
         loop {
             let mut doing = Vec::new();
             for (&partition, &node) in nodes {
                 // Finished parts are polled too, as their log would not be kept otherwise.
                 let stepped = self.leaders.step(node, Step::Look { backup, partition });
-                let last = heard.entry(node).or_insert_with(Instant::now);
+                let last = last_contact.entry(node).or_insert_with(Instant::now);
                 let stepped = match stepped {
                     Ok(stepped) => stepped,
                     Err(failed) if failed.again && last.elapsed() < SILENT => continue,

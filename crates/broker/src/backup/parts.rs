@@ -237,9 +237,9 @@ pub(super) fn ask<T>(
     handle: &PartitionHandle,
     report: impl FnOnce(Sender<T>) -> Report,
 ) -> Receiver<T> {
-    let (tell, told) = bounded(1);
-    handle.inbox.send(report(tell));
-    told
+    let (sender, receiver) = bounded(1);
+    handle.inbox.send(report(sender));
+    receiver
 }
 
 fn base_of(cluster: &Cluster, partition: u32, part: &Part) -> Result<Base, String> {
@@ -247,8 +247,8 @@ fn base_of(cluster: &Cluster, partition: u32, part: &Part) -> Result<Base, Strin
     let handle = handle.ok_or_else(|| format!("partition {partition} is not here"))?;
     let began = Instant::now();
     loop {
-        let told = ask(&handle, Report::TellBase).recv_timeout(PATIENCE);
-        let reason = match told {
+        let answer = ask(&handle, Report::DescribeBase).recv_timeout(PATIENCE);
+        let reason = match answer {
             Ok(Ok(base)) => return Ok(base),
             Ok(Err(reason)) => reason,
             Err(_) => "it does not answer".to_string(),
@@ -409,8 +409,8 @@ fn stand_still(cluster: &Cluster, partitions: &[u32]) -> StepResult {
     let asked: Vec<_> = asked.collect();
     let deadline = Instant::now() + PATIENCE;
     let mut cuts = Vec::new();
-    for (partition, told) in partitions.iter().zip(asked) {
-        match told.recv_deadline(deadline) {
+    for (partition, answer) in partitions.iter().zip(asked) {
+        match answer.recv_deadline(deadline) {
             Ok(Ok(cut)) => cuts.push(cut),
             Ok(Err(reason)) => {
                 return Err(StepFailed::for_now(format!(
@@ -432,6 +432,6 @@ fn go_on(cluster: &Cluster, partitions: &[u32]) -> StepResult {
     let asked = handles.iter().map(|it| ask(it, Report::GoOn));
     let asked: Vec<_> = asked.collect();
     let deadline = Instant::now() + PATIENCE;
-    let mut told = asked.iter().map(|told| told.recv_deadline(deadline));
-    Ok(Stepped::GoneOn(told.all(|stood| stood == Ok(true))))
+    let mut answers = asked.iter().map(|answer| answer.recv_deadline(deadline));
+    Ok(Stepped::GoneOn(answers.all(|stood| stood == Ok(true))))
 }

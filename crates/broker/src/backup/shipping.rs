@@ -252,9 +252,9 @@ impl Shipper {
             if copy.is_some_and(|copy| copy.behind == behind) {
                 continue;
             }
-            let told = ask(&handle, |asker| Report::KeepLog { behind, asker });
+            let answer = ask(&handle, |asker| Report::KeepLog { behind, asker });
             // A partition that does not answer now is asked again.
-            if let Ok((log, pin)) = told.recv_timeout(PATIENCE) {
+            if let Ok((log, pin)) = answer.recv_timeout(PATIENCE) {
                 let copy = self.copies.remove(&partition);
                 let copy = Copy {
                     handle,

@@ -36,7 +36,7 @@ impl Cluster {
                 if let (Change::Promote(member), Some(node)) = (change, node_of(change.member()))
                     && !self.peers.members.has_replica(node, partition)
                 {
-                    self.tell_to_join(node, partition, member, &members);
+                    self.send_join(node, partition, member, &members);
                 }
                 let plan = state.revision;
                 handle.inbox.send(Notice::ChangeMembers { change, plan });
@@ -54,7 +54,7 @@ impl Cluster {
         }
     }
 
-    fn tell_to_join(&self, node: u32, partition: u32, member: u64, members: &Members) {
+    fn send_join(&self, node: u32, partition: u32, member: u64, members: &Members) {
         let mut bytes = Vec::new();
         members.encode_into(&mut bytes);
         let message = ClusterMessage::JoinReplica {

@@ -44,9 +44,9 @@ impl Cluster {
     /// Notes that the directory is current: this node leads partition 1, or hears its leader.
     fn confirm_directory(&self) {
         let leader = self.leader_of(HOME);
-        let is_heard = |leader| leader == self.node() || self.is_present(leader);
+        let is_present = |leader| leader == self.node() || self.is_present(leader);
         if let Some(local) = self.local()
-            && leader.is_some_and(is_heard)
+            && leader.is_some_and(is_present)
         {
             local.directory.confirm(Instant::now());
         }
@@ -68,7 +68,7 @@ impl Cluster {
     }
 
     /// Answers another node's request; sends nothing if that node is up to date.
-    pub(super) fn tell_directory(&self, node: u32, known: Option<u64>) {
+    pub(super) fn send_directory(&self, node: u32, known: Option<u64>) {
         let Some(local) = self.local() else {
             return;
         };
@@ -88,7 +88,7 @@ impl Cluster {
         for (key, entry) in &whole.rows {
             directory.add(*key, entry);
         }
-        local.directory.is_told(directory);
+        local.directory.receive(directory);
         *self.peers.followed.lock() = Some((node, whole.number));
     }
 }

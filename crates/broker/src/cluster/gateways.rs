@@ -116,7 +116,7 @@ impl Cluster {
     }
 
     /// A broker sends the cluster's state, once. A gateway may receive it before the greeting which says that there is a cluster.
-    pub(super) fn hears_state(&self, state: &State) {
+    pub(super) fn receive_state(&self, state: &State) {
         if self.is_gateway() {
             let wanted = self.wanted_cluster();
             if wanted.is_empty() || wanted == state.cluster_id {
@@ -130,7 +130,7 @@ impl Cluster {
     }
 
     /// Sends the cluster's state to a gateway that has connected.
-    pub(super) fn tell_gateway(&self, node: u32, state: &State) {
+    pub(super) fn send_state_to(&self, node: u32, state: &State) {
         if state.is_bootstrapped() && !self.is_gateway() {
             let state = state.encode();
             let message = NodeMessage::Cluster(ClusterMessage::State { state });
@@ -139,10 +139,10 @@ impl Cluster {
     }
 
     /// Sends the changed cluster state to all gateways.
-    pub(super) fn tell_gateways(&self, state: &State) {
+    pub(super) fn send_state_to_gateways(&self, state: &State) {
         let gateways = self.peers().filter(|node| is_gateway(*node));
         for node in gateways.filter(|node| self.is_connected(*node, Class::Requests)) {
-            self.tell_gateway(node, state);
+            self.send_state_to(node, state);
         }
     }
 

@@ -19,52 +19,52 @@ use crate::partition::thread::HEARTBEAT_TICKS;
 /// Heartbeats that may be late or lost before a node counts as silent. Replicas then count the time since the last one.
 const MAY_BE_LOST: u32 = 3;
 
-/// When another node was last heard.
-struct LastHeard {
+/// The last contact with another node.
+struct LastContact {
     at: Instant,
     silent: bool,
 }
 
 #[derive(Default)]
-pub(super) struct Heartbeats(Mutex<BTreeMap<u32, LastHeard>>);
+pub(super) struct Heartbeats(Mutex<BTreeMap<u32, LastContact>>);
 
 impl Heartbeats {
-    fn hear(&self, node: u32) {
-        let heard = LastHeard {
+    fn note_contact(&self, node: u32) {
+        let last = LastContact {
             at: Instant::now(),
             silent: false,
         };
-        self.0.lock().insert(node, heard);
+        self.0.lock().insert(node, last);
     }
 
     /// The nodes that have fallen silent, and since when; each is returned once.
     fn fall_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) -> Vec<(u32, Instant)> {
         let mut nodes = self.0.lock();
         let mut silent = Vec::new();
-        for (node, heard) in nodes.iter_mut() {
-            if !heard.silent && is_silent(*node, heard.at.elapsed()) {
-                heard.silent = true;
-                silent.push((*node, heard.at));
+        for (node, last) in nodes.iter_mut() {
+            if !last.silent && is_silent(*node, last.at.elapsed()) {
+                last.silent = true;
+                silent.push((*node, last.at));
             }
         }
         silent
     }
 
-    fn heard(&self) -> Vec<u32> {
+    fn alive_nodes(&self) -> Vec<u32> {
         let nodes = self.0.lock();
-        let heard = nodes.iter().filter(|(_, heard)| !heard.silent);
-        heard.map(|(node, _)| *node).collect()
+        let alive = nodes.iter().filter(|(_, last)| !last.silent);
+        alive.map(|(node, _)| *node).collect()
     }
 
     /// How long nothing has been received from the node.
     fn silence(&self, node: u32) -> Duration {
         let nodes = self.0.lock();
-        let heard = nodes.get(&node);
-        heard.map_or(Duration::ZERO, |heard| heard.at.elapsed())
+        let last = nodes.get(&node);
+        last.map_or(Duration::ZERO, |last| last.at.elapsed())
     }
 
-    fn is_heard(&self, node: u32) -> bool {
-        self.0.lock().get(&node).is_some_and(|heard| !heard.silent)
+    fn is_alive(&self, node: u32) -> bool {
+        self.0.lock().get(&node).is_some_and(|last| !last.silent)
     }
 }
 
@@ -96,17 +96,17 @@ impl Cluster {
             let _ = self.send_bytes(node, Class::Consensus, Bytes::new());
         }
         let longest = self.heartbeat() * MAY_BE_LOST;
-        self.tell_silent(|_, silence| silence >= longest);
+        self.report_silent(|_, silence| silence >= longest);
     }
 
     /// Notes that the node is alive.
-    pub(super) fn hears(&self, node: u32) {
-        self.peers.heartbeats.hear(node);
+    pub(super) fn note_contact(&self, node: u32) {
+        self.peers.heartbeats.note_contact(node);
     }
 
     /// The connection to the node is lost: replicas need not wait for a long silence.
-    pub(super) fn hears_no_more(&self, lost: u32) {
-        self.tell_silent(|node, _| node == lost);
+    pub(super) fn note_disconnect(&self, lost: u32) {
+        self.report_silent(|node, _| node == lost);
     }
 
     /// Nobody listens at the node's address: its process has ended, and replicas that it leads get another leader at once.
@@ -118,9 +118,9 @@ impl Cluster {
         }
     }
 
-    /// Whether the node is heard. Replicas that have members on a silent node must not hibernate.
-    pub(crate) fn is_heard(&self, node: u32) -> bool {
-        self.peers.heartbeats.is_heard(node)
+    /// Whether the node is alive: its heartbeats arrive. Replicas that have members on a silent node must not hibernate.
+    pub(crate) fn is_alive(&self, node: u32) -> bool {
+        self.peers.heartbeats.is_alive(node)
     }
 
     /// Whether the node has been silent long enough to count as lost.
@@ -141,8 +141,8 @@ impl Cluster {
     }
 
     /// Nodes whose heartbeats arrive.
-    pub(crate) fn heard(&self) -> Vec<u32> {
-        self.peers.heartbeats.heard()
+    pub(crate) fn alive_nodes(&self) -> Vec<u32> {
+        self.peers.heartbeats.alive_nodes()
     }
 
     /// Notifies replicas that follow a failed one on this node: the node is still heard, so they would not notice the failure.
@@ -155,17 +155,17 @@ impl Cluster {
             if handle.status.leader() == Some(node) {
                 let since = Instant::now().checked_sub(self.config.election_timeout());
                 let since = since.unwrap_or_else(Instant::now);
-                handle.inbox.send(Report::NotHeard { node, since });
+                handle.inbox.send(Report::NodeSilent { node, since });
             }
         }
     }
 
-    fn tell_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) {
+    fn report_silent(&self, is_silent: impl Fn(u32, Duration) -> bool) {
         for (node, since) in self.peers.heartbeats.fall_silent(is_silent) {
-            self.notify_metadata_group(MetadataEvent::NotHeard { node, since });
+            self.notify_metadata_group(MetadataEvent::NodeSilent { node, since });
             let local = self.local();
             for handle in local.into_iter().flat_map(|local| local.partitions()) {
-                handle.inbox.send(Report::NotHeard { node, since });
+                handle.inbox.send(Report::NodeSilent { node, since });
             }
         }
     }
@@ -178,16 +178,16 @@ mod tests {
     #[test]
     fn who_falls_silent_is_told_of_once_until_it_is_heard_again() {
         let nodes = Heartbeats::default();
-        assert!(!nodes.is_heard(1), "it was never heard");
-        nodes.hear(1);
-        nodes.hear(2);
+        assert!(!nodes.is_alive(1), "it was never heard");
+        nodes.note_contact(1);
+        nodes.note_contact(2);
         let of = |wanted| move |node, _| node == wanted;
         assert!(nodes.fall_silent(of(3)).is_empty());
         assert_eq!(nodes.fall_silent(of(1)).len(), 1);
         assert!(nodes.fall_silent(of(1)).is_empty());
-        assert_eq!((nodes.is_heard(1), nodes.is_heard(2)), (false, true));
-        nodes.hear(1);
-        assert!(nodes.is_heard(1));
+        assert_eq!((nodes.is_alive(1), nodes.is_alive(2)), (false, true));
+        nodes.note_contact(1);
+        assert!(nodes.is_alive(1));
         assert_eq!(nodes.fall_silent(of(1)).len(), 1);
     }
 }

@@ -227,7 +227,7 @@ impl Cluster {
         }
     }
 
-    pub(super) fn operator_told(&self, id: u64, outcome: &[u8]) {
+    pub(super) fn operator_answered(&self, id: u64, outcome: &[u8]) {
         let waiting = self.exchanges.operator_requests.pending.lock().remove(&id);
         if let (Some(waiting), Ok(outcome)) = (waiting, serde_json::from_slice(outcome)) {
             let _ = waiting.send(outcome);

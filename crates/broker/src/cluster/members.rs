@@ -30,7 +30,7 @@ impl Applied {
         }
     }
 
-    fn heard(&mut self, entry: u64) {
+    fn note(&mut self, entry: u64) {
         self.now = entry;
         if self.next.1.elapsed() >= A_WHILE {
             self.then = self.next.0;
@@ -50,12 +50,12 @@ pub(super) struct Members {
 }
 
 impl Members {
-    pub(super) fn heard(&self, node: u32, status: NodeStatus) {
+    pub(super) fn note_status(&self, node: u32, status: NodeStatus) {
         let mut applied = self.applied.lock();
         for replica in &status.partitions {
             let known = applied.entry((replica.partition, node));
             let known = known.or_insert_with(Applied::new);
-            known.heard(replica.applied);
+            known.note(replica.applied);
         }
         drop(applied);
         self.present.lock().insert(node, status);
@@ -152,7 +152,7 @@ impl Cluster {
     }
 
     /// Broadcasts this node's status.
-    pub(super) fn tell_status(&self) {
+    pub(super) fn broadcast_status(&self) {
         if let Some(status) = self.own_status() {
             self.send_to_all(&NodeMessage::Status(status), |_| true);
         }

@@ -43,7 +43,7 @@ pub(super) enum MetadataEvent {
     /// Proposes the entry if this member leads. Otherwise the entry is lost, and its sender waits in vain.
     Propose(Entry),
     /// Another node has been silent since then.
-    NotHeard {
+    NodeSilent {
         node: u32,
         since: Instant,
     },
@@ -84,7 +84,7 @@ struct Here {
 }
 
 impl MetadataGroup {
-    pub(super) fn tell(&self, event: MetadataEvent) {
+    pub(super) fn notify(&self, event: MetadataEvent) {
         // Events that do not fit are repeated.
         let _ = self.inbox.try_send(event);
     }
@@ -161,7 +161,7 @@ pub(super) fn start(
     config.heartbeat_ticks = HEARTBEAT_TICKS as usize;
     config.hibernate_after_ticks = Some(HIBERNATE_AFTER_TICKS);
     let member = MetadataMember::open(config, found, first)?;
-    let (inbox, told) = crossbeam_channel::bounded(MAX_WAITING);
+    let (inbox, events) = crossbeam_channel::bounded(MAX_WAITING);
     let leader = Arc::new(AtomicU64::new(0));
     let hibernates = Arc::new(AtomicBool::new(false));
     cluster.state_is(member.state());
@@ -169,7 +169,7 @@ pub(super) fn start(
         cluster: Arc::downgrade(cluster),
         directory,
         log,
-        inbox: told,
+        inbox: events,
         leader: leader.clone(),
         stopped: false,
     };
@@ -212,15 +212,15 @@ impl Worker {
             self.here.leader.store(leader, Ordering::Release);
             let hibernates = self.member.hibernates();
             self.hibernates.store(hibernates, Ordering::Release);
-            let told = if hibernates {
+            let event = if hibernates {
                 self.here.inbox.recv().map_err(RecvTimeoutError::from)
             } else {
                 self.here.inbox.recv_deadline(next_tick)
             };
-            match told {
+            match event {
                 Ok(MetadataEvent::Message(message)) => self.member.receive(*message),
                 Ok(MetadataEvent::Propose(entry)) => self.member.propose(entry),
-                Ok(MetadataEvent::NotHeard { node, since }) => self.not_heard(node, since),
+                Ok(MetadataEvent::NodeSilent { node, since }) => self.note_silent(node, since),
                 Ok(MetadataEvent::Gone { node }) => {
                     self.member.gone(|member| node_of(member) == Some(node));
                 }
@@ -228,27 +228,27 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => {
                     next_tick = Instant::now() + self.tick;
                     self.member.tick(&mut self.here);
-                    self.hibernate_while_all_are_heard();
+                    self.hibernate_while_all_are_alive();
                 }
             }
         }
     }
 
     /// Reports members on silent nodes to the group: a hibernating replica would not notice that they are gone.
-    fn hibernate_while_all_are_heard(&mut self) {
+    fn hibernate_while_all_are_alive(&mut self) {
         if self.member.group().hibernates()
             && let Some(cluster) = self.here.cluster.upgrade()
         {
-            let silent = |member| node_of(member).is_some_and(|node| !cluster.is_heard(node));
-            self.member.not_heard(silent, 0);
+            let silent = |member| node_of(member).is_some_and(|node| !cluster.is_alive(node));
+            self.member.note_silent(silent, 0);
         }
     }
 
-    fn not_heard(&mut self, node: u32, since: Instant) {
+    fn note_silent(&mut self, node: u32, since: Instant) {
         let ticks = since.elapsed().as_nanos() / self.tick.as_nanos().max(1);
         let ticks = usize::try_from(ticks).unwrap_or(usize::MAX);
         let silent = |member| node_of(member) == Some(node);
-        self.member.not_heard(silent, ticks);
+        self.member.note_silent(silent, ticks);
     }
 }
 

@@ -174,9 +174,9 @@ impl MetadataMember {
         (is_alone || self.group.hibernates()) && self.state.next_operation().is_none()
     }
 
-    /// See [`Group::not_heard`].
-    pub fn not_heard(&mut self, silent: impl Fn(u64) -> bool, ticks: usize) {
-        self.group.not_heard(silent, ticks);
+    /// See [`Group::note_silent`].
+    pub fn note_silent(&mut self, silent: impl Fn(u64) -> bool, ticks: usize) {
+        self.group.note_silent(silent, ticks);
     }
 
     /// See [`Group::gone`].

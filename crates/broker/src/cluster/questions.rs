@@ -48,9 +48,9 @@ impl Cluster {
 
     /// The answers of all nodes of the cluster, including this one; `None` for those that do not answer within 2 s.
     pub(crate) async fn ask_nodes(&self, question: &str) -> BTreeMap<u32, Option<String>> {
-        let mut told = BTreeMap::new();
+        let mut answers = BTreeMap::new();
         if !self.is_gateway() {
-            told.insert(self.node(), self.own_answer(question).await);
+            answers.insert(self.node(), self.own_answer(question).await);
         }
         let nodes = self.nodes().into_iter();
         let others = nodes.filter(|node| *node != self.node());
@@ -64,9 +64,9 @@ impl Cluster {
                 None => None,
             };
             let answer = answer.and_then(Result::ok);
-            told.insert(node, answer.filter(|text| !text.is_empty()));
+            answers.insert(node, answer.filter(|text| !text.is_empty()));
         }
-        told
+        answers
     }
 
     /// Asks one node. `None`: the question cannot be sent.
@@ -101,7 +101,7 @@ impl Cluster {
         });
     }
 
-    pub(super) fn told(&self, id: u64, answer: String) {
+    pub(super) fn question_answered(&self, id: u64, answer: String) {
         let waiting = self.exchanges.questions.pending.lock().remove(&id);
         if let Some((_, waiting)) = waiting {
             let _ = waiting.send(answer);

@@ -14,7 +14,7 @@ use crate::local::Local;
 use crate::partition::{PartitionHandle, Report};
 
 /// Leaders move automatically once the same nodes have been reachable for this many seconds.
-const CALM_SECONDS: u32 = 10;
+const STABLE_SECONDS: u32 = 10;
 /// A node gives away one partition per this many seconds: each change of a leader costs its clients some milliseconds.
 const PACE_SECONDS: u32 = 5;
 /// A leadership that was not taken is offered to the same node again after this many seconds.
@@ -22,31 +22,31 @@ const REPEAT_SECONDS: u32 = 30;
 
 /// Whether the set of reachable nodes has been stable for a while. Checked once per second.
 #[derive(Default)]
-pub(super) struct Calm {
+pub(super) struct Stability {
     reached: BTreeSet<u32>,
     seconds: u32,
     /// When each partition was last offered to each node.
     offered: BTreeMap<(u32, u32), u32>,
 }
 
-impl Calm {
-    /// Ends the calm: a node was lost, even if it is back already.
+impl Stability {
+    /// Begins again: a node was lost, even if it is back already.
     pub(super) fn end(&mut self) {
-        *self = Calm::default();
+        *self = Stability::default();
     }
 
     /// Whether a leader may move now.
     fn is_due(&mut self, reached: BTreeSet<u32>) -> bool {
         if reached != self.reached {
-            *self = Calm {
+            *self = Stability {
                 reached,
-                ..Calm::default()
+                ..Stability::default()
             };
             return false;
         }
         self.seconds = self.seconds.saturating_add(1);
-        let calm_for = self.seconds.checked_sub(CALM_SECONDS);
-        calm_for.is_some_and(|seconds| seconds.is_multiple_of(PACE_SECONDS))
+        let stable_for = self.seconds.checked_sub(STABLE_SECONDS);
+        stable_for.is_some_and(|seconds| seconds.is_multiple_of(PACE_SECONDS))
     }
 
     /// Notes an offer of the partition to the node. False if one did not help a moment ago.
@@ -87,17 +87,17 @@ impl Cluster {
     }
 
     /// To be called once per second.
-    pub(super) fn rebalance_when_calm(&self) {
-        // Nothing else is called while this is locked: the transport ends the calm with locks of its own held.
+    pub(super) fn rebalance_when_stable(&self) {
+        // Nothing else is called while this is locked: the transport begins this again with locks of its own held.
         let reached = self.reached_nodes();
-        if !self.life.calm.lock().is_due(reached) {
+        if !self.life.stability.lock().is_due(reached) {
             return;
         }
         let misplaced = self.misplaced();
-        let mut calm = self.life.calm.lock();
+        let mut stability = self.life.stability.lock();
         let mut next = misplaced.iter();
-        let next = next.find(|it| calm.offers(it.handle.status.partition, it.to));
-        drop(calm);
+        let next = next.find(|it| stability.offers(it.handle.status.partition, it.to));
+        drop(stability);
         if let Some(next) = next {
             next.offer();
         }
@@ -189,31 +189,33 @@ fn lacks_disk_space(local: &Local, handle: &PartitionHandle) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Calm, REPEAT_SECONDS};
+    use super::{REPEAT_SECONDS, Stability};
 
-    fn due(calm: &mut Calm, nodes: &[u32], seconds: u32) -> Vec<u32> {
+    fn due(stability: &mut Stability, nodes: &[u32], seconds: u32) -> Vec<u32> {
         let reached = || nodes.iter().copied().collect();
-        (1..=seconds).filter(|_| calm.is_due(reached())).collect()
+        (1..=seconds)
+            .filter(|_| stability.is_due(reached()))
+            .collect()
     }
 
     #[test]
     fn leaders_move_one_by_one_once_the_same_nodes_are_reached_for_a_while() {
-        let mut calm = Calm::default();
-        assert_eq!(due(&mut calm, &[1, 2], 20), [11, 16]);
+        let mut stability = Stability::default();
+        assert_eq!(due(&mut stability, &[1, 2], 20), [11, 16]);
         // One node is missing: the others become balanced without it after the same delay.
-        assert_eq!(due(&mut calm, &[1], 17), [11, 16]);
-        assert!(due(&mut calm, &[1, 2], 9).is_empty());
-        calm.end();
-        assert_eq!(due(&mut calm, &[1, 2], 11), [11]);
+        assert_eq!(due(&mut stability, &[1], 17), [11, 16]);
+        assert!(due(&mut stability, &[1, 2], 9).is_empty());
+        stability.end();
+        assert_eq!(due(&mut stability, &[1, 2], 11), [11]);
     }
 
     #[test]
     fn what_a_node_does_not_take_is_not_offered_to_it_again_at_once() {
-        let mut calm = Calm::default();
-        due(&mut calm, &[1, 2], 11);
-        assert!(calm.offers(1, 2));
-        assert!(!calm.offers(1, 2) && calm.offers(3, 2) && calm.offers(1, 0));
-        due(&mut calm, &[1, 2], REPEAT_SECONDS);
-        assert!(calm.offers(1, 2));
+        let mut stability = Stability::default();
+        due(&mut stability, &[1, 2], 11);
+        assert!(stability.offers(1, 2));
+        assert!(!stability.offers(1, 2) && stability.offers(3, 2) && stability.offers(1, 0));
+        due(&mut stability, &[1, 2], REPEAT_SECONDS);
+        assert!(stability.offers(1, 2));
     }
 }

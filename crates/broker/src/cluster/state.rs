@@ -117,7 +117,7 @@ impl Cluster {
         self.bootstrap
             .nodes_are(settled(state), state.awaited.clone());
         self.look_after_replicas();
-        self.tell_gateways(state);
+        self.send_state_to_gateways(state);
     }
 
     pub(super) fn metadata_directory(&self) -> PathBuf {
@@ -143,7 +143,7 @@ impl Cluster {
     pub(super) fn notify_metadata_group(&self, event: MetadataEvent) {
         let own = self.metadata.own.lock().clone();
         if let Some(own) = own {
-            own.tell(event);
+            own.notify(event);
         }
     }
 

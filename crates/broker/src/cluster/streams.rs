@@ -94,7 +94,7 @@ impl Cluster {
     }
 
     /// Announces all local streams to a node that is met (again).
-    pub(super) fn tell_streams(&self, node: u32) {
+    pub(super) fn announce_streams(&self, node: u32) {
         let Some(local) = self.local() else {
             return;
         };
@@ -145,13 +145,13 @@ impl Cluster {
         let mut of_others = self.streams.of_others.lock();
         of_others.insert((node, stream), opened.clone());
         drop(of_others);
-        local.streams.tell_of(&opened, true);
+        local.streams.announce(&opened, true);
     }
 
     pub(super) fn close_for(&self, node: u32, stream: StreamId) {
         let closed = self.streams.of_others.lock().remove(&(node, stream));
         if let (Some(stream), Some(local)) = (closed, self.local()) {
-            local.streams.tell_of(&stream, false);
+            local.streams.announce(&stream, false);
         }
     }
 

@@ -148,7 +148,7 @@ impl Cluster {
         let nodes = self.state().nodes.keys().copied().collect::<Vec<u32>>();
         let reaches = nodes.into_iter().filter(|node| {
             *node != self.node()
-                && (self.is_heard(*node) || self.is_connected(*node, Class::Requests))
+                && (self.is_alive(*node) || self.is_connected(*node, Class::Requests))
         });
         Survivor {
             node: self.node(),
@@ -169,16 +169,16 @@ impl Cluster {
             it.status.failure().is_none() && it.status.role() != PartitionRole::Inactive
         });
         let asked = work.map(|handle| {
-            let (tell, told) = crossbeam_channel::bounded(1);
-            handle.inbox.send(Report::Tell(tell));
-            told
+            let (sender, receiver) = crossbeam_channel::bounded(1);
+            handle.inbox.send(Report::DescribeCopy(sender));
+            receiver
         });
         let asked: Vec<_> = asked.collect();
         let until = std::time::Instant::now() + PATIENCE / 2;
-        let told = asked
+        let copies = asked
             .iter()
-            .filter_map(|told| told.recv_deadline(until).ok());
-        told.collect()
+            .filter_map(|answer| answer.recv_deadline(until).ok());
+        copies.collect()
     }
 
     /// Makes the decision durable. Blocks.

@@ -144,7 +144,7 @@ impl Hosting {
         }
         // No requests arrive from here on.
         shared.local.hosted.remove(partition);
-        let survives = tell(handle);
+        let survives = surviving_copy(handle);
         let survives =
             survives.ok_or_else(|| format!("partition {partition} does not report its state"));
         let recorded = survives.and_then(|copy| {
@@ -315,10 +315,10 @@ pub(crate) fn made_with(sent: &Sent) -> Option<Key> {
 }
 
 /// The partition's surviving copy, described after all earlier messages were handled.
-fn tell(handle: &PartitionHandle) -> Option<SurvivingCopy> {
-    let (tell, told) = crossbeam_channel::bounded(1);
-    handle.inbox.send(Report::Tell(tell));
-    told.recv_deadline(Instant::now() + PATIENCE).ok()
+fn surviving_copy(handle: &PartitionHandle) -> Option<SurvivingCopy> {
+    let (sender, receiver) = crossbeam_channel::bounded(1);
+    handle.inbox.send(Report::DescribeCopy(sender));
+    receiver.recv_deadline(Instant::now() + PATIENCE).ok()
 }
 
 /// The exporter settings made by operators.

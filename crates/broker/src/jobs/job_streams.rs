@@ -347,7 +347,7 @@ impl StreamHub {
         partitions.push(Arc::downgrade(partition));
     }
 
-    fn tell_all<M: Into<Message>>(&self, message: impl Fn() -> M) {
+    fn send_to_partitions<M: Into<Message>>(&self, message: impl Fn() -> M) {
         for partition in self.partitions.lock().iter().filter_map(Weak::upgrade) {
             partition.inbox.send(message());
         }
@@ -361,22 +361,22 @@ impl StreamHub {
     /// A local client has opened the stream.
     pub(crate) fn open(&self, stream: &Arc<Stream>) {
         self.open.lock().insert(stream.id, stream.clone());
-        self.tell_of(stream, true);
+        self.announce(stream, true);
     }
 
     pub(crate) fn close(&self, stream: &Arc<Stream>) {
         self.open.lock().remove(&stream.id);
-        self.tell_of(stream, false);
+        self.announce(stream, false);
     }
 
     /// A stream of this type has credit again.
     pub fn has_room(&self, job_type: &Arc<str>) {
-        self.tell_all(|| Work::StreamHasRoom(job_type.clone()));
+        self.send_to_partitions(|| Work::StreamHasRoom(job_type.clone()));
     }
 
     /// A stream, perhaps of another node's client, is opened or closed.
-    pub fn tell_of(&self, stream: &Arc<Stream>, opened: bool) {
-        self.tell_all(|| {
+    pub fn announce(&self, stream: &Arc<Stream>, opened: bool) {
+        self.send_to_partitions(|| {
             if opened {
                 Notice::StreamOpened(stream.clone())
             } else {

@@ -42,7 +42,7 @@ pub enum Report {
         inbox_permit: InboxPermit,
     },
     /// Another node has been silent since then.
-    NotHeard {
+    NodeSilent {
         node: u32,
         since: Instant,
     },
@@ -64,11 +64,11 @@ pub enum Report {
     /// Hand leadership to the first of these replicas that can lead.
     HandOver(Vec<u64>),
     /// Report what a cluster that has lost its majority needs to know about this replica.
-    Tell(Sender<SurvivingCopy>),
+    DescribeCopy(Sender<SurvivingCopy>),
     /// Report which jobs wait, as the leader.
-    TellWork(oneshot::Sender<PartitionWork>),
+    DescribeWork(oneshot::Sender<PartitionWork>),
     /// Report the base of a backup.
-    TellBase(Sender<Result<Base, String>>),
+    DescribeBase(Sender<Result<Base, String>>),
     /// Keep the log after an entry until the pin is dropped, and report where to read it.
     KeepLog {
         behind: u64,

@@ -22,7 +22,7 @@ pub struct ReplicaMetrics {
     sent: HashMap<(u64, MessageKind), Counter>,
     received: HashMap<MessageKind, Counter>,
     /// When the leader was last heard, or when its silence was last counted.
-    heard: Option<Instant>,
+    last_contact: Option<Instant>,
     /// How long a leader may be silent before that is counted.
     silence: Duration,
     candidate: Option<Instant>,
@@ -55,7 +55,7 @@ impl ReplicaMetrics {
             followers: HashMap::new(),
             sent: HashMap::new(),
             received: HashMap::new(),
-            heard: None,
+            last_contact: None,
             silence: heartbeat * 2,
             candidate: None,
             snapshot: None,
@@ -116,8 +116,8 @@ impl ReplicaMetrics {
         }
         if kind.is_of_leader() {
             let now = Instant::now();
-            if let Some(heard) = self.heard.replace(now) {
-                let time = now.saturating_duration_since(heard);
+            if let Some(last) = self.last_contact.replace(now) {
+                let time = now.saturating_duration_since(last);
                 self.metrics.heartbeat_time.observe(nanos(time));
             }
         }
@@ -131,13 +131,13 @@ impl ReplicaMetrics {
 
     /// Time has passed. A follower should hear its leader in each interval.
     pub fn tick(&mut self, follows: bool) {
-        let Some(heard) = self.heard.filter(|_| follows) else {
-            self.heard = None;
+        let Some(last) = self.last_contact.filter(|_| follows) else {
+            self.last_contact = None;
             return;
         };
-        if heard.elapsed() >= self.silence {
+        if last.elapsed() >= self.silence {
             self.metrics.heartbeat_misses.inc();
-            self.heard = Some(Instant::now());
+            self.last_contact = Some(Instant::now());
         }
     }
 

@@ -234,14 +234,14 @@ impl Partition {
                 self.replica.metrics.receives(&message);
                 self.core.group_mut().receive(from, message);
             }
-            Report::NotHeard { node, since } => self.not_heard(node, since),
+            Report::NodeSilent { node, since } => self.note_silent(node, since),
             Report::Gone { node } => self.is_gone(node),
             Report::SnapshotTaken(part) => self.core.group_mut().snapshot_taken(part),
             Report::SnapshotBuilt { arrival } => self.snapshot_built(arrival)?,
             Report::HandOver(to) => self.hand_over_to(&to),
-            Report::Tell(asker) => drop(asker.send(self.survives())),
-            Report::TellWork(asker) => self.tell_work(asker),
-            Report::TellBase(asker) => drop(asker.send(self.base())),
+            Report::DescribeCopy(asker) => drop(asker.send(self.survives())),
+            Report::DescribeWork(asker) => self.describe_work(asker),
+            Report::DescribeBase(asker) => drop(asker.send(self.base())),
             Report::KeepLog { behind, asker } => drop(asker.send(self.keep_log(behind))),
             Report::StandStill(asker) => drop(asker.send(self.stand_still()?)),
             Report::GoOn(asker) => drop(asker.send(self.goes_on())),

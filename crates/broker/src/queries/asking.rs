@@ -77,8 +77,8 @@ impl Shared {
         for state in [StoreState::Behind, StoreState::Whole] {
             if let Some(cluster) = self.others() {
                 let nodes = cluster.stores_elsewhere(partition, state).into_iter().rev();
-                let heard = nodes.filter(|node| cluster.is_heard(*node));
-                locations.extend(heard.map(Location::Node));
+                let alive = nodes.filter(|node| cluster.is_alive(*node));
+                locations.extend(alive.map(Location::Node));
             }
             if here == state {
                 locations.push(Location::Here);

@@ -10,7 +10,7 @@ pub(crate) struct Freshness {
     /// The newest entry that clients know of, for partitions without a replica here.
     expected: Mutex<BTreeMap<u32, u64>>,
     /// When the commit position of each partition was last known.
-    heard: Mutex<BTreeMap<u32, Instant>>,
+    confirmed: Mutex<BTreeMap<u32, Instant>>,
     opened: Instant,
 }
 
@@ -18,7 +18,7 @@ impl Freshness {
     pub(crate) fn new(opened: Instant) -> Freshness {
         Freshness {
             expected: Mutex::default(),
-            heard: Mutex::default(),
+            confirmed: Mutex::default(),
             opened,
         }
     }
@@ -46,13 +46,13 @@ impl Freshness {
     }
 
     /// Records whether the partition's commit position is known. Returns for how many milliseconds it has been unknown.
-    pub(crate) fn hears(&self, partition: u32, entry: Option<u64>) -> u64 {
-        let mut heard = self.heard.lock();
+    pub(crate) fn note_position(&self, partition: u32, entry: Option<u64>) -> u64 {
+        let mut confirmed = self.confirmed.lock();
         if entry.is_some() {
-            heard.insert(partition, Instant::now());
+            confirmed.insert(partition, Instant::now());
             return 0;
         }
-        let since = heard.entry(partition).or_insert(self.opened);
+        let since = confirmed.entry(partition).or_insert(self.opened);
         u64::try_from(since.elapsed().as_millis()).map_or(u64::MAX, |passed| passed.max(1))
     }
 }

@@ -70,19 +70,19 @@ impl Broker {
             return pulse;
         }
         let answers = self.ask_nodes(QUESTION).await;
-        let heard = shared.others().map(|cluster| cluster.heard());
-        let mut heard = heard.unwrap_or_default();
-        heard.push(self.config().node_id);
-        let pulse = self.pulse_of(answers, &heard);
+        let alive = shared.others().map(|cluster| cluster.alive_nodes());
+        let mut alive = alive.unwrap_or_default();
+        alive.push(self.config().node_id);
+        let pulse = self.pulse_of(answers, &alive);
         self.last_pulse().is(&pulse);
         pulse
     }
 
-    /// Combines the pulses. `answers`: each node's answer. `heard`: nodes whose heartbeats arrive, and this one.
-    fn pulse_of(&self, answers: BTreeMap<u32, Option<String>>, heard: &[u32]) -> Pulse {
+    /// Combines the pulses. `answers`: each node's answer. `alive`: nodes whose heartbeats arrive, and this one.
+    fn pulse_of(&self, answers: BTreeMap<u32, Option<String>>, alive: &[u32]) -> Pulse {
         let partitions = self.routing().partitions();
         let partitions = self.shares_database().then(|| partitions.collect());
-        match stores_of(answers, heard, partitions) {
+        match stores_of(answers, alive, partitions) {
             Some(mut stores) => Pulse::of(&mut stores),
             None => Pulse::unknown(),
         }
@@ -92,7 +92,7 @@ impl Broker {
 /// The stores that may answer searches. `None`: some of them are unknown. `partitions`: all of them, if their rows are in one place.
 fn stores_of(
     answers: BTreeMap<u32, Option<String>>,
-    heard: &[u32],
+    alive: &[u32],
     partitions: Option<BTreeSet<u32>>,
 ) -> Option<Vec<(u32, StorePulse)>> {
     let mut stores = Vec::new();
@@ -102,7 +102,7 @@ fn stores_of(
             Some(Ok(parts)) => stores.extend(parts.into_iter().map(|part| (node, part))),
             Some(Err(_)) => return None,
             // No search is sent to a node that is not heard.
-            None if heard.contains(&node) => return None,
+            None if alive.contains(&node) => return None,
             None => {}
         }
     }
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn a_node_that_is_heard_and_does_not_answer_makes_the_pulse_unknown() {
-        let known = |answers: &[(u32, Option<String>)], heard: &[u32]| {
-            let stores = stores_of(answers.iter().cloned().collect(), heard, None);
+        let known = |answers: &[(u32, Option<String>)], alive: &[u32]| {
+            let stores = stores_of(answers.iter().cloned().collect(), alive, None);
             stores.map(|stores| stores.len())
         };
         let both = [answer(0, true), answer(1, true)];

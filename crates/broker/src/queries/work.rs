@@ -117,7 +117,7 @@ impl Local {
         let asked: Vec<_> = led
             .map(|handle| {
                 let (answer, answered) = tokio::sync::oneshot::channel();
-                handle.inbox.send(Report::TellWork(answer));
+                handle.inbox.send(Report::DescribeWork(answer));
                 answered
             })
             .collect();

@@ -400,7 +400,7 @@ impl World {
             self.tally.hibernates += u64::from(group.hibernates());
             let ticks = group.leader().map_or(0, silence) / TICK;
             let ticks = usize::try_from(ticks).unwrap_or(usize::MAX);
-            group.not_heard(|of| silence(of) > SILENT_AFTER, ticks);
+            group.note_silent(|of| silence(of) > SILENT_AFTER, ticks);
         }
     }
 

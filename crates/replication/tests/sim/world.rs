@@ -364,7 +364,7 @@ impl World {
             let leader = running.group.leader().map_or(0, silence);
             let ticks = usize::try_from(leader / TICK).unwrap_or(usize::MAX);
             let is_silent = |of| silence(of) > SILENT_AFTER;
-            running.group.not_heard(is_silent, ticks);
+            running.group.note_silent(is_silent, ticks);
         }
     }
 

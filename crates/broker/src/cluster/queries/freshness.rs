@@ -33,7 +33,7 @@ impl Cluster {
         let committed = handle.status.applied.load(Ordering::Acquire);
         let voters = handle.status.members().voters;
         let is_there = |member: &&u64| {
-            node_of(**member).is_some_and(|node| node == self.node() || self.is_heard(node))
+            node_of(**member).is_some_and(|node| node == self.node() || self.is_alive(node))
         };
         let there = voters.iter().filter(is_there).count();
         // It may have lost leadership in the meantime.
@@ -58,7 +58,7 @@ impl Cluster {
         let partition = handle.status.partition;
         let (local, handle) = (self.local.clone(), handle.clone());
         let known = move |entry: Option<u64>| {
-            let unsure = local.freshness.hears(partition, entry);
+            let unsure = local.freshness.note_position(partition, entry);
             handle.progress.expect(entry.unwrap_or_default());
             store.query(query, Consistency::ReadYourWrites, move |answered| {
                 done(answered.map(|(answer, behind)| (answer, behind.max(unsure))));
@@ -125,7 +125,7 @@ impl Cluster {
         for (handle, position) in asked {
             let entry = position.await.ok().flatten();
             let freshness = &self.local.freshness;
-            unsure = unsure.max(freshness.hears(handle.status.partition, entry));
+            unsure = unsure.max(freshness.note_position(handle.status.partition, entry));
             match entry {
                 Some(entry) => handle.progress.expect(entry),
                 None => left.push(handle),

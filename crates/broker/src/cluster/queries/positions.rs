@@ -66,7 +66,7 @@ impl Cluster {
         }
     }
 
-    pub(in crate::cluster) fn tell_position(&self, from: u32, id: u64, partition: u32) {
+    pub(in crate::cluster) fn send_position(&self, from: u32, id: u64, partition: u32) {
         let entry = self.surely_committed(partition);
         self.send(from, &NodeMessage::PositionIs { id, entry });
     }

@@ -55,7 +55,7 @@ impl Cluster {
 
 fn fetch(cluster: &Weak<Cluster>, wanted: &WantedStore) -> bool {
     let partition = wanted.partition;
-    let mut told = None;
+    let mut reported = None;
     loop {
         let goes_on = |cluster: &Arc<Cluster>| !cluster.is_stopped() && !wanted.is_abandoned();
         let Some(cluster) = cluster.upgrade().filter(goes_on) else {
@@ -68,13 +68,13 @@ fn fetch(cluster: &Weak<Cluster>, wanted: &WantedStore) -> bool {
                     tracing::info!(partition, node, bytes, took = ?began.elapsed(), "secondary storage was fetched from another node");
                     return true;
                 }
-                Err(reason) if told.as_ref() != Some(&reason) => {
+                Err(reason) if reported.as_ref() != Some(&reason) => {
                     tracing::warn!(
                         code = "SECONDARY_STORAGE",
                         partition, node, %reason,
                         "secondary storage cannot be fetched from another node; it is tried again"
                     );
-                    told = Some(reason);
+                    reported = Some(reason);
                 }
                 Err(_) => {}
             }

@@ -110,7 +110,7 @@ impl Checkpointer {
         let (index, term) = core.evaluated();
         if index == 0 {
             // A new partition that is not even leader yet: waiting for its first entry would delay a stop forever.
-            self.tell_waiters(&Ok(()));
+            self.notify_waiters(&Ok(()));
             return false;
         }
         let next_position = core.engine().next_position();
@@ -226,7 +226,7 @@ impl Checkpointer {
             debug_assert!(id.index <= compactable);
             log.compact(id, now);
         }
-        self.tell_waiters(&Ok(()));
+        self.notify_waiters(&Ok(()));
     }
 
     /// The captured rows cannot be stored. They stay readable in memory and are part of the next checkpoint.
@@ -234,10 +234,10 @@ impl Checkpointer {
         self.current = None;
         self.again_soon(env, now);
         tracing::error!(code = "CHECKPOINT_FAILED", partition = env.partition(), %reason, "checkpoint failed");
-        self.tell_waiters(&Err(reason));
+        self.notify_waiters(&Err(reason));
     }
 
-    fn tell_waiters(&mut self, result: &Result<(), String>) {
+    fn notify_waiters(&mut self, result: &Result<(), String>) {
         for waiter in self.waiters.drain(..) {
             let _ = waiter.send(result.clone());
         }

@@ -63,8 +63,8 @@ pub enum Effect {
 pub struct Others {
     /// Highest log index that each of them is known to have.
     pub replicated: u64,
-    /// Nodes whose heartbeats arrive. When one falls silent, [`Report::NotHeard`](crate::partition::Report::NotHeard) follows.
-    pub heard: Vec<u32>,
+    /// Nodes whose heartbeats arrive. When one falls silent, [`Report::NodeSilent`](crate::partition::Report::NodeSilent) follows.
+    pub alive: Vec<u32>,
 }
 
 /// A copy of secondary storage that a replica needs from another node.

@@ -62,7 +62,7 @@ impl EffectSink for Nobody {
     fn others(&self, _: u32) -> Others {
         Others {
             replicated: u64::MAX,
-            heard: Vec::new(),
+            alive: Vec::new(),
         }
     }
 }

@@ -95,19 +95,19 @@ impl Partition {
     }
 
     /// Reports members on silent nodes to the group: a hibernating replica would not notice that they are gone.
-    pub(super) fn hibernate_while_all_are_heard(&mut self) {
+    pub(super) fn hibernate_while_all_are_alive(&mut self) {
         if self.core.group().hibernates() {
-            let heard = self.env.effect_sink.others(self.env.partition()).heard;
-            let silent = |member| node_of(member).is_some_and(|node| !heard.contains(&node));
-            self.core.group_mut().not_heard(silent, 0);
+            let alive = self.env.effect_sink.others(self.env.partition()).alive;
+            let silent = |member| node_of(member).is_some_and(|node| !alive.contains(&node));
+            self.core.group_mut().note_silent(silent, 0);
         }
     }
 
-    pub(super) fn not_heard(&mut self, node: u32, since: Instant) {
+    pub(super) fn note_silent(&mut self, node: u32, since: Instant) {
         let tick = self.env.config.tick().as_nanos().max(1);
         let ticks = usize::try_from(since.elapsed().as_nanos() / tick).unwrap_or(usize::MAX);
         let silent = |member| node_of(member) == Some(node);
-        self.core.group_mut().not_heard(silent, ticks);
+        self.core.group_mut().note_silent(silent, ticks);
     }
 
     pub(super) fn is_gone(&mut self, node: u32) {
@@ -128,7 +128,7 @@ impl Partition {
     }
 
     /// Reports waiting jobs. A follower drops the request unanswered, which the requester notices.
-    pub(super) fn tell_work(&mut self, asker: oneshot::Sender<PartitionWork>) {
+    pub(super) fn describe_work(&mut self, asker: oneshot::Sender<PartitionWork>) {
         if self.core.is_leader() {
             let partition = self.env.partition();
             let work = of_state(partition, &mut self.core.engine_mut().state);

@@ -20,7 +20,7 @@ impl Partition {
         let tick = self.env.config.tick();
         if !self.core.group().hibernates() && self.timetable.ticks(tick, now) {
             self.core.group_mut().tick();
-            self.hibernate_while_all_are_heard();
+            self.hibernate_while_all_are_alive();
             self.replica.metrics.tick(!self.core.is_leader());
             let pauses = self.replica.hand_over.is_under_way();
             self.replica.metrics.pauses(pauses);

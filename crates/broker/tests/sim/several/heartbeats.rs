@@ -53,7 +53,7 @@ impl World {
             };
             let group = running.core.group_mut();
             if group.leader().and_then(node_of) == Some(from) {
-                group.not_heard(|member| node_of(member) == Some(from), ELECTION);
+                group.note_silent(|member| node_of(member) == Some(from), ELECTION);
                 self.settle(place);
             }
         }
@@ -78,7 +78,7 @@ impl World {
                 let group = running.core.group_mut();
                 hibernating += u64::from(group.hibernates());
                 let ticks = group.leader().map_or(0, silence) / TICK;
-                group.not_heard(|of| silence(of) > SILENT, ticks as usize);
+                group.note_silent(|of| silence(of) > SILENT, ticks as usize);
             }
         }
         self.tally.add("hibernates", hibernating);
