@@ -147,7 +147,7 @@ pub(crate) fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
             batch_operation_key,
             partition,
             part,
-        } => batch_operation::parts::told(cx, *batch_operation_key, *partition, part),
+        } => batch_operation::parts::receive_report(cx, *batch_operation_key, *partition, part),
         RemoteCommand::Distribute {
             distribution_key,
             origin,

@@ -63,7 +63,7 @@ impl Effects {
 
     /// True if a response reveals something of the state to a client. A poll without jobs does not: an empty answer may be
     /// correct at any time.
-    pub fn tell_of_state(&self) -> bool {
+    pub fn reveal_state(&self) -> bool {
         let is_empty_poll = |answer: &Result<Response, Rejection>| matches!(answer, Ok(Response::JobsActivated { jobs, .. }) if jobs.is_empty());
         (self.responses.iter()).any(|(_, answer)| !is_empty_poll(answer))
     }

@@ -433,10 +433,10 @@ impl Engine {
     /// Whether answers from other partitions are outstanding: [`Engine::run_due`] asks again.
     pub fn awaits_answers(&self) -> bool {
         let state = &self.state;
-        let mut told = state.batch_operations.told();
+        let mut finished = state.batch_operations.finished_here();
         scaling::is_under_way(&self.config.routing, state)
             || !state.distributions.table.is_empty()
-            || told.any(|key| key.partition() != Some(state.partition))
+            || finished.any(|key| key.partition() != Some(state.partition))
             || (state.message_subscriptions.pending_after(Key::NONE))
                 .next()
                 .is_some()

@@ -287,7 +287,7 @@ impl PartitionCore {
             None if effects.is_empty() => Ok(None),
             // A leader that was paused may have been replaced without knowing it, and its state is then outdated. An empty entry stored by
             // a majority confirms that it still leads, so the answer waits for one.
-            None if can_lose && effects.tell_of_state() => {
+            None if can_lose && effects.reveal_state() => {
                 self.offer(Bytes::new(), effects, next_position)
             }
             None => {

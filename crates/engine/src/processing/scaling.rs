@@ -37,8 +37,8 @@ pub(crate) fn targets(cx: &Context<'_>, command: &Distributed) -> BTreeSet<u32> 
 
 /// The current or desired number of partitions.
 fn desired(cx: &Context<'_>) -> u32 {
-    let told = cx.state.scaling.get().desired;
-    told.max(cx.config.routing.count())
+    let known = cx.state.scaling.get().desired;
+    known.max(cx.config.routing.count())
 }
 
 /// Whether clients wait for this partition to carry out global commands: it takes part, or is about to.

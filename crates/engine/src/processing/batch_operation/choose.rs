@@ -48,7 +48,7 @@ pub(crate) fn add(cx: &mut Context<'_>, command: &AddBatchItems) -> Outcome {
         };
         cx.event(key, Intent::Initialized, &value);
     }
-    parts::tell(cx, key);
+    parts::report(cx, key);
     Ok(Some(Response::Empty))
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn fail(cx: &mut Context<'_>, key: Key, message: &str) -> Outcome {
         }),
     };
     cx.event(key, Intent::Failed, &value);
-    parts::tell(cx, key);
+    parts::report(cx, key);
     Ok(Some(Response::Empty))
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn run(cx: &mut Context<'_>, key: Key) {
 fn next_item(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue) -> bool {
     let Some(chunk_key) = cx.state.batch_operations.first_chunk(key) else {
         executed(cx, key, Key::NONE, Vec::new());
-        parts::tell(cx, key);
+        parts::report(cx, key);
         return false;
     };
     let Some(chunk) = cx.state.batch_operations.chunks.get(chunk_key) else {
@@ -65,7 +65,7 @@ fn next_item(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue
     item_ends(cx, key, (chunk_key, place), &item, &outcome);
     step::run(cx);
     if cx.state.batch_operations.first_chunk(key) != Some(chunk_key) {
-        parts::tell(cx, key);
+        parts::report(cx, key);
     }
     true
 }

@@ -14,7 +14,7 @@ use crate::remote::{Distributed, RemoteCommand};
 use crate::state::{BatchOperation, BatchPart, BatchPhase};
 
 /// Reports the progress of this partition. A lost report is repeated with the next progress, and by [`retry`].
-pub(crate) fn tell(cx: &mut Context<'_>, key: Key) {
+pub(crate) fn report(cx: &mut Context<'_>, key: Key) {
     let own = cx.state.partition;
     let home = cx.config.routing.home(key);
     let (Some(row), Some(sums_up)) = (cx.state.batch_operations.get(key), home) else {
@@ -22,7 +22,7 @@ pub(crate) fn tell(cx: &mut Context<'_>, key: Key) {
     };
     let part = part_of(row);
     if sums_up == own {
-        told(cx, key, own, &part);
+        receive_report(cx, key, own, &part);
     } else {
         let command = RemoteCommand::BatchPart {
             batch_operation_key: key,
@@ -42,7 +42,7 @@ fn part_of(row: &BatchOperation) -> BatchPart {
 }
 
 /// Receives a partition's report, possibly again, and possibly late.
-pub(crate) fn told(cx: &mut Context<'_>, key: Key, partition: u32, part: &BatchPart) {
+pub(crate) fn receive_report(cx: &mut Context<'_>, key: Key, partition: u32, part: &BatchPart) {
     let Some(row) = cx.state.batch_operations.get(key) else {
         return;
     };
@@ -107,10 +107,10 @@ fn end(cx: &mut Context<'_>, key: Key) {
 
 /// Repeats the reports of parts that have ended, until the operation has.
 pub(crate) fn retry(cx: &mut Context<'_>) {
-    let told: Vec<Key> = cx.state.batch_operations.told().collect();
-    for key in told {
+    let keys: Vec<Key> = cx.state.batch_operations.finished_here().collect();
+    for key in keys {
         if cx.config.routing.home(key) != Some(cx.state.partition) {
-            tell(cx, key);
+            report(cx, key);
         }
     }
 }

@@ -202,8 +202,8 @@ pub(super) fn terminate(cx: &mut Context<'_>, instance: Key, next: u32, at: Key)
         };
         return cx.steps.again(step);
     };
-    tell(cx, &el);
-    let step = match told_next(cx, top, at) {
+    begin_termination(cx, &el);
+    let step = match next_to_terminate(cx, top, at) {
         Some(at) => Step::ModifyTerminate { instance, next, at },
         None => Step::ModifyTerminated {
             instance,
@@ -223,7 +223,7 @@ fn top_of(cx: &mut Context<'_>, instance: Key, next: u32) -> Option<Key> {
 }
 
 /// Begins the termination of the element without running listeners.
-fn tell(cx: &mut Context<'_>, el: &Subject) {
+fn begin_termination(cx: &mut Context<'_>, el: &Subject) {
     let row = cx.state.elements.get(el.key);
     if row.is_none_or(|row| row.state == ElementState::Terminating) {
         // Its listeners are no longer awaited.
@@ -242,7 +242,7 @@ fn inside(row: &ElementInstance, child: Key) -> Option<Key> {
 }
 
 /// The next element instance to terminate after `at`: its content, else an older one.
-fn told_next(cx: &mut Context<'_>, top: Key, at: Key) -> Option<Key> {
+fn next_to_terminate(cx: &mut Context<'_>, top: Key, at: Key) -> Option<Key> {
     let row = cx.state.elements.get(at)?;
     if let Some(inner) = inside(row, row.first_child)
         && cx.state.elements.get(inner).is_some()
@@ -278,7 +278,7 @@ pub(super) fn terminated(cx: &mut Context<'_>, instance: Key, next: u32, at: Key
     };
     let row = cx.state.elements.get(el.key);
     if row.is_some_and(|row| row.state != ElementState::Terminating) {
-        tell(cx, &el);
+        begin_termination(cx, &el);
     }
     // The process instance itself ends with the modification.
     if el.key == instance {
@@ -317,7 +317,7 @@ fn leave(cx: &mut Context<'_>, instance: Key, mut el: Subject) {
         let Some(outer) = Subject::load(cx, scope) else {
             return;
         };
-        tell(cx, &outer);
+        begin_termination(cx, &outer);
         lifecycle::end(cx, &outer);
         el = outer;
     };
@@ -350,12 +350,12 @@ fn finish(cx: &mut Context<'_>, instance: Key) {
     };
     let row = cx.state.elements.get(instance);
     // It was named itself, or has been cancelled meanwhile: then its last content ends it.
-    let is_told =
+    let is_terminating =
         row.is_some_and(|row| row.state == ElementState::Terminating && row.active_children == 0);
     let was_called = el.value.parent_element_instance_key.some().is_some();
-    if is_told || (is_empty(cx, instance) && !was_called) {
-        if !is_told {
-            tell(cx, &el);
+    if is_terminating || (is_empty(cx, instance) && !was_called) {
+        if !is_terminating {
+            begin_termination(cx, &el);
         }
         lifecycle::end(cx, &el);
     }

@@ -212,7 +212,7 @@ impl BatchOperations {
     }
 
     /// Operations whose part is over here but which continue elsewhere.
-    pub fn told(&self) -> impl Iterator<Item = Key> + '_ {
+    pub fn finished_here(&self) -> impl Iterator<Item = Key> + '_ {
         let open = self.open.iter();
         let open =
             open.filter(|(_, open)| matches!(open.phase, BatchPhase::Done | BatchPhase::Failed));
