@@ -123,13 +123,13 @@ impl<'a> IncomingBody<'a> {
     /// Resolves when the client's time is over: it has less while others wait for the room that this body holds.
     async fn late(&self) -> Duration {
         let config = self.config;
-        let calm = config.body_timeout;
-        let crowded = config.head_timeout.min(calm);
+        let usual = config.body_timeout;
+        let crowded = config.head_timeout.min(usual);
         let began = self.began + self.waited;
         tokio::time::sleep_until(began + crowded).await;
         tokio::select! {
             () = self.budget.crowded() => crowded,
-            () = tokio::time::sleep_until(began + calm) => calm,
+            () = tokio::time::sleep_until(began + usual) => usual,
         }
     }
 

@@ -151,8 +151,8 @@ async fn answer(
     }
     match operation.does {
         Does::NotYet => Err(Problem::not_yet(operation.id)),
-        Does::Tell(tell) => Ok(tell(front)),
-        Does::TellCaller(tell) => Ok(tell((front, &claims))),
+        Does::Answer(answer) => Ok(answer(front)),
+        Does::AnswerCaller(answer) => Ok(answer((front, &claims))),
         // Boxed: rarely needed state must not enlarge the future of each request.
         Does::Pulse => Box::pin(pulse::answer(front, &parts.headers)).await,
         Does::AskNodes(asked) => {
@@ -255,8 +255,8 @@ fn decoded(
             let asked = QueryRequest::new(decode(&call)?, &parts.headers)?;
             Ok(Decoded::Query(Box::new(asked)))
         }
-        Does::Tell(_)
-        | Does::TellCaller(_)
+        Does::Answer(_)
+        | Does::AnswerCaller(_)
         | Does::Pulse
         | Does::AskNodes(_)
         | Does::Document(_)

@@ -57,7 +57,7 @@ pub struct Activity {
     /// When it gets old, in ticks; `None`: never.
     old_at: Option<u32>,
     /// Whether an old connection was asked to close.
-    told_old: AtomicBool,
+    asked_to_close: AtomicBool,
     /// Job streams on it, which end when it is old.
     streams: Mutex<Vec<Weak<Stopper>>>,
     /// Whether there is a verdict. Read in each turn of the connection, so it must cost nothing.
@@ -77,7 +77,7 @@ impl Activity {
     fn new(ticks: &Arc<Ticks>, age: Option<u32>) -> Arc<Activity> {
         Arc::new(Activity {
             old_at: age.map(|age| ticks.now().wrapping_add(age)),
-            told_old: AtomicBool::new(false),
+            asked_to_close: AtomicBool::new(false),
             streams: Mutex::default(),
             ticks: Arc::clone(ticks),
             requests: AtomicU32::new(0),
@@ -147,18 +147,18 @@ impl Activity {
         streams.retain(|stream| stream.strong_count() > 0);
         streams.push(Arc::downgrade(end));
         // A stream that arrives late on an old connection must end, too.
-        if self.told_old.load(Ordering::Acquire) {
+        if self.asked_to_close.load(Ordering::Acquire) {
             end.stop();
         }
     }
 
     /// Tells an old connection to close: over HTTP/1.1 its next answer is the last one, HTTP/2 needs a verdict.
-    fn tell_old(&self, now: u32) {
+    fn close_if_old(&self, now: u32) {
         let is_old = self
             .old_at
             .is_some_and(|at| now.wrapping_sub(at) < u32::MAX / 2);
         let ready = is_old && !self.partial.load(Ordering::Relaxed);
-        if !ready || self.told_old.swap(true, Ordering::AcqRel) {
+        if !ready || self.asked_to_close.swap(true, Ordering::AcqRel) {
             return;
         }
         for stream in self.streams.lock().drain(..) {
@@ -174,7 +174,7 @@ impl Activity {
     }
 
     /// The connection has acted on its age, and may get another verdict.
-    pub fn heard(&self) {
+    pub fn acted_on_age(&self) {
         let mut judgement = self.judgement.lock();
         if judgement.verdict == Some(Verdict::Old) {
             judgement.verdict = None;
@@ -408,7 +408,7 @@ impl Watch {
             if Arc::strong_count(activity) == 1 {
                 return false;
             }
-            activity.tell_old(now);
+            activity.close_if_old(now);
             match activity.judge(now, limits) {
                 Some(verdict) => {
                     activity.pronounce(verdict);
@@ -517,8 +517,8 @@ mod tests {
         watch.run(stop).await;
         for connection in [open, watch.opened()] {
             let mut asked = None;
-            let told = std::future::poll_fn(|cx| connection.poll_verdict(cx, &mut asked)).await;
-            assert_eq!(told, Verdict::Stopping);
+            let verdict = std::future::poll_fn(|cx| connection.poll_verdict(cx, &mut asked)).await;
+            assert_eq!(verdict, Verdict::Stopping);
         }
     }
 
@@ -550,7 +550,7 @@ mod tests {
             }
             assert!((45..=55).contains(&ticks), "{ticks}");
             assert!(connection.streams.lock().is_empty());
-            connection.heard();
+            connection.acted_on_age();
             drop(request);
             assert_eq!(ends(&watch, &connection), (101, Verdict::Idle));
         }

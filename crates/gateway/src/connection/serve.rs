@@ -134,7 +134,7 @@ async fn attend<C: Future>(
             // GOAWAY: requests in progress are finished, and the client opens another connection for later ones.
             Err(Verdict::Old) => {
                 shut_down(connection.as_mut());
-                activity.heard();
+                activity.acted_on_age();
             }
             Err(verdict) => {
                 tracing::debug!(?verdict, "a connection is closed");

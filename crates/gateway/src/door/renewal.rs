@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skep_identity::claims::Named;
-use skep_oidc::{Refreshed, Refused as Unheard};
+use skep_oidc::{Refreshed, Refused as NotRenewed};
 use skep_protocol::command::{SESSION_CLAIM, SessionCommand};
 use skep_protocol::{Failure, Response};
 
@@ -54,8 +54,8 @@ impl Renewal {
         let asked = providers.refresh(provider, &lasting.refresh_token, &lasting.subject);
         match asked.await {
             Ok(refreshed) => self.store(&kept, refreshed, began).await,
-            Err(Unheard::Wrong(why)) => self.end(&why).await,
-            Err(Unheard::Unknown(why)) => {
+            Err(NotRenewed::Wrong(why)) => self.end(&why).await,
+            Err(NotRenewed::Unknown(why)) => {
                 self.sessions.cannot_ask(provider, &why);
                 Ok(None)
             }
@@ -74,9 +74,9 @@ impl Renewal {
                 Some(next) => next,
                 None => return self.end("the provider now names another user").await,
             },
-            Err(Unheard::Wrong(why)) => return self.end(&why).await,
+            Err(NotRenewed::Wrong(why)) => return self.end(&why).await,
             // The refresh token is kept nevertheless: the previous one may be invalid now.
-            Err(Unheard::Unknown(why)) => {
+            Err(NotRenewed::Unknown(why)) => {
                 self.sessions.cannot_ask(&self.shown.provider, &why);
                 return self
                     .replace(kept.clone(), refreshed.refresh_token, began)

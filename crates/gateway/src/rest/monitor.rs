@@ -63,8 +63,8 @@ pub async fn answer(front: &FrontEnd, query: Option<&str>) -> Result<String, Pro
     };
     // The first step that begins then or later.
     let from = from.saturating_add(STEP - 1).div_euclid(STEP) * STEP;
-    let told = front.broker.measured(from).await;
-    let page = joined(from, &told);
+    let answers = front.broker.measured(from).await;
+    let page = joined(from, &answers);
     serde_json::to_string(&page).map_err(|error| {
         skep_protocol::Failure::Internal(format!("The answer cannot be written as JSON: {error}"))
             .into()
@@ -72,11 +72,11 @@ pub async fn answer(front: &FrontEnd, query: Option<&str>) -> Result<String, Pro
 }
 
 /// All series with equal length, empty where a node measured nothing.
-fn joined(from: i64, told: &NodeStates) -> Page {
+fn joined(from: i64, answers: &NodeStates) -> Page {
     let (mut missing, mut series) = (Vec::new(), Vec::new());
-    for (node, told) in told {
-        let told = told.as_deref();
-        let read = told.and_then(|text| serde_json::from_str::<NodeMeasured>(text).ok());
+    for (node, answer) in answers {
+        let answer = answer.as_deref();
+        let read = answer.and_then(|text| serde_json::from_str::<NodeMeasured>(text).ok());
         let Some(measured) = read else {
             missing.push(*node);
             continue;
@@ -123,14 +123,14 @@ mod tests {
 
     #[test]
     fn points_of_all_nodes_stand_at_the_same_moments() {
-        let told = NodeStates::from([
+        let answers = NodeStates::from([
             (0, node(10 * STEP, &[Some(1.5), None, Some(2.0)])),
             (1, node(12 * STEP, &[Some(3.0)])),
             (2, None),
             (3, Some("what?".to_string())),
             (4, Some(String::new())),
         ]);
-        let page = joined(10 * STEP, &told);
+        let page = joined(10 * STEP, &answers);
         assert_eq!(page.missing, [2, 3, 4]);
         let points = page.series.iter().map(|one| one.points.as_slice());
         let expected = [[Some(1.5), None, Some(2.0)], [None, None, Some(3.0)]];
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn a_node_with_a_strange_clock_takes_no_more_room_than_others() {
         for from in [i64::MIN, -5, i64::MAX] {
-            let told = NodeStates::from([(0, node(from, &[Some(1.0); 3]))]);
-            let longest = joined(10 * STEP, &told).series[0].points.len();
+            let answers = NodeStates::from([(0, node(from, &[Some(1.0); 3]))]);
+            let longest = joined(10 * STEP, &answers).series[0].points.len();
             assert!(longest <= POINTS + 1, "{longest}");
         }
     }

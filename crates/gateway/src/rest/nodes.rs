@@ -56,9 +56,9 @@ pub async fn answer(
 
 /// The partitions of each node, in its own words.
 async fn states(front: &FrontEnd) -> serde_json::Result<String> {
-    let told = front.broker.node_states().await;
-    let nodes = told.iter().map(|(node, told)| {
-        let partitions = told.as_deref().map(serde_json::from_str::<Json>);
+    let answers = front.broker.node_states().await;
+    let nodes = answers.iter().map(|(node, answer)| {
+        let partitions = answer.as_deref().map(serde_json::from_str::<Json>);
         let partitions = partitions.and_then(Result::ok).unwrap_or_default();
         (node.to_string(), partitions)
     });
@@ -186,8 +186,8 @@ async fn job_types(front: &FrontEnd, claims: &Claims) -> serde_json::Result<Stri
 fn workers(of_type: &OfType) -> Vec<Worker<'_>> {
     let mut workers: Vec<_> = of_type.workers.iter().collect();
     workers.sort_by(|(a, one), (b, other)| other.seen.cmp(&one.seen).then(a.cmp(b)));
-    let told = workers.into_iter().take(MAX_WORKERS);
-    let each = told.map(|(name, worker)| Worker {
+    let shown = workers.into_iter().take(MAX_WORKERS);
+    let each = shown.map(|(name, worker)| Worker {
         name,
         nodes: worker.nodes.iter().map(|node| &**node).collect(),
         ways: worker.ways.iter().map(|way| name_of(*way)).collect(),

@@ -135,9 +135,9 @@ pub struct Operation {
 #[derive(Clone, Copy, Debug)]
 pub enum Does {
     /// The gateway answers from its own state.
-    Tell(fn(&FrontEnd) -> Response<RestBody>),
+    Answer(fn(&FrontEnd) -> Response<RestBody>),
     /// The gateway answers the caller from its own state about them.
-    TellCaller(fn((&FrontEnd, &Claims)) -> Response<RestBody>),
+    AnswerCaller(fn((&FrontEnd, &Claims)) -> Response<RestBody>),
     /// The broker carries out the command of this row.
     Command {
         row: Row,
@@ -215,8 +215,8 @@ impl Operation {
         match self.does {
             Does::Command { takes, .. } => takes,
             Does::Document(document) => document.takes(),
-            Does::Tell(_)
-            | Does::TellCaller(_)
+            Does::Answer(_)
+            | Does::AnswerCaller(_)
             | Does::Query { .. }
             | Does::Pulse
             | Does::AskNodes(_)
@@ -296,14 +296,14 @@ mod tests {
     #[test]
     fn every_operation_that_is_there_says_what_its_caller_needs() {
         for operation in &OPERATIONS {
-            let told = match (operation.does, operation.needs) {
+            let is_stated = match (operation.does, operation.needs) {
                 (Does::NotYet, Needs::NotYet) => true,
                 (Does::Command { .. }, Needs::OfCommand) => true,
                 // All other operations are available to clients.
                 (Does::NotYet, _) | (_, Needs::OfCommand | Needs::NotYet) => false,
                 (_, Needs::Stated(need)) => !matches!(need, Need::Internal),
             };
-            assert!(told, "{operation:?}");
+            assert!(is_stated, "{operation:?}");
         }
     }
 
@@ -342,8 +342,8 @@ mod tests {
             there.partition(|o| OWN.contains(&o.id));
         assert_eq!(own.len(), OWN.len(), "{own:?}");
         let count = of_camunda.len();
-        let told =
+        let sentence =
             format!("{count} operations of the Camunda 8 REST API and fifteen of Skep's own");
-        assert!(README.contains(&told), "README.md lacks: {told}");
+        assert!(README.contains(&sentence), "README.md lacks: {sentence}");
     }
 }

@@ -609,7 +609,7 @@ impl Ask<'_> {
     async fn page(&mut self, search: Search) -> Result<String, Problem> {
         let mut found = self.counted(search.clone()).await?;
         if std::ptr::eq(search.entity, &JOB) {
-            self.tell_business_ids(&mut found.rows).await?;
+            self.add_business_ids(&mut found.rows).await?;
         }
         Ok(answer::page(&search, &found))
     }

@@ -256,7 +256,7 @@ fn page(needs_of_commands: &BTreeMap<&str, String>) -> String {
             Does::Pulse => "what secondary storage has counted".to_string(),
             Does::AskNodes(_) => "what all nodes know".to_string(),
             Does::Document(_) => "the stores of documents".to_string(),
-            Does::Tell(_) | Does::TellCaller(_) | Does::NotYet => {
+            Does::Answer(_) | Does::AnswerCaller(_) | Does::NotYet => {
                 "what the gateway knows".to_string()
             }
         };

@@ -10,20 +10,20 @@ use crate::rest::{encode, openapi};
 
 operations! { "Cluster":
     GET "/v2/topology" () getTopology {
-        does: Tell = |front| encode::topology(&front.broker.topology(), &front.config.api_version),
+        does: Answer = |front| encode::topology(&front.broker.topology(), &front.config.api_version),
         needs: Need::Nothing,
         rpc: [Topology],
     }
     GET "/v2/status" () getStatus {
-        does: Tell = |front| encode::cluster_status(&front.broker.topology()),
+        does: Answer = |front| encode::cluster_status(&front.broker.topology()),
         needs: Need::Nothing,
     }
     GET "/cluster/v2/status" () getClusterStatus {
-        does: Tell = |front| encode::whole_cluster_status(&front.broker.topology()),
+        does: Answer = |front| encode::whole_cluster_status(&front.broker.topology()),
         needs: Need::Nothing,
     }
     GET "/v2/license" () getLicense {
-        does: Tell = |_| encode::license(),
+        does: Answer = |_| encode::license(),
         needs: Need::Nothing,
     }
     GET "/v2/system/usage-metrics" () getUsageMetrics {
@@ -31,7 +31,7 @@ operations! { "Cluster":
         needs: Need::Filters(grants![System: ReadUsageMetric]),
     }
     GET "/v2/openapi.json" () getOpenApi {
-        does: Tell = |_| openapi::document(),
+        does: Answer = |_| openapi::document(),
         needs: Need::Nothing,
     }
 }

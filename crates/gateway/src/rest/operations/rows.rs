@@ -105,11 +105,11 @@ macro_rules! operations {
             },
         }
     };
-    (@does () Tell = $front:pat_param, $body:expr) => {
-        $crate::rest::operations::Does::Tell(|$front| $body)
+    (@does () Answer = $front:pat_param, $body:expr) => {
+        $crate::rest::operations::Does::Answer(|$front| $body)
     };
-    (@does () TellCaller = $asked:pat_param, $body:expr) => {
-        $crate::rest::operations::Does::TellCaller(|$asked| $body)
+    (@does () AnswerCaller = $asked:pat_param, $body:expr) => {
+        $crate::rest::operations::Does::AnswerCaller(|$asked| $body)
     };
     (@does () Pulse) => {
         $crate::rest::operations::Does::Pulse

@@ -8,7 +8,7 @@ use crate::rest::encode;
 
 operations! { "System":
     GET "/v2/system/configuration" () getSystemConfiguration {
-        does: Tell = |front| encode::system_configuration(&front.config),
+        does: Answer = |front| encode::system_configuration(&front.config),
         needs: Need::Nothing,
     }
     GET "/skep/v1/pulse" () getPulse {

@@ -245,7 +245,7 @@ impl Ask<'_> {
     }
 
     /// Adds business ids to jobs. They are not stored with jobs: most instances have none, and jobs are the most numerous rows.
-    pub(super) async fn tell_business_ids(&mut self, jobs: &mut [Row]) -> Result<(), Problem> {
+    pub(super) async fn add_business_ids(&mut self, jobs: &mut [Row]) -> Result<(), Problem> {
         const NAMED: usize = PROCESS_INSTANCE.column("businessId");
         const INSTANCE: usize = JOB.column("processInstanceKey");
         let keys: BTreeSet<i64> = jobs

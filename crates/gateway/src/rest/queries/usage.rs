@@ -91,7 +91,7 @@ impl Used {
     }
 }
 
-fn told(rows: &[Row], with_tenants: bool) -> String {
+fn rendered(rows: &[Row], with_tenants: bool) -> String {
     let (mut all, mut tenants) = (Used::default(), BTreeMap::<&str, Used>::new());
     for row in rows {
         all.add(row);
@@ -114,7 +114,7 @@ fn told(rows: &[Row], with_tenants: bool) -> String {
 impl Ask<'_> {
     pub(super) async fn usage(&mut self, asked: Usage) -> Result<String, Problem> {
         let rows = self.rows(Query::Groups(asked.groups)).await?;
-        Ok(told(&rows, asked.with_tenants))
+        Ok(rendered(&rows, asked.with_tenants))
     }
 }
 
@@ -139,11 +139,11 @@ mod tests {
             row("b", Value::Int(8), 0),
         ];
         assert_eq!(
-            told(&rows, true),
+            rendered(&rows, true),
             r#"{"processInstances":3,"decisionInstances":0,"assignees":2,"activeTenants":2,"tenants":{"#.to_string()
                 + r#""a":{"processInstances":3,"decisionInstances":0,"assignees":1},"#
                 + r#""b":{"processInstances":0,"decisionInstances":0,"assignees":2}}}"#
         );
-        assert!(told(&rows, false).ends_with(r#""tenants":{}}"#));
+        assert!(rendered(&rows, false).ends_with(r#""tenants":{}}"#));
     }
 }

@@ -187,7 +187,7 @@ impl Source {
 
 /// The fields of a wait of this type: fields of other answers, under other names.
 fn details(entity: &Entity, of_type: &str, row: &Row) -> Json {
-    let told: &[(&str, &str)] = match of_type {
+    let fields: &[(&str, &str)] = match of_type {
         "JOB" => &[
             ("jobKey", "jobKey"),
             ("type", "jobType"),
@@ -207,7 +207,7 @@ fn details(entity: &Entity, of_type: &str, row: &Row) -> Json {
     let mut all = members(entity, row);
     let mut details = Map::new();
     details.insert("waitStateType".to_string(), json!(of_type));
-    for (name, shown) in told {
+    for (name, shown) in fields {
         let value = all.remove(*name).unwrap_or_default();
         details.insert((*shown).to_string(), value);
     }

@@ -14,7 +14,7 @@ use super::wait_states::{is_readable, open_events, open_jobs, open_messages, ope
 use crate::rest::problem::Problem;
 
 /// The largest number of entities of each kind in one answer.
-const MAX_TOLD: u32 = 1_000;
+const MAX_FOUND: u32 = 1_000;
 
 /// How a kind of entity is found, and which of its fields are reported.
 struct Kind {
@@ -28,7 +28,7 @@ struct Kind {
     /// The field that says since when.
     since: &'static str,
     /// Further reported fields.
-    told: &'static [&'static str],
+    fields: &'static [&'static str],
 }
 
 pub(super) fn is(field: usize, op: Op) -> Condition {
@@ -66,7 +66,7 @@ const KINDS: [Kind; 6] = [
             )
         },
         since: "creationTime",
-        told: &["incidentKey", "errorType", "errorMessage", "jobKey"],
+        fields: &["incidentKey", "errorType", "errorMessage", "jobKey"],
     },
     Kind {
         name: Some("JOB"),
@@ -75,7 +75,7 @@ const KINDS: [Kind; 6] = [
         element: JOB.column("elementInstanceKey"),
         open: open_jobs,
         since: "creationTime",
-        told: &[
+        fields: &[
             "jobKey",
             "type",
             "kind",
@@ -93,7 +93,7 @@ const KINDS: [Kind; 6] = [
         element: USER_TASK.column("elementInstanceKey"),
         open: open_user_tasks,
         since: "creationDate",
-        told: &[
+        fields: &[
             "userTaskKey",
             "state",
             "assignee",
@@ -109,7 +109,7 @@ const KINDS: [Kind; 6] = [
         element: MESSAGE_SUBSCRIPTION.column("elementInstanceKey"),
         open: open_messages,
         since: "lastUpdatedDate",
-        told: &[
+        fields: &[
             "messageSubscriptionKey",
             "elementId",
             "messageName",
@@ -123,7 +123,7 @@ const KINDS: [Kind; 6] = [
         element: EVENT_WAIT.column("elementInstanceKey"),
         open: open_events,
         since: "creationTime",
-        told: &["key", "elementId", "dueDate", "signalName", "condition"],
+        fields: &["key", "elementId", "dueDate", "signalName", "condition"],
     },
     Kind {
         name: Some("CALLED_INSTANCE"),
@@ -135,12 +135,12 @@ const KINDS: [Kind; 6] = [
             is(state, Op::Eq(Value::text("ACTIVE")))
         },
         since: "startDate",
-        told: &["processInstanceKey", "processDefinitionId", "hasIncident"],
+        fields: &["processInstanceKey", "processDefinitionId", "hasIncident"],
     },
 ];
 
 /// One entity that an element waits for, as answers show it.
-fn told(kind: &Kind, row: &Row) -> Json {
+fn shown(kind: &Kind, row: &Row) -> Json {
     let mut all = members(kind.entity, row);
     let mut of_all = |name: &str| all.remove(name).unwrap_or_default();
     let mut found = Map::new();
@@ -148,7 +148,7 @@ fn told(kind: &Kind, row: &Row) -> Json {
     let name = kind.name.map_or_else(|| of_all("kind"), |name| json!(name));
     found.insert("for".to_string(), name);
     found.insert("since".to_string(), of_all(kind.since));
-    for name in kind.told {
+    for name in kind.fields {
         let value = of_all(name);
         if !value.is_null() {
             found.insert((*name).to_string(), value);
@@ -170,10 +170,10 @@ impl Ask<'_> {
     ) -> Result<Vec<Row>, Problem> {
         let of_instance = is(kind.instance, Op::Eq(Value::Int(instance.0)));
         let filter = vec![of_instance, (kind.open)()];
-        let mut search = Search::all(kind.entity, filter, MAX_TOLD);
+        let mut search = Search::all(kind.entity, filter, MAX_FOUND);
         search.details = true;
         let rows = self.found(search).await?;
-        *more |= rows.len() >= MAX_TOLD as usize;
+        *more |= rows.len() >= MAX_FOUND as usize;
         Ok(rows)
     }
 
@@ -234,7 +234,7 @@ impl Ask<'_> {
                 is(state, Op::Eq(Value::text("ACTIVE")))
             },
             since: "startDate",
-            told: &[],
+            fields: &[],
         };
         let key_in = |row: &Row, at: usize| row.get(at).and_then(Value::as_int);
         let active = self.open(&elements, instance, &mut has_more).await?;
@@ -242,14 +242,14 @@ impl Ask<'_> {
         for kind in &KINDS {
             for row in &self.open(kind, instance, &mut has_more).await? {
                 if let Some(element) = key_in(row, kind.element) {
-                    waits.entry(element).or_default().push(told(kind, row));
+                    waits.entry(element).or_default().push(shown(kind, row));
                 }
             }
         }
         // An element with active elements inside waits for those.
         let around: BTreeSet<i64> = active.iter().filter_map(|row| key_in(row, SCOPE)).collect();
         let mut waiting = Vec::new();
-        let mut tell = |entity: &Entity, row: &Row| {
+        let mut add = |entity: &Entity, row: &Row| {
             let key = key_in(row, 0).unwrap_or_default();
             let waits_for = waits.remove(&key).unwrap_or_default();
             let is_process = std::ptr::eq(entity, &PROCESS_INSTANCE);
@@ -258,9 +258,9 @@ impl Ask<'_> {
                 waiting.push(Waiting { who, waits_for });
             }
         };
-        tell(&PROCESS_INSTANCE, &process);
+        add(&PROCESS_INSTANCE, &process);
         for row in &active {
-            tell(&ELEMENT_INSTANCE, row);
+            add(&ELEMENT_INSTANCE, row);
         }
         Ok(Waits {
             process,

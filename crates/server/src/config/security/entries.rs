@@ -107,7 +107,7 @@ impl<'g> Entry<'g> {
     pub fn knows(&self, fields: &[&str], faults: &mut IdentityFaults<'_>) {
         for (name, _) in &self.parts {
             if !fields.iter().any(|field| squeeze(field) == *name) {
-                faults.tell(format!(
+                faults.add(format!(
                     "There is no field '{name}' here, only {}",
                     fields.join(", ")
                 ));

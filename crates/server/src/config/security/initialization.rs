@@ -236,14 +236,14 @@ impl Draft {
         let username = faults.id("username", entry.text("username"));
         let password = entry.text("password").unwrap_or_default();
         if password.trim().is_empty() {
-            faults.tell("No password provided".to_string());
+            faults.add("No password provided".to_string());
         }
         if self
             .users
             .iter()
             .any(|other| other.user.username == username)
         {
-            faults.tell(format!("The user '{username}' is configured twice"));
+            faults.add(format!("The user '{username}' is configured twice"));
         }
         let user = UserValue {
             user_key: Key::NONE,
@@ -267,13 +267,13 @@ impl Draft {
         };
         for other in &self.setup.mapping_rules {
             if other.mapping_rule_id == rule.mapping_rule_id {
-                faults.tell(format!(
+                faults.add(format!(
                     "The mapping rule '{}' is configured twice",
                     rule.mapping_rule_id
                 ));
             }
             if (&other.claim_name, &other.claim_value) == (&rule.claim_name, &rule.claim_value) {
-                faults.tell(format!(
+                faults.add(format!(
                     "The mapping rule '{}' has the same claim and value",
                     other.mapping_rule_id
                 ));
@@ -309,7 +309,7 @@ impl Draft {
             None => parents.push(value),
             // Entities that every cluster has keep their names and get the members.
             Some(at) if at < every_cluster_has(kind) => {}
-            Some(_) => faults.tell(format!("The {field} '{id}' is configured twice")),
+            Some(_) => faults.add(format!("The {field} '{id}' is configured twice")),
         }
         members.extend(named(&id, entry.members(self.manages_groups, faults)));
     }
@@ -323,7 +323,7 @@ impl Draft {
             .find(|one| squeeze(&one.id) == wanted);
         let Some(id) = found.map(|found| found.id.clone()) else {
             let known: Vec<&str> = self.setup.roles.iter().map(|one| &*one.id).collect();
-            faults.tell(format!(
+            faults.add(format!(
                 "There is no role '{role}', only {}; create others below roles",
                 known.join(", ")
             ));
@@ -366,7 +366,7 @@ fn authorization(entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) -> Option<A
     let mut permissions: Vec<PermissionType> = Vec::new();
     let texts = entry.texts("permissions");
     if texts.is_empty() {
-        faults.tell("No permissions provided".to_string());
+        faults.add("No permissions provided".to_string());
     }
     // Without a resource type they cannot be checked.
     for text in texts.into_iter().filter(|_| resource_type.is_some()) {
@@ -402,11 +402,11 @@ fn matcher(
             Some(ResourceMatcher::Property(name.into()))
         }
         (None, Some(_)) => {
-            faults.tell("Only properties of USER_TASK can be named".to_string());
+            faults.add("Only properties of USER_TASK can be named".to_string());
             None
         }
         _ => {
-            faults.tell("One of resource-id and resource-property-name is required".to_string());
+            faults.add("One of resource-id and resource-property-name is required".to_string());
             None
         }
     }
@@ -427,7 +427,7 @@ fn one_of<T: Copy>(
     let found = all.clone().find(|(name, _)| squeeze(name) == wanted);
     if found.is_none() {
         let names: Vec<&str> = all.map(|(name, _)| name).collect();
-        faults.tell(format!(
+        faults.add(format!(
             "The {field} '{text}' is not one of {}",
             names.join(", ")
         ));

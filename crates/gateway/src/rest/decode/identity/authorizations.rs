@@ -62,7 +62,7 @@ fn authorization(
     let matcher = matcher(&body, &resource_type, &mut faults);
     let named = body.permission_types.unwrap_or_default();
     if named.is_empty() {
-        faults.tell("No permissionTypes provided".to_string());
+        faults.add("No permissionTypes provided".to_string());
     }
     faults.none()?;
     let owner_types = OwnerType::ALL.iter().map(|one| (one.name(), *one));
@@ -96,11 +96,11 @@ fn matcher(body: &Body, resource_type: &str, faults: &mut Faults<'_>) -> Resourc
             ResourceMatcher::Property(faults.name("resourcePropertyName", Some(name)))
         }
         (None, None) => {
-            faults.tell(format!("At least one of {BOTH} is required"));
+            faults.add(format!("At least one of {BOTH} is required"));
             ResourceMatcher::Property("".into())
         }
         (Some(_), Some(_)) => {
-            faults.tell(format!("Only one of {BOTH} is allowed"));
+            faults.add(format!("Only one of {BOTH} is allowed"));
             ResourceMatcher::Property("".into())
         }
     }

@@ -13,7 +13,7 @@ const MAX_LENGTH: usize = 256;
 /// Collects errors and reports them at the end; see the [module](self).
 #[derive(Debug)]
 pub struct Faults<'p> {
-    told: Vec<String>,
+    faults: Vec<String>,
     ids: &'p IdPattern,
 }
 
@@ -21,29 +21,29 @@ impl<'p> Faults<'p> {
     /// No errors yet. `ids`: the pattern of ids.
     pub fn new(ids: &'p IdPattern) -> Faults<'p> {
         Faults {
-            told: Vec::new(),
+            faults: Vec::new(),
             ids,
         }
     }
 
     /// Fails if there were errors.
     pub fn none(self) -> Result<(), Failure> {
-        if self.told.is_empty() {
+        if self.faults.is_empty() {
             Ok(())
         } else {
-            invalid(format!("{}.", self.told.join(". ")))
+            invalid(format!("{}.", self.faults.join(". ")))
         }
     }
 
-    pub fn tell(&mut self, fault: String) {
-        self.told.push(fault);
+    pub fn add(&mut self, fault: String) {
+        self.faults.push(fault);
     }
 
     /// A text that must be present and not empty.
     pub fn said(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
         let text = text.unwrap_or_default();
         if text.trim().is_empty() {
-            self.tell(format!("No {field} provided"));
+            self.add(format!("No {field} provided"));
         }
         text.into()
     }
@@ -59,7 +59,7 @@ impl<'p> Faults<'p> {
     pub fn id(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
         let text = self.name(field, text);
         if !text.trim().is_empty() && !self.ids.matches(&text) {
-            self.tell(format!(
+            self.add(format!(
                 "The provided {field} '{text}' contains illegal characters. It must match the pattern '{}'",
                 self.ids.text()
             ));
@@ -84,14 +84,14 @@ impl<'p> Faults<'p> {
     /// An address, or nothing.
     pub fn email(&mut self, text: &str) -> Arc<str> {
         if !text.is_empty() && !is_address(text) {
-            self.tell(format!("The provided email '{text}' is not valid"));
+            self.add(format!("The provided email '{text}' is not valid"));
         }
         text.into()
     }
 
     fn length(&mut self, field: &str, text: &str) {
         if text.chars().count() > MAX_LENGTH {
-            self.tell(format!(
+            self.add(format!(
                 "The provided {field} exceeds the limit of {MAX_LENGTH} characters"
             ));
         }

@@ -33,7 +33,7 @@ fn user(text: &str, front: &FrontEnd) -> Result<(UserValue, Secret), Failure> {
     let username = faults.id("username", body.username.as_deref());
     let password = body.password.filter(|password| !password.is_blank());
     if password.is_none() {
-        faults.tell("No password provided".to_string());
+        faults.add("No password provided".to_string());
     }
     let name = faults.optional_name("name", body.name.as_deref().unwrap_or_default());
     let email = faults.email(body.email.as_deref().unwrap_or_default());

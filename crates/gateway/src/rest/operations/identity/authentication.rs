@@ -8,7 +8,7 @@ use crate::rest::operations::rows::operations;
 
 operations! { "Authentication":
     GET "/v2/authentication/me" () getAuthentication {
-        does: TellCaller = |(front, claims)| encode::me(who::me(&front.broker.directory(), claims, front.config.security.authorizations)),
+        does: AnswerCaller = |(front, claims)| encode::me(who::me(&front.broker.directory(), claims, front.config.security.authorizations)),
         needs: Need::Nothing,
     }
 }
