@@ -48,15 +48,15 @@ pub fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Re
 /// Returns when the command is asked to end: Ctrl-C, a signal, or a closed terminal.
 async fn interrupted() {
     use tokio::signal::unix::{SignalKind, signal};
-    let told = async |kind: SignalKind| match signal(kind) {
-        Ok(mut told) => told.recv().await,
+    let received = async |kind: SignalKind| match signal(kind) {
+        Ok(mut signals) => signals.recv().await,
         // The other signals still work.
         Err(_) => std::future::pending().await,
     };
     tokio::select! {
-        _ = told(SignalKind::interrupt()) => {}
-        _ = told(SignalKind::terminate()) => {}
-        _ = told(SignalKind::hangup()) => {}
+        _ = received(SignalKind::interrupt()) => {}
+        _ = received(SignalKind::terminate()) => {}
+        _ = received(SignalKind::hangup()) => {}
     }
 }
 

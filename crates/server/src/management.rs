@@ -301,7 +301,7 @@ impl Management {
             }
             [name @ ("nodes" | "exporters")] => {
                 get()?;
-                Ok(nodes::tell(&self.running()?.broker, name).await)
+                Ok(nodes::list(&self.running()?.broker, name).await)
             }
             ["exporters", id, rest @ ..] if rest.len() <= 1 => {
                 let broker = &self.running()?.broker;

@@ -2,16 +2,16 @@
 
 /// Reports that the server takes work.
 pub fn ready() {
-    tell("READY=1");
+    notify("READY=1");
 }
 
 /// Reports that the server is stopping.
 pub fn stopping() {
-    tell("STOPPING=1");
+    notify("STOPPING=1");
 }
 
 /// Sends a state; does nothing without a service manager.
-fn tell(state: &str) {
+fn notify(state: &str) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
     };

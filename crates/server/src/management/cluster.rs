@@ -174,12 +174,12 @@ impl Target<'_> {
         if !dry_run {
             tracing::info!(?request, "operator action on the cluster");
         }
-        let told = self.ask(Ask::Change { request, dry_run }).await?;
-        self.told(told)
+        let answer = self.ask(Ask::Change { request, dry_run }).await?;
+        self.answered(answer)
     }
 
-    fn told(&self, told: ClusterAnswer) -> Handled {
-        match told {
+    fn answered(&self, answer: ClusterAnswer) -> Handled {
+        match answer {
             ClusterAnswer::Planned(planned) => Ok(self.planned(&planned)),
             ClusterAnswer::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
             // Only nodes ask each other for this.
@@ -215,13 +215,13 @@ impl Target<'_> {
         }
         tracing::info!(change = id, "operator cancels a change of the cluster");
         let change = u64::from(id);
-        let told = self.ask(Ask::Cancel { change }).await?;
-        self.told(told)
+        let answer = self.ask(Ask::Cancel { change }).await?;
+        self.answered(answer)
     }
 
     async fn ask(&self, ask: Ask) -> Result<ClusterAnswer, Answer> {
-        let told = self.broker.ask_for(ask).await;
-        told.map_err(|refusal| refused(&refusal))
+        let answer = self.broker.ask_for(ask).await;
+        answer.map_err(|refusal| refused(&refusal))
     }
 }
 

@@ -86,9 +86,9 @@ struct Nodes(BTreeMap<u32, Option<Seen>>);
 
 impl Nodes {
     async fn look(broker: &Broker) -> Nodes {
-        let told = broker.ask_nodes(EXPORTERS).await.into_iter();
-        let seen = |told: Option<String>| serde_json::from_str(&told?).ok();
-        Nodes(told.map(|(node, told)| (node, seen(told))).collect())
+        let answers = broker.ask_nodes(EXPORTERS).await.into_iter();
+        let seen = |answer: Option<String>| serde_json::from_str(&answer?).ok();
+        Nodes(answers.map(|(node, answer)| (node, seen(answer))).collect())
     }
 
     fn seen(&self) -> impl Iterator<Item = (u32, &Seen)> {

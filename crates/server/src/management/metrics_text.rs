@@ -109,9 +109,9 @@ mod tests {
             if let Some(accept) = accept {
                 headers.insert(ACCEPT, accept.parse().unwrap());
             }
-            let (content_type, told) = negotiated(&headers, text.clone());
+            let (content_type, shown) = negotiated(&headers, text.clone());
             assert_eq!(content_type.starts_with(OPEN_METRICS), open_metrics);
-            assert_eq!(told == text, open_metrics, "{accept:?}");
+            assert_eq!(shown == text, open_metrics, "{accept:?}");
         }
     }
 }

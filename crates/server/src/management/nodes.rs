@@ -35,7 +35,7 @@ pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>, agreement: Arc<Ag
 }
 
 /// Answers a request for the data of all nodes.
-pub async fn tell(broker: &Broker, name: &str) -> Answer {
+pub async fn list(broker: &Broker, name: &str) -> Answer {
     match name {
         EXPORTERS => exporters::list(broker).await,
         _ => all(broker).await,
@@ -44,9 +44,9 @@ pub async fn tell(broker: &Broker, name: &str) -> Answer {
 
 /// `GET /actuator/nodes`: the partitions of each node; `null` for one that does not answer.
 async fn all(broker: &Broker) -> Answer {
-    let told = broker.ask_nodes(PARTITIONS).await.into_iter();
-    let nodes = told.map(|(node, told)| {
-        let partitions = told.and_then(|text| serde_json::from_str(&text).ok());
+    let answers = broker.ask_nodes(PARTITIONS).await.into_iter();
+    let nodes = answers.map(|(node, answer)| {
+        let partitions = answer.and_then(|text| serde_json::from_str(&text).ok());
         (node.to_string(), partitions.unwrap_or(Value::Null))
     });
     ok(&Value::Object(nodes.collect::<Map<_, _>>()))

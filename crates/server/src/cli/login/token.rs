@@ -35,7 +35,7 @@ pub fn source(variable: impl Fn(&str) -> Option<String>) -> Result<ClientCredent
 
 /// Gets a token and renews it until the process ends. Blocks until there is one.
 pub fn kept(source: ClientCredentials) -> Result<Authorization, Usage> {
-    let (tell, told) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::sync_channel(1);
     let failed = |why: String| Usage(format!("the identity provider issued no token: {why}"));
     std::thread::Builder::new()
         .name("token".to_string())
@@ -44,22 +44,25 @@ pub fn kept(source: ClientCredentials) -> Result<Authorization, Usage> {
                 .enable_all()
                 .build();
             match runtime {
-                Ok(runtime) => runtime.block_on(renew(&source, &tell)),
-                Err(error) => drop(tell.send(Err(error.to_string()))),
+                Ok(runtime) => runtime.block_on(renew(&source, &sender)),
+                Err(error) => drop(sender.send(Err(error.to_string()))),
             }
         })
         .map_err(|error| failed(error.to_string()))?;
-    let first = told.recv().map_err(|error| failed(error.to_string()))?;
+    let first = receiver.recv().map_err(|error| failed(error.to_string()))?;
     first.map_err(failed)
 }
 
-async fn renew(source: &ClientCredentials, tell: &mpsc::SyncSender<Result<Authorization, String>>) {
+async fn renew(
+    source: &ClientCredentials,
+    sender: &mpsc::SyncSender<Result<Authorization, String>>,
+) {
     let (mut lives, renewal) = match first(source).await {
         Ok((lives, authorization, renewal)) => {
-            let _ = tell.send(Ok(authorization));
+            let _ = sender.send(Ok(authorization));
             (lives, renewal)
         }
-        Err(why) => return drop(tell.send(Err(why))),
+        Err(why) => return drop(sender.send(Err(why))),
     };
     loop {
         // Renew while the old token is still valid for a third of its lifetime.

@@ -89,10 +89,10 @@ pub fn run(args: BenchArgs) -> anyhow::Result<ExitCode> {
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let tell = |line: &str| eprintln!("{line}");
+    let show = |line: &str| eprintln!("{line}");
     let compared = runtime.block_on(async {
         tokio::select! {
-            compared = bench::run(&options, &tell) => compared,
+            compared = bench::run(&options, &show) => compared,
             // The guard undoes the rest, now that its input ends.
             () = crate::cli::interrupted() => anyhow::bail!("interrupted; nothing was judged"),
         }

@@ -251,12 +251,12 @@ async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
         command: command.collect::<Vec<_>>().join(" "),
     };
     eprintln!("{}: {}", plan.name, plan.hypothesis);
-    let tell = |event: &skep_chaos::record::Event| {
+    let show = |event: &skep_chaos::record::Event| {
         if let Some(line) = report::time_line(event) {
             eprintln!("{line}");
         }
     };
-    let run = skep_chaos::run(plan, options, &tell);
+    let run = skep_chaos::run(plan, options, &show);
     let report = tokio::select! {
         report = run => report?,
         () = crate::cli::interrupted() => {

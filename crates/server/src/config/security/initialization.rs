@@ -93,8 +93,8 @@ impl<'g> Group<'g> {
     fn goes_on(&self, from: From<'g>, number: usize, field: &str, item: Option<usize>) -> bool {
         let entry = self.entries.get(&number);
         let again = entry.is_some_and(|entry| entry.has(field, item));
-        let anew = matches!(from, From::File(_)) && (number < self.last || again);
-        self.from == from && !anew
+        let begins_list = matches!(from, From::File(_)) && (number < self.last || again);
+        self.from == from && !begins_list
     }
 
     /// Whether it identifies its entries, and does not merely extend those of a weaker source, for instance by a password.
@@ -174,7 +174,7 @@ impl<'g> Initialization<'g> {
     /// Builds the initial entities; faults are added to `problems`.
     pub fn finish(mut self, security: &Security, problems: &mut Vec<String>) -> Initial {
         let mut draft = Draft::new(security.identity().manages_groups);
-        let mut tell = |name: String, entry: &Entry<'_>, faults: IdentityFaults<'_>| {
+        let mut report = |name: String, entry: &Entry<'_>, faults: IdentityFaults<'_>| {
             if let Err(wrong) = faults.none() {
                 let source = entry.source();
                 let name = format!("camunda.security.initialization.{name}");
@@ -185,14 +185,14 @@ impl<'g> Initialization<'g> {
             let mut faults = IdentityFaults::new(&security.ids);
             entry.knows(list.fields(), &mut faults);
             draft.entry(list, &entry, &mut faults);
-            tell(format!("{}[{number}]", list.name()), &entry, faults);
+            report(format!("{}[{number}]", list.name()), &entry, faults);
         }
         // Roles of the list are known before members are given to them.
         for ((role, _), (_, entry)) in &self.roles {
             let mut faults = IdentityFaults::new(&security.ids);
             entry.knows(&OF_ROLE, &mut faults);
             draft.role(role, entry, &mut faults);
-            tell(format!("default-roles.{role}"), entry, faults);
+            report(format!("default-roles.{role}"), entry, faults);
         }
         problems.extend(self.problems);
         Initial {

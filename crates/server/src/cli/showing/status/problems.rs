@@ -20,7 +20,7 @@ fn gone(topology: &Topology, nodes: &Value) -> Vec<String> {
     let seen: BTreeSet<i32> = topology.brokers.iter().map(|b| b.node_id).collect();
     let known = nodes.as_object().into_iter().flatten();
     let silent: BTreeSet<i32> = known
-        .filter(|(_, told)| told.is_null())
+        .filter(|(_, answer)| answer.is_null())
         .filter_map(|(node, _)| node.parse().ok())
         .collect();
     let mut found: Vec<String> = silent
@@ -64,15 +64,15 @@ fn of_partition(topology: &Topology, id: i32, found: &mut Vec<String>) {
 
 fn paused(nodes: &Value, found: &mut Vec<String>) {
     for (node, partitions) in nodes.as_object().into_iter().flatten() {
-        for (id, told) in partitions.as_object().into_iter().flatten() {
-            let is_leader = told["role"] == "LEADER";
-            if is_leader && told["streamProcessorPhase"] == "PAUSED" {
+        for (id, state) in partitions.as_object().into_iter().flatten() {
+            let is_leader = state["role"] == "LEADER";
+            if is_leader && state["streamProcessorPhase"] == "PAUSED" {
                 found.push(format!(
                     "processing of partition {id} is paused on node {node}"
                 ));
             }
             if is_leader
-                && let Some(phase @ ("PAUSED" | "SOFT_PAUSED")) = told["exporterPhase"].as_str()
+                && let Some(phase @ ("PAUSED" | "SOFT_PAUSED")) = state["exporterPhase"].as_str()
             {
                 let how = phase.to_lowercase().replace('_', " ");
                 found.push(format!(
