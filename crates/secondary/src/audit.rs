@@ -67,7 +67,7 @@ impl Audit {
         }
     }
 
-    pub fn tells_of(&self, claims: &Claims, category: &str, entity: &str) -> bool {
+    pub fn covers(&self, claims: &Claims, category: &str, entity: &str) -> bool {
         let audited = match claims {
             Claims::User(_) => self.user,
             Claims::Client(_) => self.client,
@@ -95,34 +95,34 @@ mod tests {
     #[test]
     fn users_are_told_of_and_others_where_the_settings_say_so() {
         let user = Claims::User(Default::default());
-        let tells = |config: &AuditConfig, claims: &Claims, category, entity| {
-            Audit::new(config).tells_of(claims, category, entity)
+        let covers = |config: &AuditConfig, claims: &Claims, category, entity| {
+            Audit::new(config).covers(claims, category, entity)
         };
         let mut config = AuditConfig::default();
-        assert!(tells(&config, &user, "USER_TASKS", "USER_TASK"));
-        assert!(!tells(
+        assert!(covers(&config, &user, "USER_TASKS", "USER_TASK"));
+        assert!(!covers(
             &config,
             &Claims::Anonymous,
             "USER_TASKS",
             "USER_TASK"
         ));
         config.unknown.categories = "ADMIN, USER_TASKS".to_string();
-        assert!(tells(
+        assert!(covers(
             &config,
             &Claims::Anonymous,
             "USER_TASKS",
             "USER_TASK"
         ));
-        assert!(!tells(
+        assert!(!covers(
             &config,
             &Claims::Anonymous,
             "DEPLOYED_RESOURCES",
             "BATCH"
         ));
-        assert!(!tells(&config, &Claims::Internal, "ADMIN", "USER"));
+        assert!(!covers(&config, &Claims::Internal, "ADMIN", "USER"));
         config.user.excludes = "BATCH".to_string();
-        assert!(!tells(&config, &user, "DEPLOYED_RESOURCES", "BATCH"));
+        assert!(!covers(&config, &user, "DEPLOYED_RESOURCES", "BATCH"));
         config.enabled = false;
-        assert!(!tells(&config, &user, "USER_TASKS", "USER_TASK"));
+        assert!(!covers(&config, &user, "USER_TASKS", "USER_TASK"));
     }
 }

@@ -39,7 +39,7 @@ pub struct Rows {
     /// Index of the row that changed last. The next change often affects the same row.
     last: usize,
     /// Number of changes received.
-    told: u64,
+    received: u64,
 }
 
 impl Rows {
@@ -51,13 +51,13 @@ impl Rows {
             masks: Vec::new(),
             values: Vec::new(),
             last: 0,
-            told: 0,
+            received: 0,
         }
     }
 
     /// Returns the row and whether it is new in this window.
     fn row(&mut self, key: i64) -> (Option<(&mut u64, &mut [Value])>, bool) {
-        self.told += 1;
+        self.received += 1;
         let width = self.entity.fields.len();
         let next = self.keys.len();
         let at = match self.keys.get(self.last) {
@@ -118,11 +118,11 @@ impl Rows {
 
     /// Number of changes and number of rows they affect.
     pub fn counts(&self) -> (u64, u64) {
-        (self.told, self.keys.len() as u64)
+        (self.received, self.keys.len() as u64)
     }
 
     fn clear(&mut self) {
-        (self.told, self.last) = (0, 0);
+        (self.received, self.last) = (0, 0);
         self.index.clear();
         self.keys.clear();
         self.masks.clear();

@@ -55,8 +55,8 @@ pub fn named(name: &str, member: Json) -> Json {
     Json::Object(object)
 }
 
-fn with(query: &str, name: &str, told: Json) -> Json {
-    named(query, named(name, told))
+fn with(query: &str, name: &str, value: Json) -> Json {
+    named(query, named(name, value))
 }
 
 /// Matches documents whose field has one of these values.
@@ -216,7 +216,7 @@ pub fn beyond(search: &Search, cursor: &Cursor, before: bool) -> Json {
 }
 
 /// Converts the value of a field from an aggregation result.
-pub fn told(kind: Kind, value: &Json) -> Value {
+pub fn value_of(kind: Kind, value: &Json) -> Value {
     match (kind, value) {
         (Kind::Text | Kind::Enum(_) | Kind::Json, Json::String(text)) => Value::text(text),
         (Kind::Text | Kind::Enum(_) | Kind::Json, _) => Value::Null,

@@ -8,7 +8,7 @@ use skep_query::groups::MAX_GROUPS;
 use skep_query::{Condition, Conditions, Groups, Kind, Measure, Op, Row, Search, Value};
 
 use super::document::{self, may_stand_in};
-use super::filter::{all_of, named, told};
+use super::filter::{all_of, named, value_of};
 use super::related::{Loose, Resolver, too_many};
 use super::server::{Failure, Server, strange};
 
@@ -168,11 +168,11 @@ fn row(groups: &Groups, bucket: &Json) -> Row {
     let mut row = key(groups, bucket);
     for (n, measure) in groups.measures.iter().enumerate() {
         let of = |name: &str| {
-            let found = bucket.get(format!("m{n}")).and_then(|told| told.get(name));
-            told(Kind::Int, found.unwrap_or(&Json::Null))
+            let found = bucket.get(format!("m{n}")).and_then(|it| it.get(name));
+            value_of(Kind::Int, found.unwrap_or(&Json::Null))
         };
         row.push(match measure {
-            Measure::Rows => told(Kind::Int, bucket.get("doc_count").unwrap_or(&Json::Null)),
+            Measure::Rows => value_of(Kind::Int, bucket.get("doc_count").unwrap_or(&Json::Null)),
             Measure::RowsWhere(_) => of("doc_count"),
             Measure::Distinct(_) => Value::Int(0),
             Measure::Sum(_) | Measure::Least(_) | Measure::Most(_) => of("value"),
@@ -186,7 +186,7 @@ fn key(groups: &Groups, bucket: &Json) -> Row {
     let values = by.map(|(n, column)| {
         let value = bucket.get("key").and_then(|key| key.get(format!("g{n}")));
         let kind = groups.search.entity.field(*column).kind;
-        told(kind, value.unwrap_or(&Json::Null))
+        value_of(kind, value.unwrap_or(&Json::Null))
     });
     values.collect()
 }

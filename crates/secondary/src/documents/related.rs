@@ -266,7 +266,7 @@ fn first_keys(
         let values = buckets
             .iter()
             .filter_map(|bucket| bucket.pointer("/key/key"));
-        found.extend(values.map(|value| super::filter::told(kind, value)));
+        found.extend(values.map(|value| super::filter::value_of(kind, value)));
         let is_last = buckets.len() < PAGE;
         after = answer
             .pointer_mut("/aggregations/keys/after_key")

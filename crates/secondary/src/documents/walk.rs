@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use skep_query::{Condition, Conditions, Entity, Related, Row, Search, Start, Value};
 
 use super::document;
-use super::filter::{all_of, order, told};
+use super::filter::{all_of, order, value_of};
 use super::pages::{self, COUNTED, cursor, whole};
 use super::related::{Loose, Resolver, rows_of};
 use super::server::{Failure, Server, strange};
@@ -28,19 +28,19 @@ pub fn page(
         search,
         loose,
     };
-    let told = walk.told_count()?;
+    let known = walk.known_count()?;
     let limit = search.page.limit as usize;
     let (wanted, counted) = match search.page.start {
         Start::Offset(from) => {
             let from = from as usize;
-            let counted = if told.is_some() { 0 } else { COUNTED as usize };
+            let counted = if known.is_some() { 0 } else { COUNTED as usize };
             let found = walk.matching(query, false, counted.max(from + limit))?;
-            let counted = told.unwrap_or(found.len() as u64);
+            let counted = known.unwrap_or(found.len() as u64);
             (found.into_iter().skip(from).take(limit).collect(), counted)
         }
         Start::After(_) | Start::Before(_) => {
-            let counted = match told {
-                Some(told) => told,
+            let counted = match known {
+                Some(known) => known,
                 None => walk.matching(query.clone(), false, COUNTED as usize)?.len() as u64,
             };
             let beside = std::iter::once(query).chain(cursor(search));
@@ -70,7 +70,7 @@ struct Chunk {
 
 impl Walk<'_> {
     /// Number of matching rows, if the search has a single condition that determines it.
-    fn told_count(&self) -> Result<Option<u64>, Failure> {
+    fn known_count(&self) -> Result<Option<u64>, Failure> {
         match (self.loose, self.search.filter.as_slice()) {
             (Loose::All(loose), [_]) if self.search.any_of.is_empty() => match loose.as_slice() {
                 [related] => Resolver::new(self.server, None).holders(self.search.entity, related),
@@ -191,7 +191,7 @@ fn row(entity: &Entity, known: &[usize], hit: &Json) -> Row {
         let value = hit.get("fields").and_then(|fields| fields.get(field.name));
         let value = value.and_then(|values| values.get(0));
         if let (Some(place), Some(value)) = (row.get_mut(*at), value) {
-            *place = told(field.kind, value);
+            *place = value_of(field.kind, value);
         }
     }
     row

@@ -363,8 +363,8 @@ impl<'a> Bulk<'a> {
         let items = answer.get("items").and_then(Json::as_array);
         for item in items.ok_or_else(|| strange("/_bulk"))? {
             let done = item.as_object().and_then(|item| item.iter().next());
-            let (name, told) = done.ok_or_else(|| strange("/_bulk"))?;
-            let status = told
+            let (name, outcome) = done.ok_or_else(|| strange("/_bulk"))?;
+            let status = outcome
                 .get("status")
                 .and_then(Json::as_u64)
                 .unwrap_or_default();
@@ -376,7 +376,7 @@ impl<'a> Bulk<'a> {
                 Some(status) if status.is_success() => self.deleted += usize::from(is_deletion),
                 Some(StatusCode::CONFLICT) => {}
                 Some(StatusCode::NOT_FOUND) if is_deletion => {}
-                _ => return Err(refused(told)),
+                _ => return Err(refused(outcome)),
             }
         }
         Ok(())

@@ -68,14 +68,14 @@ impl From<TooLarge> for Failure {
 
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Failure {
-        if let Some(told) = error.as_db_error() {
-            let kind = match *told.code() {
+        if let Some(answer) = error.as_db_error() {
+            let kind = match *answer.code() {
                 SqlState::QUERY_CANCELED => FailureKind::TooLong,
                 SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN => FailureKind::Closed,
                 SqlState::CANNOT_CONNECT_NOW => FailureKind::Closed,
                 _ => FailureKind::Refused,
             };
-            let (message, code) = (told.message(), told.code().code());
+            let (message, code) = (answer.message(), answer.code().code());
             return Failure::new(kind, format!("{message} (SQLSTATE {code})"));
         }
         let mut reason = error.to_string();

@@ -89,7 +89,7 @@ fn wanted(
 ) -> Option<Origin> {
     let origin = record.origin();
     to.audit
-        .tells_of(&origin.claims, category, entity)
+        .covers(&origin.claims, category, entity)
         .then_some(origin)
 }
 
@@ -496,12 +496,12 @@ fn rejection(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
         return Ok(());
     };
     let value: RejectionValue = record.decode()?;
-    let told = match entity {
+    let recorded = match entity {
         "PROCESS_INSTANCE" => &[RejectionType::InvalidState, RejectionType::ProcessingError][..],
         "INCIDENT" | "BATCH" | "USER_TASK" => &[RejectionType::InvalidState][..],
         _ => &[][..],
     };
-    if !told.contains(&value.rejection_type) {
+    if !recorded.contains(&value.rejection_type) {
         return Ok(());
     }
     let what = done(entity, operation, record.key);

@@ -14,7 +14,7 @@ const KEPT_PART: i64 = 8;
 
 /// A file of an earlier version cannot shrink until it is rebuilt. That happens at a start, if it has at most this many pages
 /// in use.
-const MADE_ANEW: i64 = (256 << 20) / PAGE_BYTES;
+const MAX_REBUILT: i64 = (256 << 20) / PAGE_BYTES;
 
 /// Size of the write-ahead log from which it is checkpointed.
 pub const LOG_BYTES: u64 = 64 << 20;
@@ -58,9 +58,9 @@ pub fn give_back(connection: &Connection, most: usize) -> rusqlite::Result<bool>
 }
 
 /// Rebuilds a file of an earlier version, so that it can shrink.
-pub fn make_anew(connection: &Connection) -> rusqlite::Result<()> {
+pub fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
     let used = number(connection, "page_count")? - number(connection, "freelist_count")?;
-    if number(connection, "auto_vacuum")? != 0 || used > MADE_ANEW {
+    if number(connection, "auto_vacuum")? != 0 || used > MAX_REBUILT {
         return Ok(());
     }
     connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;

@@ -50,7 +50,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         FORMAT | WITH_IDENTITY => {
             add_tables(connection).map_err(at)?;
             change_indices(connection).map_err(at)?;
-            return room::make_anew(connection).map_err(at);
+            return room::rebuild(connection).map_err(at);
         }
         0 => {}
         found => {

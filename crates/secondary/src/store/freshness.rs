@@ -102,10 +102,10 @@ impl Freshness {
     pub fn count(&self, changes: &Changes) {
         self.moves.count(changes, Instant::now());
         for rows in &changes.rows {
-            let (told, rows_written) = rows.counts();
+            let (received, rows_written) = rows.counts();
             self.status
                 .metrics()
-                .rows(rows.entity.table, told, rows_written);
+                .rows(rows.entity.table, received, rows_written);
         }
     }
 

@@ -274,13 +274,13 @@ mod tests {
             }),
         );
         assert_eq!(starts.recv(), Ok(()));
-        let (told, answers) = bounded(MAX_WAITING + 1);
+        let (sender, answers) = bounded(MAX_WAITING + 1);
         let submit = || {
-            let told = told.clone();
+            let sender = sender.clone();
             readers.submit(
                 false,
                 Box::new(move |source| {
-                    let _ = told.send(source.map(drop));
+                    let _ = sender.send(source.map(drop));
                 }),
             );
         };
@@ -377,11 +377,11 @@ mod tests {
         let held = Held::new();
         held.submit(&readers, "costly");
         assert_eq!(held.starts.recv(), Ok("costly"));
-        let (told, answers) = bounded(MAX_COSTLY + 2);
+        let (sender, answers) = bounded(MAX_COSTLY + 2);
         for is_costly in (0..=MAX_COSTLY).map(|_| true).chain([false]) {
-            let told = told.clone();
+            let sender = sender.clone();
             let job: Job = Box::new(move |source| {
-                let _ = told.send((is_costly, source.is_ok()));
+                let _ = sender.send((is_costly, source.is_ok()));
             });
             readers.submit(is_costly, job);
         }
