@@ -138,8 +138,8 @@ fn check(
     }
     let stays = newest.nodes.keys().filter(|id| !removed.contains(id));
     let left: BTreeSet<u32> = stays.copied().collect();
-    let heard: BTreeSet<u32> = survivors.iter().map(|it| it.node).collect();
-    if let Some(missing) = left.difference(&heard).next() {
+    let reported: BTreeSet<u32> = survivors.iter().map(|it| it.node).collect();
+    if let Some(missing) = left.difference(&reported).next() {
         return Err(Refusal::Unreachable(format!(
             "broker {missing} is to stay but has not reported its data. Start it, or remove it too if it is lost for good. Nothing was done"
         )));
