@@ -189,7 +189,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
             (self.read, self.flushed) = (position, position);
             self.window_began = None;
             self.written.clear();
-            self.tell();
+            self.report();
         }
         self.is_open = true;
         Ok(())
@@ -335,11 +335,11 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         metrics.available(self.written.drain(..).map(|written| since(written, now)));
         self.flushed = self.read;
         self.window_began = None;
-        self.tell();
+        self.report();
         Ok(())
     }
 
-    fn tell(&self) {
+    fn report(&self) {
         let durable = (self.exporter.durable(), self.exporter.metadata());
         self.status.went_to(self.flushed, durable);
     }
@@ -350,7 +350,7 @@ impl<E: Exporter, L: CommittedLog> Driver<E, L> {
         if self.exporter.durable() != self.flushed {
             self.exporter.sync()?;
         }
-        self.tell();
+        self.report();
         Ok(())
     }
 }
