@@ -70,16 +70,16 @@ pub struct Comparison {
     pub verdicts: Verdicts,
 }
 
-/// Compares both builds; `tell` is informed of each pair. Leaves nothing behind.
+/// Compares both builds; `show` is informed of each pair. Leaves nothing behind.
 ///
 /// # Errors
 /// A build that does not start or does not complete a single instance, a directory that is not available.
-pub async fn run(options: &Options, tell: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Comparison> {
+pub async fn run(options: &Options, show: &(dyn Fn(&str) + Sync)) -> anyhow::Result<Comparison> {
     let directory = options.directory.as_path();
     let named = || format!("the directory {}", directory.display());
     std::fs::create_dir_all(directory).with_context(named)?;
     let guard = start_guard(options)?;
-    let compared = compare(options, &guard, tell).await;
+    let compared = compare(options, &guard, show).await;
     let guarded = guard.clone();
     tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
     // Even after a failure: the error contains the log.
@@ -102,7 +102,7 @@ fn start_guard(options: &Options) -> anyhow::Result<SharedGuard> {
 async fn compare(
     options: &Options,
     guard: &SharedGuard,
-    tell: &(dyn Fn(&str) + Sync),
+    show: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Comparison> {
     let (this, other) = (version(&options.this)?, version(&options.other)?);
     let directory = options.directory.clone();
@@ -124,7 +124,7 @@ async fn compare(
             let this = turn(&options.this).await?;
             Pair { this, other }
         };
-        tell(&format!(
+        show(&format!(
             "pair {:>2} of {}: {:.0} ÷ {:.0} instances/s = {:.3}",
             number + 1,
             options.pairs,

@@ -193,7 +193,7 @@ impl Guard {
     /// The guard is gone: nothing that it would have to undo may be done.
     pub fn push(&mut self, undo: Undo) -> io::Result<Ticket> {
         self.next += 1;
-        self.tell(&Line::Push(self.next, undo))?;
+        self.send(&Line::Push(self.next, undo))?;
         Ok(Ticket(self.next))
     }
 
@@ -202,10 +202,10 @@ impl Guard {
     /// # Errors
     /// The guard is gone.
     pub fn pop(&mut self, ticket: Ticket) -> io::Result<()> {
-        self.tell(&Line::Pop(ticket.0))
+        self.send(&Line::Pop(ticket.0))
     }
 
-    fn tell(&mut self, line: &Line) -> io::Result<()> {
+    fn send(&mut self, line: &Line) -> io::Result<()> {
         let gone = || io::Error::other("the guard process is gone, so nothing more is done");
         let input = self.input.as_mut().ok_or_else(gone)?;
         let mut text = serde_json::to_string(line)?;

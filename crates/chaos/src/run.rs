@@ -75,14 +75,14 @@ impl Stage {
         self.note_values(BTreeMap::from([(name, value)]));
     }
 
-    fn note(&self, kind: Kind, step: &Step, text: String, tell: &dyn Fn(&Event)) {
+    fn note(&self, kind: Kind, step: &Step, text: String, show: &dyn Fn(&Event)) {
         let event = Event {
             at: self.now(),
             kind,
             step: step.name.clone(),
             text,
         };
-        tell(&event);
+        show(&event);
         lock(&self.record).events.push(event);
     }
 
@@ -105,7 +105,7 @@ impl Stage {
     }
 }
 
-/// Runs a plan and judges it; `tell` is informed of events as they happen. Measurements go to the directory named in the options.
+/// Runs a plan and judges it; `show` is informed of events as they happen. Measurements go to the directory named in the options.
 ///
 /// # Errors
 /// A requirement of the plan cannot be met: a directory, a port, a cluster that serves, a process that can be deployed. A step that fails
@@ -113,7 +113,7 @@ impl Stage {
 pub async fn run(
     plan: Plan,
     options: Options,
-    tell: &(dyn Fn(&Event) + Sync),
+    show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<Report> {
     let directory = prepare(&plan, &options)?;
     if let Some(why) = missing(&plan) {
@@ -124,7 +124,7 @@ pub async fn run(
     let calibration = calibrate(&directory).context("measuring the machine")?;
     let guard = start_guard(&plan, &options)?;
     let guarded = guard.clone();
-    let ran = on_stage(&plan, &options, &directory, guard, calibration, tell).await;
+    let ran = on_stage(&plan, &options, &directory, guard, calibration, show).await;
     // Even after a failure, and before anybody is informed of it.
     tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
     let (mut record, maximum) = ran?;
@@ -196,7 +196,7 @@ async fn on_stage(
     directory: &Path,
     guard: SharedGuard,
     calibration: Calibration,
-    tell: &(dyn Fn(&Event) + Sync),
+    show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<(Record, Option<f64>)> {
     let cluster = match &options.against {
         Some(host) => Cluster::of_others(host),
@@ -245,14 +245,14 @@ async fn on_stage(
         let queue = f64::from(steps::FLOOD) / maximum * 1000.0;
         stage.note_value("machine.queue-ms".into(), queue);
     }
-    tell(&Event {
+    show(&Event {
         at: 0.0,
         kind: Kind::Note,
         step: String::new(),
         text: described(calibration, maximum),
     });
     let live = Arc::clone(&stage.live);
-    let ran = steps::carry_out(plan, Arc::new(stage), &process(&id).process_id, tell).await;
+    let ran = steps::carry_out(plan, Arc::new(stage), &process(&id).process_id, show).await;
     // Our own nodes are deleted with all their data.
     if options.against.is_some() {
         live.delete().await.context("deleting what was deployed")?;

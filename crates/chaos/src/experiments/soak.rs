@@ -82,7 +82,7 @@ fn plan(full: bool) -> Plan {
 const PARTITIONS: u32 = 3;
 
 fn criteria(full: bool) -> Vec<Criterion> {
-    let calm = |series: &str| {
+    let quiet = |series: &str| {
         let mean = Measure::of(series).take(Take::Mean);
         mean.between("calm", "away").skip(2.0)
     };
@@ -114,9 +114,9 @@ fn criteria(full: bool) -> Vec<Criterion> {
     let mut criteria = vec![
         Criterion::new(
             "creations ÷ those asked for, at worst between two faults",
-            calm("created-per-s")
+            quiet("created-per-s")
                 .across(Take::Min)
-                .over(calm("offered-per-s").across(Take::Median)),
+                .over(quiet("offered-per-s").across(Take::Median)),
             Limit::AtLeast(0.95),
             "×",
         )

@@ -38,7 +38,7 @@ pub(super) async fn carry_out(
     plan: &Plan,
     stage: Arc<Stage>,
     process_id: &str,
-    tell: &(dyn Fn(&Event) + Sync),
+    show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<Record> {
     let sampler = Sampler::start(&stage);
     let readers = plan
@@ -47,10 +47,10 @@ pub(super) async fn carry_out(
     let mut loads = Loads::default();
     for step in &plan.steps {
         tokio::time::sleep(Duration::from_secs_f64(step.after_s)).await;
-        stage.note(Kind::Begin, step, step.action.to_string(), tell);
+        stage.note(Kind::Begin, step, step.action.to_string(), show);
         match act(step, &stage, &mut loads).await {
-            Ok(said) => stage.note(Kind::Done, step, said, tell),
-            Err(why) => stage.note(Kind::Unbitten, step, format!("{why:#}"), tell),
+            Ok(said) => stage.note(Kind::Done, step, said, show),
+            Err(why) => stage.note(Kind::Unbitten, step, format!("{why:#}"), show),
         }
     }
     *lock(&stage.rate) = None;
