@@ -303,33 +303,33 @@ impl Browsers {
         token: &Map<String, Value>,
     ) -> Result<Map<String, Value>, Refused> {
         let said = provider.keys.endpoints();
-        let unheard = |why: &str| Refused::Unknown(why.to_string());
+        let unknown = |why: &str| Refused::Unknown(why.to_string());
         let place = said.userinfo_endpoint.as_ref();
         let Some(place) = place.filter(|_| self.settings.user_info) else {
             return Ok(Map::new());
         };
         let place: Uri = place
             .parse()
-            .map_err(|_| unheard(&format!("{place}: its userinfo_endpoint is not an address")))?;
+            .map_err(|_| unknown(&format!("{place}: its userinfo_endpoint is not an address")))?;
         let access = redeemed.access_token.as_ref();
-        let access = access.ok_or_else(|| unheard("there is no access_token"))?;
+        let access = access.ok_or_else(|| unknown("there is no access_token"))?;
         let bearer = Zeroizing::new(format!("Bearer {access}"));
         let bearer = HeaderValue::try_from(&**bearer);
         let mut bearer =
-            bearer.map_err(|_| unheard("its access_token is not valid in a header"))?;
+            bearer.map_err(|_| unknown("its access_token is not valid in a header"))?;
         bearer.set_sensitive(true);
         let answer = provider.fetcher.get_as(&place, Some(bearer)).await;
         let mut found: Map<String, Value> =
             serde_json::from_slice(&answer.map_err(Refused::Unknown)?)
-                .map_err(|_| unheard(&format!("{place}: its answer is not a JSON object")))?;
+                .map_err(|_| unknown(&format!("{place}: its answer is not a JSON object")))?;
         if !is_flat_enough(&found) {
-            return Err(unheard(&format!(
+            return Err(unknown(&format!(
                 "{place}: its answer is nested too deeply"
             )));
         }
         // Otherwise the claims would be about another user (section 5.3.2).
         if found.get("sub").is_none() || found.get("sub") != token.get("sub") {
-            return Err(unheard(&format!(
+            return Err(unknown(&format!(
                 "{place}: its answer is about another user (sub)"
             )));
         }

@@ -95,13 +95,13 @@ impl Drop for Keys {
 
 impl Keys {
     pub(crate) fn start(name: &str, places: Places, fetcher: Fetcher) -> Keys {
-        let (tell, known) = watch::channel(Known::default());
+        let (sender, known) = watch::channel(Known::default());
         let ask = Arc::new(Notify::new());
         let look = Look {
             name: name.to_string(),
             places,
             fetcher,
-            tell,
+            sender,
         };
         Keys {
             known,
@@ -145,7 +145,7 @@ impl Keys {
         if known.looks == 0 {
             known = self.once(known, fits).await;
             if let (Some(why), 0) = (&known.failed, known.looks) {
-                return Err(cannot_tell(why));
+                return Err(cannot_check(why));
             }
         }
         if fits(&known) {
@@ -161,14 +161,14 @@ impl Keys {
             return Ok((known.keys, known.generation));
         }
         match &known.failed {
-            Some(why) => Err(cannot_tell(why)),
+            Some(why) => Err(cannot_check(why)),
             // The request began after the token came.
             None if known.looks > begun => {
                 self.missing.lock().add(id, algorithm);
                 Err(none_of_its_issuer())
             }
             // The key may be newer than the last answer.
-            None => Err(cannot_tell(&format!(
+            None => Err(cannot_check(&format!(
                 "they were fetched a moment ago, and are fetched at most once in {} s because of an unknown one",
                 ASK_PACE.as_secs()
             ))),
@@ -248,7 +248,7 @@ fn none_of_its_issuer() -> Refused {
     wrong("its key (kid) is not one of its issuer's")
 }
 
-fn cannot_tell(why: &str) -> Refused {
+fn cannot_check(why: &str) -> Refused {
     Refused::Unknown(format!(
         "The token cannot be checked now: the keys of its issuer are missing ({why}). Keep the token, and send the request again."
     ))
@@ -259,7 +259,7 @@ struct Look {
     name: String,
     places: Places,
     fetcher: Fetcher,
-    tell: watch::Sender<Known>,
+    sender: watch::Sender<Known>,
 }
 
 #[derive(Deserialize)]
@@ -282,7 +282,7 @@ pub(crate) struct Endpoints {
 impl Look {
     async fn again_and_again(self, ask: Arc<Notify>) {
         loop {
-            self.tell.send_modify(|known| known.begun += 1);
+            self.sender.send_modify(|known| known.begun += 1);
             let failed = match self.fetch().await {
                 Ok(keys) => self.is_known(keys),
                 Err(why) => self.is_away(why),
@@ -344,7 +344,7 @@ impl Look {
                 found.issuer, self.places.issuer
             ));
         }
-        self.tell
+        self.sender
             .send_modify(|known| known.endpoints = Arc::new(found.endpoints));
         let keys = found.jwks_uri.parse();
         keys.map_err(|error| format!("{place}: its jwks_uri is not an address: {error}"))
@@ -356,7 +356,7 @@ impl Look {
     }
 
     fn is_known(&self, keys: KeySet) -> bool {
-        self.tell.send_modify(|known| {
+        self.sender.send_modify(|known| {
             if known.fetched.is_none() || known.failed.is_some() {
                 tracing::info!(
                     provider = self.name,
@@ -376,7 +376,7 @@ impl Look {
     }
 
     fn is_away(&self, why: String) -> bool {
-        self.tell.send_modify(|known| {
+        self.sender.send_modify(|known| {
             if known.failed.as_ref() != Some(&why) {
                 tracing::warn!(
                     code = "IDENTITY_PROVIDER",

@@ -54,13 +54,13 @@ impl Providers {
                 _ => Err(wrong("it was made for another login (nonce)")),
             }
         };
-        let unheard = |_| {
+        let unanswered = |_| {
             Refused::Wrong(
                 "The identity provider did not identify the user. Log in again.".to_string(),
             )
         };
         let by = (provider, browsers);
-        let verified = self.said(by, &redeemed, is_ours, unheard).await?;
+        let verified = self.said(by, &redeemed, is_ours, unanswered).await?;
         let none = || wrong("the answer of the issuer has none (id_token)");
         let verified = verified.ok_or_else(none)?;
         let subject = verified.claims.get("sub").and_then(Value::as_str);
@@ -109,13 +109,13 @@ impl Providers {
     }
 
     /// The user named by the tokens, if they are for this purpose. If the provider does not answer with more about the user,
-    /// `unheard` makes the error. `None`: there is no ID token among them.
+    /// `unanswered` makes the error. `None`: there is no ID token among them.
     async fn said(
         &self,
         (provider, browsers): (&Provider, &Browsers),
         redeemed: &Redeemed,
         is_ours: impl FnOnce(&Map<String, Value>) -> Result<(), Refused>,
-        unheard: impl FnOnce(String) -> Refused,
+        unanswered: impl FnOnce(String) -> Refused,
     ) -> Result<Option<Verified>, Refused> {
         let Some(id_token) = &redeemed.id_token else {
             return Ok(None);
@@ -130,7 +130,7 @@ impl Providers {
         let more = more.await.map_err(|refused| {
             let (Refused::Wrong(why) | Refused::Unknown(why)) = refused;
             tracing::warn!(provider = provider.name, %why, "an identity provider returned no user info for a user who has logged in");
-            unheard(why)
+            unanswered(why)
         });
         for (name, value) in more? {
             // Signed claims take precedence.
