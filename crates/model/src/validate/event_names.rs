@@ -29,19 +29,19 @@ pub(crate) fn check(draft: &Draft<'_>, place: ElementIndex, findings: &mut Findi
 }
 
 fn check_boundary_events(draft: &Draft<'_>, element: &Element, findings: &mut Findings) {
-    let mut heard = HashSet::new();
+    let mut seen = HashSet::new();
     let activity = match &element.kind {
         ElementKind::MultiInstanceBody(body) => draft.element(body.inner),
         _ => element,
     };
     if let ElementKind::ReceiveTask(message) = &activity.kind {
-        heard.extend(message.name.as_static().map(|name| ("message", Some(name))));
+        seen.extend(message.name.as_static().map(|name| ("message", Some(name))));
     }
     for index in element.boundary_events.iter().copied() {
         let Some(waits_for) = draft.element(index).caught().and_then(waits_for) else {
             continue;
         };
-        if waits_for.0 != CONDITION && !heard.insert(waits_for) {
+        if waits_for.0 != CONDITION && !seen.insert(waits_for) {
             let message = format!(
                 "{} is already awaited by '{}' or another of its boundary events. Keep one of them, or use different names",
                 called(waits_for),
@@ -57,7 +57,7 @@ fn check_gateway(draft: &Draft<'_>, gateway: &Element, findings: &mut Findings) 
     let ElementKind::EventBasedGateway { events } = &gateway.kind else {
         return;
     };
-    let mut heard = HashSet::new();
+    let mut seen = HashSet::new();
     for index in events.iter().copied() {
         let (kind, name) = match draft.element(index).caught() {
             Some(CatchEvent::Message(message)) => ("message", &message.name),
@@ -68,7 +68,7 @@ fn check_gateway(draft: &Draft<'_>, gateway: &Element, findings: &mut Findings) 
             TextValue::Static(text) => (false, &**text),
             TextValue::Expression(expression) => (true, expression.text()),
         };
-        if !heard.insert((kind, is_expression, text)) {
+        if !seen.insert((kind, is_expression, text)) {
             let message = format!(
                 "The {kind} '{}' is already awaited by another event behind the event-based gateway '{}'. Keep one of them, or use different names",
                 abbreviate(text),
@@ -85,12 +85,12 @@ fn check_starts(
     other: &str,
     findings: &mut Findings,
 ) {
-    let mut heard = HashSet::new();
+    let mut seen = HashSet::new();
     for start in starts {
         let Some(waits_for) = draft.element(start).caught().and_then(waits_for) else {
             continue;
         };
-        if !heard.insert(waits_for) {
+        if !seen.insert(waits_for) {
             let message = format!(
                 "{} is already awaited by another {other}. Keep one of them, or use different names",
                 called(waits_for)
