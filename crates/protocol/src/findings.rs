@@ -43,7 +43,7 @@ struct Piece {
     /// Number of findings that it shows or counts.
     findings: usize,
     /// Whether it shows one.
-    tells: bool,
+    shows: bool,
 }
 
 impl Piece {
@@ -51,7 +51,7 @@ impl Piece {
         Piece {
             text,
             findings: 0,
-            tells: false,
+            shows: false,
         }
     }
 }
@@ -91,14 +91,14 @@ impl Invalid {
                     line.unwrap_or_default()
                 ),
                 findings: 1,
-                tells: true,
+                shows: true,
             });
         }
         if self.further > 0 {
             pieces.push(Piece {
                 text: further(self.further),
                 findings: self.further,
-                tells: false,
+                shows: false,
             });
         }
         pieces
@@ -184,7 +184,7 @@ pub fn text(beginning: &str, invalid: &[Invalid], limit: Limit) -> String {
     // At least one finding is shown, in part if need be.
     let first = pieces
         .iter()
-        .position(|piece| piece.tells)
+        .position(|piece| piece.shows)
         .map_or(0, |at| at + 1);
     let (kept, left) = pieces.split_at(fitting.max(first));
     let mut text = joined(beginning, kept);
@@ -304,8 +304,8 @@ mod tests {
         ) {
             let findings = lengths.iter().map(|n| finding(Some("pay"), &"ü".repeat(*n)));
             let all = [invalid(findings.collect(), further)];
-            let told = text("Refused:", &all, plain(most));
-            proptest::prop_assert!(told.len() <= most, "{} of {most}", told.len());
+            let shown = text("Refused:", &all, plain(most));
+            proptest::prop_assert!(shown.len() <= most, "{} of {most}", shown.len());
         }
     }
 }
