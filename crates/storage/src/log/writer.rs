@@ -304,7 +304,7 @@ impl<F: FnMut(Report)> Worker<F> {
     }
 
     fn append(&mut self, number: u64, frames: &[Frame]) -> Result<(), StorageError> {
-        let mut told = false;
+        let mut reported = false;
         loop {
             let appended = self.writing.lock().log.append(frames);
             match appended {
@@ -313,8 +313,8 @@ impl<F: FnMut(Report)> Worker<F> {
                     return Ok(());
                 }
                 Err(error) if error.is_disk_full() => {
-                    if !told {
-                        told = true;
+                    if !reported {
+                        reported = true;
                         (self.report)(Report::Stalled { number, error });
                     } else if self.stop.load(Ordering::Acquire) {
                         return Err(error);
