@@ -12,11 +12,11 @@ const SEARCHING: Duration = Duration::from_millis(300);
 const FOUND: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, address: String) {
-    let mut told = None;
+    let mut reported = None;
     loop {
         match link::greet(&shared, &address, 0).await {
             Ok((_, greeting, _)) => {
-                told = None;
+                reported = None;
                 if let Some(peer) = shared.peers.get(greeting.node) {
                     peer.was_found_at(&address);
                 }
@@ -31,9 +31,9 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, address: String) {
                 if reason == link_to_itself() {
                     return;
                 }
-                if told.as_ref() != Some(&reason) {
+                if reported.as_ref() != Some(&reason) {
                     tracing::error!(code = "NODE_REFUSED", address, %reason, "no connection between nodes");
-                    told = Some(reason);
+                    reported = Some(reason);
                 }
             }
             Err(Ended::Io(error)) => {
