@@ -331,10 +331,10 @@ fn answer(stream: &TcpStream, issuer: &Issuer) {
     }
     if first.starts_with("GET /userinfo ") {
         drop(lines);
-        return tell(stream, state, authorization.as_deref());
+        return send_user_info(stream, state, authorization.as_deref());
     }
     drop(lines);
-    let (keys, tells) = {
+    let (keys, has_user_info) = {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.asked += usize::from(wants_keys);
         let keys = state.keys.iter().map(|(id, key)| public(id, key));
@@ -358,7 +358,7 @@ fn answer(stream: &TcpStream, issuer: &Issuer) {
             json!({
                 "issuer": issuer, "jwks_uri": at("keys"), "token_endpoint": at("token"),
                 "authorization_endpoint": at("authorize"), "end_session_endpoint": at("end"),
-                "userinfo_endpoint": tells.then(|| at("userinfo")),
+                "userinfo_endpoint": has_user_info.then(|| at("userinfo")),
             })
             .to_string()
         }
@@ -465,7 +465,7 @@ fn refreshed(issuer: &Issuer, shown: &str) -> Option<Value> {
 }
 
 /// Answers a request for user info: the configured claims, if the access token is right.
-fn tell(stream: &TcpStream, state: &Mutex<State>, authorization: Option<&str>) {
+fn send_user_info(stream: &TcpStream, state: &Mutex<State>, authorization: Option<&str>) {
     let state = state.lock().unwrap_or_else(PoisonError::into_inner);
     let is_given = authorization == Some(&*format!("Bearer {ACCESS}"));
     match state.user_info.as_ref().filter(|_| is_given) {

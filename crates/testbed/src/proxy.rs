@@ -260,9 +260,9 @@ mod tests {
     }
 
     fn hears(stream: &mut TcpStream, word: &[u8]) {
-        let mut heard = vec![0; word.len()];
-        stream.read_exact(&mut heard).unwrap();
-        assert_eq!(heard, word);
+        let mut received = vec![0; word.len()];
+        stream.read_exact(&mut received).unwrap();
+        assert_eq!(received, word);
     }
 
     #[test]
