@@ -182,11 +182,12 @@ pub(super) fn date_and_time(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
         // The same moment, in another zone.
         [Value::DateTime(moment), Value::String(zone)] => {
             let zone = zone_named(zone)?;
-            let told = match moment.zone() {
+            let moved = match moment.zone() {
                 Zone::Local => Some(moment.with_zone(zone)),
                 _ => DateTime::from_epoch(moment.epoch_seconds(), moment.time().nanos(), zone),
             };
-            told.map(Value::from)
+            moved
+                .map(Value::from)
                 .ok_or_else(|| Failure::new("The date is out of range"))
         }
         [date, Value::Time(time)] => {
