@@ -249,15 +249,15 @@ mod tests {
         let histogram = family.get(OfL { l: "x" });
         histogram.observe(3 * MS);
         histogram.observe(2 * MS);
-        let told = || exposed(|registry| registry.register_collector(Box::new(family.clone())));
+        let shown = || exposed(|registry| registry.register_collector(Box::new(family.clone())));
         has(
-            &told(),
+            &shown(),
             &["f_seconds_count{l=\"x\"} 2", "f_seconds_max{l=\"x\"} 0.003"],
         );
         histogram.next_minute();
         histogram.observe(MS);
-        has(&told(), &["f_seconds_max{l=\"x\"} 0.003"]);
+        has(&shown(), &["f_seconds_max{l=\"x\"} 0.003"]);
         histogram.next_minute();
-        has(&told(), &["f_seconds_max{l=\"x\"} 0.001"]);
+        has(&shown(), &["f_seconds_max{l=\"x\"} 0.001"]);
     }
 }

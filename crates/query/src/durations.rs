@@ -130,12 +130,12 @@ mod tests {
             mut lengths in prop::collection::vec(0i64..3 * DAY, 1..300),
             percent in 1i64..100,
         ) {
-            let told = of(&lengths).percentile(percent).unwrap();
+            let estimated = of(&lengths).percentile(percent).unwrap();
             lengths.sort_unstable();
             let rank = (lengths.len() * usize::try_from(percent).unwrap()).div_ceil(100);
             let exact = lengths[rank - 1];
-            prop_assert!(place(told).abs_diff(place(exact)) <= 1, "{} {}", told, exact);
-            prop_assert!(told <= exact * 17 / 10 + 3 && exact <= told * 17 / 10 + 3, "{} {}", told, exact);
+            prop_assert!(place(estimated).abs_diff(place(exact)) <= 1, "{} {}", estimated, exact);
+            prop_assert!(estimated <= exact * 17 / 10 + 3 && exact <= estimated * 17 / 10 + 3, "{} {}", estimated, exact);
         }
     }
 }

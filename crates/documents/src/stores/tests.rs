@@ -87,18 +87,18 @@ async fn one_of_several_nodes_says_where_a_document_may_be() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
     config.is_one_of_several = true;
-    let told = async |config: &Config| {
+    let says_so = async |config: &Config| {
         let missing = open(config).get(None, "d", None).await;
         missing
             .unwrap_err()
             .to_string()
             .contains("of this node only")
     };
-    assert!(told(&config).await);
+    assert!(says_so(&config).await);
     if let Kind::Local(local) = &mut config.stores[0].kind {
         local.shared = true;
     }
-    assert!(!told(&config).await);
+    assert!(!says_so(&config).await);
 }
 
 #[tokio::test]

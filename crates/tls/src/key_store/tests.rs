@@ -112,8 +112,8 @@ fn what_cannot_be_opened_is_named_with_the_reason_and_without_the_password() {
         let begin = format!("{} cannot be read as a PKCS#12 key store: ", path.display());
         assert!(refused.starts_with(&begin), "{refused}");
         assert!(refused.contains(why), "{refused}");
-        let told = refused.replace(&begin, "");
-        assert!(!told.contains("tell") && !told.contains("hush"), "{told}");
+        let rest = refused.replace(&begin, "");
+        assert!(!rest.contains("tell") && !rest.contains("hush"), "{rest}");
     }
 }
 
