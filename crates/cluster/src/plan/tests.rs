@@ -317,7 +317,7 @@ fn scaling_that_was_given_up_goes_on_with_the_next_change() {
     let Refusal::Invalid(reason) = refused(&state, &partitions(2)) else {
         panic!("not invalid");
     };
-    assert!(reason.contains("ask for 4 again"), "{reason}");
+    assert!(reason.contains("request 4 partitions again"), "{reason}");
 }
 
 /// A cluster scaled from two partitions to four.
@@ -424,7 +424,7 @@ fn there_are_not_fewer_partitions_than_the_cluster_began_with_nor_too_many() {
     for (count, reason) in [
         (0, "began with 2"),
         (1, "began with 2"),
-        (1025, "1024 at most"),
+        (1025, "at most 1024"),
     ] {
         let refusal = refused(&state, &partitions(count));
         assert!(

@@ -283,10 +283,11 @@ fn an_inner_instance_adds_its_result_once_even_if_the_condition_fails_first() {
     let hoc = rig.element_key("hoc");
     let two = vec![element("a", "{}"), element("a", "{}")];
     activate(&mut rig, hoc, two, false).unwrap();
-    rig.work("a", r#"{"v":1}"#);
+    let jobs = rig.jobs("a");
+    rig.complete(&jobs[0], r#"{"v":1}"#);
     assert!(rig.is_running(instance));
     rig.set_variables(instance, r#"{"wanted":"x"}"#, true);
-    rig.work("a", r#"{"v":2}"#);
+    rig.complete(&jobs[1], r#"{"v":2}"#);
     let incident = rig.incident();
     assert_eq!(rig.variable(hoc, "results").as_deref(), Some("[1]"));
     rig.set_variables(instance, r#"{"wanted":[1,2]}"#, true);

@@ -288,7 +288,7 @@ async fn what_cannot_be_understood_is_told_and_nothing_is_kept() {
         (
             "/batch",
             vec![files(), part("metadataList", "", "[{},{}]")],
-            "tells of 2 files, but there are 1",
+            "describes 2 files, but there are 1",
         ),
         (
             "/batch",

@@ -455,7 +455,7 @@ const REFUSED: &[Refused] = &[
             ("AUTHORIZATIONS_0_PERMISSIONS", "READ,ACCESS"),
         ],
         "authorizations[0]",
-        "permissions 'ACCESS' is none of CREATE, DELETE, READ, UPDATE",
+        "permissions 'ACCESS' is not one of CREATE, DELETE, READ, UPDATE",
     ),
     (
         &[

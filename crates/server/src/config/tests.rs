@@ -381,7 +381,7 @@ fn a_setting_that_means_nothing_here_says_why() {
     let given = variable("CAMUNDA_API_REST_EXECUTOR_COREPOOLSIZEMULTIPLIER", "2");
     let warnings = resolve(&[given]).unwrap().warnings;
     assert!(
-        warnings[0].contains("has no effect: requests are no threads here"),
+        warnings[0].contains("has no effect: requests do not have threads of their own"),
         "{warnings:?}"
     );
 }
@@ -494,7 +494,7 @@ fn the_audit_log_is_told_what_to_tell_of() {
     let none = resolve(&[file(of_users, "none")]).unwrap();
     assert_eq!(none.settings.secondary.audit.user.categories, "");
     let wrong = resolve(&[file(NAME, "ADMIN,TASKS")]).unwrap_err();
-    let said = "expected none or any of ADMIN, DEPLOYED_RESOURCES, USER_TASKS";
+    let said = "expected none, or any of ADMIN, DEPLOYED_RESOURCES, USER_TASKS";
     assert!(wrong.to_string().contains(said), "{wrong}");
 }
 

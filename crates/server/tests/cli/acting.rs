@@ -114,7 +114,7 @@ fn an_instance_is_cancelled_once() {
     );
     let again = desk.refuses(1, &["cancel", &one]);
     assert!(again.starts_with("error[NOT_FOUND]: "), "{again}");
-    assert!(again.contains("is TERMINATED already"), "{again}");
+    assert!(again.contains("is already TERMINATED"), "{again}");
     let third = desk.start(&["order"]);
     let job = desk.first(&["jobs"], "jobKey");
     let wrong = desk.refuses(1, &["cancel", &job]);
@@ -173,7 +173,7 @@ fn a_failed_job_is_given_retries_and_completed() {
     let waits = desk.refuses(1, &["fail", &second]);
     assert!(waits.contains("the end of its back-off"), "{waits}");
     let late = desk.refuses(1, &["complete", &job]);
-    assert!(late.contains("is COMPLETED already"), "{late}");
+    assert!(late.contains("is already COMPLETED"), "{late}");
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn an_instance_is_modified() {
         "COMPLETED"
     );
     let ended = desk.refuses(1, &["set", &key, "--var", "a=1"]);
-    assert!(ended.contains("is COMPLETED already"), "{ended}");
+    assert!(ended.contains("is already COMPLETED"), "{ended}");
     let second = desk.start(&["order"]);
     desk.says(&["modify", &second, "--move", "charge:refused"]);
     assert_eq!(
@@ -212,7 +212,7 @@ fn a_batch_migrates_and_another_one_cancels() {
         "charge:collect",
     ];
     let dry = desk.says(&[&["batch", "migrate", "--dry-run"], &plan[..]].concat());
-    assert!(dry.contains("Element charge becomes collect."), "{dry}");
+    assert!(dry.contains("Element charge maps to collect."), "{dry}");
     let begun = desk.json(&[&["batch", "migrate"], &plan[..]].concat());
     let done = |begun: &serde_json::Value, said: &str| {
         let key = begun["batchOperationKey"].as_str().unwrap();

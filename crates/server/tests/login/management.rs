@@ -156,7 +156,7 @@ fn a_server_that_asks_nobody_cannot_ask_at_its_management_port() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{text}");
     assert!(
-        text.contains("skep.management.authentication is api, and the API requires no login"),
+        text.contains("skep.management.authentication is api, but the API requires no login"),
         "{text}"
     );
 }
