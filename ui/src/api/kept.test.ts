@@ -1,4 +1,4 @@
-// What is kept names the revision that it replaces, in a browser and at the server.
+// An object names the revision that it replaces, in a browser and at the server.
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { browser, isConflict, server } from "./kept";
 import { Problem } from "./problem";

@@ -206,7 +206,7 @@ fn an_owner_keeps_200_objects_and_8_mib() {
     }
     let another = putting("another", "{}", false, Key::NONE);
     refused_for(&mut rig, another, "200 objects already");
-    // What is there may be replaced.
+    // An existing object may be replaced.
     let (revision, _) = read(&mut rig, "7", None).unwrap();
     put(&mut rig, "7", "{}", revision).unwrap();
     rig.claims = user("bert");

@@ -437,7 +437,7 @@ fn who_was_granted_nothing_learns_no_names_of_another_tenant() {
         let (kind, text) = refused(&mut rig, "bert", "globex", command);
         assert_eq!(kind, RejectionType::NotFound, "{text}");
     }
-    // In his own tenant he is told which permission he lacks.
+    // In the own tenant, the error names the missing permission.
     inside(&mut rig, "globex", |rig| rig.deploy(process("own")));
     let (kind, text) = refused(&mut rig, "bert", "globex", create("own"));
     assert_eq!(kind, RejectionType::Forbidden);

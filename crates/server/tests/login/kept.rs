@@ -142,7 +142,7 @@ fn each_user_has_their_own_objects_and_reads_what_the_other_one_shares() {
             .contains(second["revision"].as_str().unwrap())
     );
 
-    // What is kept outlives the server.
+    // Objects survive a restart of the server.
     running.stop();
     let running = server(&here);
     let (status, kept) = get(&running, "views/a", ANNA);
