@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 use skep_protocol::value::{
-    AuthorizationValue, EntityType, MappingRuleValue, Member, OwnerType, ParentType, ParentValue,
-    UserValue,
+    AuthorizationValue, MappingRuleValue, Member, OwnerType, ParentType, ParentValue, UserValue,
 };
 use skep_protocol::{DEFAULT_TENANT, Key};
 
@@ -75,12 +74,12 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Number of changes since it was opened.
     /// Whether it has nobody: the cluster has not been set up yet, or the directory has not arrived.
     pub fn is_empty(&self) -> bool {
         self.users.is_empty() && self.parents.is_empty()
     }
 
+    /// Number of changes since it was opened.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -314,11 +313,6 @@ impl Directory {
     /// The key of a membership's row.
     pub fn membership(&self, parent: &Parent, member: &Member) -> Option<Key> {
         self.members.get(parent)?.get(member).copied()
-    }
-
-    pub fn has_members_of(&self, parent: &Parent, kind: EntityType) -> bool {
-        self.members(parent)
-            .any(|(member, _)| member.entity_type == kind)
     }
 
     /// The groups, roles and tenants that the member belongs to directly.
