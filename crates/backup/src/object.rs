@@ -69,7 +69,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_packed_is_unpacked(content in proptest::collection::vec(any::<u8>(), 0..4096)) {
+        fn packing_and_unpacking_restores_the_content(content in proptest::collection::vec(any::<u8>(), 0..4096)) {
             prop_assert_eq!(unpack(&pack(&content)).unwrap(), content);
         }
 

@@ -369,7 +369,7 @@ fn a_damaged_object_or_marker_is_named_and_not_restored() {
 }
 
 #[test]
-fn what_a_range_needs_stays_and_what_goes_takes_all_of_it_along() {
+fn a_base_that_its_range_needs_stays_and_deleting_one_deletes_all_of_it() {
     let fixture = Fixture::new();
     for (id, after) in [(1, None), (2, Some(1)), (3, Some(2))] {
         fixture.base(id, id as i64 * 100, after);

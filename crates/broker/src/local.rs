@@ -348,7 +348,7 @@ mod tests {
     use crate::preparation::Preparation;
 
     #[test]
-    fn what_was_purged_says_nothing_however_late_it_comes() {
+    fn late_commands_of_a_purged_partition_are_ignored() {
         let layout = Layout {
             nodes: vec![0],
             copies: 1,

@@ -93,7 +93,7 @@ mod tests {
     use super::{Members, NAME, ReplicaOf};
 
     #[test]
-    fn what_was_written_is_read() {
+    fn a_written_replica_file_is_read_back() {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(ReplicaOf::read(directory.path()).unwrap(), None);
         let replica = ReplicaOf {

@@ -207,7 +207,7 @@ async fn joins(rig: &Rig, client: &str, tenant: &str) -> Claims {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_caller_of_one_tenant_does_to_things_of_a_key_counts_as_that_tenants() {
+async fn commands_by_key_count_for_the_sole_tenant_of_their_caller() {
     let rig = Rig::new(|config| config.flow_control.tenant_share = 0.5).await;
     for tenant in ["acme", "globex"] {
         let new = NewParent {
@@ -352,7 +352,7 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_in_an_inbox_is_bounded_in_bytes_and_in_number() {
+async fn an_inbox_is_bounded_in_bytes_and_in_number() {
     let rig = Rig::new(|_| {}).await;
     let paused = Paused::begin(&rig);
     let capacity = paused.status().inbox_capacity.clone();

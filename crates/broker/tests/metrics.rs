@@ -290,7 +290,7 @@ async fn evaluated_decisions_are_counted_and_those_that_fail() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_restart_replays_is_not_counted_again() {
+async fn replayed_records_are_not_counted_again() {
     let rig = Rig::new(|config| config.partitions = 2).await;
     rig.deploy(&one_task()).await;
     rig.create("one-task", "{}").await.unwrap();
@@ -414,7 +414,7 @@ async fn waiting_for_a_result_is_a_creation_as_any_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_exporters_take_in_and_how_far_they_are_is_told() {
+async fn exported_records_and_the_exporters_positions_are_measured() {
     let rig = Rig::new(|_| {}).await;
     rig.deploy(&one_task()).await;
     for _ in 0..3 {

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_undone_the_last_first_and_what_was_undone_is_not() {
+    fn remaining_faults_are_undone_in_reverse_order_and_undone_ones_are_skipped() {
         let directory = tempfile::tempdir().unwrap();
         let (gone, kept) = (directory.path().join("gone"), directory.path().join("kept"));
         for path in [&gone, &kept] {

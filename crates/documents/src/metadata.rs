@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_has_defaults() {
+    fn missing_metadata_have_defaults() {
         let known = of("d-1", Given::default()).unwrap();
         let expected = (ANY_TYPE, "d-1", 3, "{}");
         let found = (
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_metadata_are_refused() {
         let properties = |json: String| Given {
             custom_properties: Some(RawValue::from_string(json).unwrap()),
             ..Given::default()

@@ -497,7 +497,7 @@ fn signals_of_other_tenants_than_the_default_one_read_and_write_as_ever() {
 }
 
 #[test]
-fn what_partitions_say_while_they_become_more_reads_and_writes_as_ever() {
+fn the_encoding_of_scaling_commands_is_unchanged() {
     let after = GlobalPlace {
         kind: 4,
         key: Key::new(1, 7),

@@ -75,7 +75,7 @@ fn changeable(source: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn what_changes_a_row_is_visible_to_appliers_alone() {
+fn methods_that_change_rows_are_visible_only_to_appliers() {
     let mut seen = 0;
     for (path, source) in sources("state") {
         // Private modules.

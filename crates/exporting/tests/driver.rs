@@ -212,7 +212,7 @@ fn nobody_is_woken_by_what_was_told_before() {
 }
 
 #[test]
-fn what_fails_is_tried_again_and_the_reason_is_shown_meanwhile() {
+fn failed_exports_are_retried_until_they_succeed() {
     let target = Target {
         failures: 1,
         ..Target::default()

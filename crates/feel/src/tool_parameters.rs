@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_describes_nothing_is_left_out() {
+    fn calls_that_describe_no_parameter_are_left_out() {
         assert_eq!(tool_parameters("fromAi("), []);
         assert_eq!(tool_parameters("fromAi(1 + 2)"), []);
         assert_eq!(tool_parameters("toAi(x)"), []);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_or_too_large_a_one_is_refused_with_the_reason() {
+    fn invalid_and_oversized_patterns_are_refused_with_the_reason() {
         for (pattern, why) in [
             ("[a-z", "unclosed character class"),
             ("a)|(b", "unopened group"),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_standard_calls_invalid_is_ignored() {
+    fn invalid_trace_parents_are_ignored() {
         for text in [
             String::new(),
             format!("ff-{TRACE}-{SPAN}-01"),

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_default_roles_are_granted_can_be_granted() {
+    fn default_roles_have_only_permissions_that_exist() {
         for authorization in authorizations() {
             for permission in &authorization.permissions {
                 let of_type = authorization.resource_type.permissions();

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_is_exposed() {
+    fn declared_metrics_are_exposed() {
         let table = Table::default();
         table.requests.inc();
         let labels = Labels {

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_sign_is_refused_and_nothing_shows_the_key() {
+    fn key_stores_that_cannot_sign_are_refused_and_debug_output_hides_the_key() {
         let open = |store| {
             Assertion::open(&AssertionSettings {
                 store,

@@ -179,7 +179,7 @@ async fn a_key_store_that_cannot_be_used_is_told_at_the_start() {
 }
 
 #[tokio::test]
-async fn what_the_provider_says_of_a_user_is_merged_in_and_what_it_signed_counts_more() {
+async fn user_info_is_merged_and_signed_claims_take_precedence() {
     let issuer = Issuer::start();
     issuer.says_of_users(&json!({
         "sub": "1", "login": "anna", "groups": ["sales"], "dept": "north",
@@ -228,7 +228,7 @@ async fn a_login_fails_where_the_provider_speaks_of_somebody_else() {
 
 /// A token without expiry is not accepted, whatever the other sources of claims say.
 #[tokio::test]
-async fn what_makes_a_token_good_comes_from_the_token_alone() {
+async fn user_info_cannot_make_a_token_valid() {
     let issuer = Issuer::start();
     issuer.says_of_users(&json!({"sub": "1", "login": "anna", "exp": u32::MAX}));
     let token = json!({"sub": "1", "exp": null});

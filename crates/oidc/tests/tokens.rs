@@ -119,7 +119,7 @@ async fn groups_are_a_list_of_texts() {
 }
 
 #[tokio::test]
-async fn what_is_not_signed_by_its_issuer_for_this_server_and_for_now_is_refused() {
+async fn tokens_not_signed_by_their_issuer_for_this_server_and_time_are_refused() {
     let issuer = Issuer::start();
     let stranger = Issuer::start();
     let providers = providers(&[settings(&issuer)]);

@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_leaves_what_was_before_the_mark() {
+    fn a_rollback_keeps_what_was_written_before_the_mark() {
         let mut out = BatchWriter::new(1);
         let key = Key::new(1, 8);
         out.event(key, LIFE[0], &element(1));

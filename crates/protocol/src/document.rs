@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_expression_could_read_is_refused() {
+    fn documents_that_no_expression_could_read_are_refused() {
         let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(201), "]".repeat(201));
         for (text, said) in [(deep.as_str(), "200"), (r#"{"a":1,"b":1e7000}"#, "'b'")] {
             match Document::parse(text) {

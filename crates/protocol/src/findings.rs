@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_just_fits_is_not_cut() {
+    fn a_text_that_just_fits_is_not_cut() {
         let all = [invalid(vec![finding(Some("pay"), "rule"); 30], 3)];
         let whole = text("Refused:", &all, plain(100_000));
         assert_eq!(text("Refused:", &all, plain(whole.len())), whole);

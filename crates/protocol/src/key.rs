@@ -153,7 +153,7 @@ mod tests {
         }
 
         #[test]
-        fn what_the_wire_has_is_a_key(wire: u64) {
+        fn every_number_from_the_wire_becomes_a_key(wire: u64) {
             let key = from_wire(wire);
             proptest::prop_assert!(key.0 >= -1);
             proptest::prop_assert_eq!(from_wire(to_wire(key)), key);

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn who_names_no_tenant_means_the_default_one() {
+    fn without_tenant_ids_the_default_tenant_is_meant() {
         let (default, acme) = (TenantId::default(), TenantId::new("acme"));
         for ids in [&[][..], &["<default>"], &["", "<default>"]] {
             let tenants = Tenants::provided(ids.iter().copied());

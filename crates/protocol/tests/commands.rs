@@ -103,7 +103,7 @@ fn cancellation(process_instance_key: Key) -> Command {
 
 /// Gateways, partitions and their metrics all rely on this list.
 #[test]
-fn what_finishes_work_or_stops_what_makes_it_is_never_refused_for_lack_of_room() {
+fn commands_that_finish_or_stop_work_are_never_refused_for_lack_of_room() {
     let finishing = rows().filter(|row| row.class.is_finishing());
     let finishing: Vec<_> = finishing.map(|row| row.name).collect();
     let expected = [

@@ -93,7 +93,7 @@ fn a_body_of_an_earlier_version_is_read_and_one_of_a_later_is_not() {
 }
 
 #[test]
-fn what_belongs_to_the_default_tenant_is_written_as_before_there_were_others() {
+fn values_of_the_default_tenant_keep_their_first_encoding() {
     let lines = golden("values.txt", &[]);
     let own = TenantId::default();
     let subscription = SignalSubscriptionValue {

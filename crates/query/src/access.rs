@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn who_belongs_to_no_tenant_sees_what_belongs_to_the_cluster() {
+    fn callers_without_tenants_see_what_belongs_to_the_cluster() {
         for entity in entities::ALL {
             let (narrowed, search) = narrowed(entity, &member_of(&[]));
             match owned(entity) {

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_always_takes_the_same_is_told_exactly() {
+    fn constant_durations_have_exact_percentiles() {
         for ms in [0, 1, 5, 3_600_000, 90 * DAY] {
             let durations = of(&[ms; 30]);
             assert_eq!(durations.percentile(50), Some(ms));

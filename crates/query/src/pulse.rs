@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_never_has_the_same_version_twice() {
+    fn an_unknown_pulse_never_has_the_same_versions_twice() {
         let versions = |pulse: Pulse| pulse.versions.to_vec();
         let seen: BTreeSet<Vec<u64>> = (0..100).map(|_| versions(Pulse::unknown())).collect();
         assert_eq!(seen.len(), 100);

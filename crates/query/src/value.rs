@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_absent_comes_last_both_ways() {
+    fn absent_values_come_last_in_both_directions() {
         for descending in [false, true] {
             assert_eq!(
                 Value::Null.compare(&Value::Int(1), descending),

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused() {
+    fn unknown_tables_are_refused() {
         let bytes = skep_protocol::record::encode(&"no_such_table");
         let read = |bytes: &[u8]| {
             #[derive(Deserialize)]

@@ -131,7 +131,7 @@ fn refused(kind: BatchOperationType, filter: &Json) -> Option<String> {
 
 proptest! {
     #[test]
-    fn what_leaves_nothing_out_is_refused((kind, entries, alternatives, loud) in written(), place in 0usize..4) {
+    fn filters_that_match_everything_are_refused((kind, entries, alternatives, loud) in written(), place in 0usize..4) {
         let mut filter = object(entries);
         if !alternatives.is_empty() {
             // One alternative that matches everything suffices: the others do not matter.
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn what_leaves_something_out_is_taken((kind, entries, alternatives, loud) in written(), within: bool) {
+    fn filters_that_exclude_something_are_accepted((kind, entries, alternatives, loud) in written(), within: bool) {
         let mut filter = object(entries);
         if within && !alternatives.is_empty() {
             // Every alternative has to exclude something.

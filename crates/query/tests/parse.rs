@@ -141,7 +141,7 @@ fn alternatives_that_name_values_of_one_field_become_one() {
 }
 
 #[test]
-fn what_a_search_does_not_take_is_named() {
+fn invalid_parts_of_a_search_are_named() {
     for (body, said) in [
         ("[]", "The request body is a list"),
         ("{", "not valid JSON"),

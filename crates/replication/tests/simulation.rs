@@ -154,7 +154,7 @@ fn a_leader_that_is_gone_is_replaced_at_once() {
 
 /// Something in between may refuse connections, although the others hear the leader.
 #[test]
-fn who_is_told_so_and_is_wrong_unseats_nobody() {
+fn a_false_report_of_a_lost_leader_does_not_unseat_it() {
     for seed in 1..=40 {
         let mut world = World::without_faults(seed, 2000);
         world.run_until(10 * ELECTION);

@@ -230,7 +230,7 @@ fn a_snapshot_that_is_taken_slowly_comes_slowly_and_is_not_offered_again() {
 }
 
 #[test]
-fn what_is_said_of_a_snapshot_that_another_one_has_replaced_is_passed_over() {
+fn late_parts_of_a_replaced_snapshot_are_ignored() {
     let mut members = Members::new(u64::MAX);
     members.later = Some(Vec::new());
     members.ticks(5);

@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_needed_longest_ago_is_forgotten() {
+    fn the_least_recently_used_definition_is_forgotten() {
         let mut definitions = Definitions::default();
         let long = "x".repeat(1 << 20);
         for n in 1..=40 {

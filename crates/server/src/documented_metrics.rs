@@ -29,7 +29,7 @@ fn declared() -> impl Iterator<Item = &'static Declared> {
 }
 
 #[test]
-fn what_is_declared_is_documented_and_nothing_else() {
+fn exactly_the_declared_metrics_are_documented() {
     let (own, named): (BTreeSet<String>, BTreeSet<String>) = declared()
         .map(Declared::exposed_name)
         .partition(|name| name.starts_with("skep_"));

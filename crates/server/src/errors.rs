@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_servers_answer_and_incidents_are_called_has_a_page() {
+    fn every_error_code_and_incident_type_has_a_page() {
         for code in [
             Code::InvalidArgument,
             Code::Unauthenticated,

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_has_no_end_and_does_no_harm() {
+    fn malformed_certificates_have_no_expiry_date() {
         let whole = certificate(2026);
         for length in 0..whole.len().min(200) {
             assert_eq!(not_after(&whole[..length]), None, "{length}");

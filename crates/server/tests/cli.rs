@@ -28,7 +28,7 @@ use binary::{PROCESS, Server, run, skep, stderr, stdout, workplace};
 
 /// A client that stops waiting for the end of an instance still learns its key.
 #[test]
-fn who_waits_too_short_for_the_end_of_an_instance_has_its_key() {
+fn a_wait_that_times_out_still_returns_the_instance_key() {
     let directory = workplace();
     let here = directory.path();
     let timer = "<bpmn:timerEventDefinition><bpmn:timeDuration>PT10M</bpmn:timeDuration></bpmn:timerEventDefinition>";
@@ -250,7 +250,7 @@ fn more_partitions_than_there_are_are_not_made_by_a_start() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn missing_instances_and_processes_are_not_found() {
     let directory = workplace();
     let server = Server::start(directory.path(), &[]);
     let arguments = ["instance", "2251799813999999", "--address", &server.rest];

@@ -287,7 +287,7 @@ async fn round(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-async fn what_was_acknowledged_survives_leaders_that_are_killed_paused_and_stopped() {
+async fn acknowledged_commands_survive_killed_paused_and_stopped_leaders() {
     let nodes = Nodes::new(1);
     let mut servers: Vec<Option<Server>> = nodes.all().await.into_iter().map(Some).collect();
     ledger::deploy_one_task(&servers[1].as_ref().unwrap().client()).await;

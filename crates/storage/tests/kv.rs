@@ -323,7 +323,7 @@ fn a_damaged_or_short_stream_is_refused_and_the_old_content_stays() {
 }
 
 #[test]
-fn what_is_built_beside_a_store_leaves_it_alone_until_it_is_adopted() {
+fn a_staged_build_leaves_the_store_unchanged_until_it_is_adopted() {
     let source = filled();
     let directory = tempfile::tempdir().unwrap();
     let mut target = fjall(directory.path());

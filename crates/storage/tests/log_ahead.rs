@@ -37,7 +37,7 @@ fn spares(disk: &MemoryDisk) -> usize {
 }
 
 #[test]
-fn what_is_written_ahead_is_overwritten_and_nothing_grows() {
+fn segments_prepared_ahead_are_overwritten_and_no_file_grows() {
     let disk = MemoryDisk::new();
     let (mut log, _) = try_open(&disk, growing()).unwrap();
     assert!(log.preparation().is_none(), "a log that is hardly used");

@@ -327,7 +327,7 @@ fn a_failed_flush_is_never_acknowledged_nor_tried_again() {
 }
 
 #[test]
-fn what_a_failed_flush_left_in_the_cache_is_made_durable_before_the_log_goes_on() {
+fn pages_left_by_a_failed_flush_are_made_durable_before_the_log_continues() {
     // After a failed flush the kernel considers the pages clean: the next process reads the frames, and flushing them again has no effect.
     // Entries appended behind them would be lost in a power failure.
     for (size, clean) in [(10, false), (3000, false), (10, true)] {

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_in_one_direction_arrives_when_that_is_over() {
+    fn data_held_in_one_direction_arrive_when_it_is_released() {
         let (proxy, mut near, mut far) = connected();
         proxy.hold_way(Direction::Forth, true);
         near.write_all(b"held").unwrap();

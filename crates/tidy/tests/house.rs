@@ -241,7 +241,7 @@ fn named_paths(document: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_documents_name_is_there() {
+fn paths_named_in_documents_exist() {
     let mut problems = Vec::new();
     for (document, text) in files(&[".md"]) {
         // It becomes the beginning of docs/feel.md, which is checked.

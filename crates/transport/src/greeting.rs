@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_version_adds_to_its_greeting_is_not_read() {
+    fn additions_of_a_later_version_to_its_greeting_are_ignored() {
         let opening = Opening {
             class: 2,
             greeting: speaks(1, 2),

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_does_not_take_gzip_gets_plain_bytes() {
+    fn clients_that_do_not_accept_gzip_get_plain_bytes() {
         for (accepted, packed) in [
             ("gzip, deflate, br", true),
             ("br;q=1.0, gzip;q=0.8", true),

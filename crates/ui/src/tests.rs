@@ -12,7 +12,7 @@ fn header(response: &Response<Bytes>, name: &str) -> String {
 }
 
 #[test]
-fn what_is_not_of_the_interface_is_left_to_the_api() {
+fn paths_outside_the_interface_are_left_to_the_api() {
     for path in ["/v2/topology", "/uix", "/u", "/v1/ui/", "/operate/nothing"] {
         assert!(get("", path).is_none(), "{path}");
     }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_is_read_as_it_was() {
+    fn escaped_text_reads_back_unchanged() {
         let text = "a < b && \"c\" > 'd'\n\te\r\n";
         let written = format!("<a x=\"{0}\">{0}</a>", escape(text));
         let read = parse(&written).expect("readable");

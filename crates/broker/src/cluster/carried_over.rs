@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_version_knew_of_a_node_without_others_is_carried_over_once() {
+    fn the_state_of_a_single_node_of_an_earlier_version_is_carried_over_once() {
         let directory = former_directory();
         let broker = open(directory.path(), 0);
         let cluster_id = broker.cluster_state().cluster_id.clone();

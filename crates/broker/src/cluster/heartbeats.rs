@@ -176,7 +176,7 @@ mod tests {
     use super::Heartbeats;
 
     #[test]
-    fn who_falls_silent_is_told_of_once_until_it_is_heard_again() {
+    fn a_node_is_reported_silent_once_until_it_makes_contact_again() {
         let nodes = Heartbeats::default();
         assert!(!nodes.is_alive(1), "it was never heard");
         nodes.note_contact(1);

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_does_not_take_is_not_offered_to_it_again_at_once() {
+    fn leadership_that_a_node_did_not_take_is_not_offered_again_at_once() {
         let mut stability = Stability::default();
         due(&mut stability, &[1, 2], 11);
         assert!(stability.offers(1, 2));

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_node_had_goes_to_who_needs_it_and_one_that_comes_back_has_a_share() {
+    fn the_share_of_a_lost_node_goes_to_nodes_that_starve_and_a_returning_node_gets_one() {
         let mut shares = Shares::new(32, NAME, 0..3);
         let now = Instant::now();
         shares.lost(2);

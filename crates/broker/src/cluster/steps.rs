@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_come_about_is_confirmed_in_the_group_before_it_is_done() {
+    fn an_operation_is_done_once_its_outcome_is_confirmed_in_the_group() {
         let mut state = State {
             revision: 7,
             ..State::default()

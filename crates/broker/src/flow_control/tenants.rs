@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn who_belongs_to_one_tenant_is_known_by_it_until_the_directory_changes() {
+    fn the_sole_tenant_of_a_caller_is_remembered_until_the_directory_changes() {
         let user = |id: &str| {
             Claims::User(Arc::new(Principal {
                 id: id.into(),

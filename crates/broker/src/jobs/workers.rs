@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_the_longest_ago_makes_room() {
+    fn the_type_and_worker_not_asked_for_the_longest_make_room() {
         let workers = Workers::default();
         for n in 0..MAX_TYPES as i64 {
             workers.asked(asker(&format!("type-{n}"), "w", n), n);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_an_answer_asks_all_the_time() {
+    fn a_waiting_worker_counts_as_seen_until_its_request_ends() {
         let workers = Workers::default();
         workers.asked(asker("pay", "a", 100), 5_000);
         workers.asked(asker("pay", "a", 200), 300);

@@ -142,7 +142,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(600);
 
     #[test]
-    fn what_is_sent_wakes_and_reports_come_before_work() {
+    fn sending_wakes_the_partition_and_reports_come_before_work() {
         let (inbox, incoming) = inbox();
         let sender = inbox.clone();
         let partition = std::thread::spawn(move || {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_is_there_when_somebody_rings() {
+    fn messages_put_without_waking_arrive_at_the_next_ring() {
         let (inbox, incoming) = inbox();
         let partition = std::thread::spawn(move || {
             let began = Instant::now();

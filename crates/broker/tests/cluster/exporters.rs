@@ -27,7 +27,7 @@ async fn create_some(rigs: &[Rig]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_leads_after_a_snapshot_exports_what_its_exporter_lacks() {
+async fn a_leader_that_got_a_snapshot_exports_what_its_exporter_lacks() {
     let fake = Fake::default();
     let mut nodes = Nodes::new(3, 1);
     nodes.exporters = vec![fake.named("fake")];

@@ -60,7 +60,7 @@ async fn a_node_whose_replicas_have_failed_is_ready_only_while_others_lead() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_partition_sends_to_another_one_waits_for_its_next_leader() {
+async fn commands_between_partitions_wait_for_the_next_leader() {
     let mut nodes = Nodes::new(3, 2);
     // Nothing is repeated: a command arrives the first time, or never.
     nodes.retry_interval = Duration::from_secs(3600);

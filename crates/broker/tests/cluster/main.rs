@@ -334,7 +334,7 @@ async fn any_node_takes_any_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_an_answer_finds_on_the_same_node_what_it_told_of() {
+async fn an_acknowledged_instance_is_found_at_once_on_the_same_node() {
     let nodes = Nodes::new(3, 2);
     let rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;

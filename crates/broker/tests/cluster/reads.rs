@@ -23,7 +23,7 @@ async fn look_for(rig: &Rig, key: Key) -> Lookup {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_node_has_acknowledged_is_found_at_once_at_every_other_one() {
+async fn an_instance_acknowledged_by_one_node_is_found_at_once_on_all_others() {
     let nodes = Nodes::new(3, 2);
     let rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;

@@ -192,7 +192,7 @@ async fn a_partition_that_is_drained_ends_what_it_has_and_gets_nothing_new() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_operators_have_said_of_exporting_counts_for_new_partitions() {
+async fn new_partitions_take_over_the_exporting_phase() {
     let nodes = Nodes::new(1, 1);
     let rig = open_alone(&nodes).await;
     let change = ExportingChange::Phase(ExportingPhase::SoftPaused);
@@ -265,7 +265,7 @@ async fn partitions_are_doubled_under_load_while_a_node_is_restarted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_stuck_can_be_given_up_and_goes_on_when_it_is_asked_for_again() {
+async fn a_stuck_change_can_be_cancelled_and_continues_when_requested_again() {
     let mut nodes = Nodes::new(3, 1);
     nodes.retry_interval = Duration::from_millis(100);
     let mut rigs = nodes.all().await;

@@ -73,7 +73,7 @@ fn counts(row: &Row) -> [String; 3] {
 }
 
 #[tokio::test]
-async fn what_a_filter_chooses_is_cancelled_on_all_partitions() {
+async fn matching_instances_are_cancelled_on_all_partitions() {
     let rig = with_one_task(3).await;
     for n in 0..60 {
         let variables = format!(r#"{{"n": {}}}"#, n % 2);
@@ -187,7 +187,7 @@ async fn incidents_are_resolved_by_a_filter_on_instances() {
 }
 
 #[tokio::test]
-async fn what_has_ended_leaves_the_history_with_all_that_belongs_to_it() {
+async fn deleting_ended_instances_removes_all_their_history() {
     let rig = with_one_task(2).await;
     let mut keys = Vec::new();
     for _ in 0..4 {

@@ -26,7 +26,7 @@ async fn with_business_id(rig: &Rig, id: &str) -> Key {
 }
 
 #[tokio::test]
-async fn who_has_an_answer_finds_what_it_told_of() {
+async fn an_acknowledged_instance_is_found_at_once() {
     let rig = with_one_task(3).await;
     for n in 0..30 {
         let key = rig

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_machine_tells_of_a_process_is_read() {
+    fn the_status_of_a_process_is_read_from_proc() {
         let own = i32::try_from(std::process::id()).unwrap();
         assert!(of_process(own, "status", "VmHWM:").unwrap() > 0.0);
         assert_eq!(of_process(own, "status", "Nothing:"), None);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_a_node_and_by_it_are_different_directions_of_the_same_links() {
+    fn traffic_to_and_from_a_node_uses_opposite_directions_of_its_links() {
         let links = Links::to(&[1, 1, 1]).unwrap();
         let held = |links: &Links| {
             let each = links.links.iter().flat_map(|((from, to), link)| {

@@ -106,7 +106,7 @@ fn limits_are_within_what_is_held_and_grow_with_the_disk() {
 }
 
 #[test]
-fn what_was_not_measured_is_not_run() {
+fn a_criterion_without_measurements_counts_as_not_run() {
     let mut lame = record();
     lame.samples
         .retain(|sample| !(9.0..=12.0).contains(&sample.at));

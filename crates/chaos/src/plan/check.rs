@@ -178,7 +178,7 @@ mod tests {
         criteria:\n- {name: c, measure: {of: open, window: {from: base}}, limit: {at-most: 1}}\n";
 
     #[test]
-    fn what_is_unknown_or_contradicts_is_refused_by_name() {
+    fn invalid_plans_are_refused_with_the_reason() {
         for (fault, said) in [
             ("{backup: {limit-s: 9}}", "set nodes.backups to true"),
             ("{restore: {limit-s: 9}}", "set nodes.backups to true"),

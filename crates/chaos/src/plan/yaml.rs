@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_yaml_reads_back_the_same() {
         let value = json!({
             "name": "a", "flat": {"x": 1, "y": [1.5, "b c", true, null]},
             "text": "with: a colon, \"quotes\" and 12", "number": "12", "empty": "", "word": "true",
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_yaml_is_refused_with_its_line() {
+    fn invalid_yaml_is_refused_with_its_line() {
         for (text, said) in [
             ("a: 1\nb: [", "line "),
             ("a: 1\na: 2", "line 2: a is there twice"),

@@ -76,7 +76,7 @@ fn a_change_goes_on_operation_by_operation_and_its_plan_told_what_comes_of_it() 
 }
 
 #[test]
-fn what_was_said_of_another_operation_is_nothing() {
+fn reports_about_other_operations_are_ignored() {
     let mut state = changing(&three(), &Request::AddBroker(3));
     let before = state.clone();
     let wrong = [

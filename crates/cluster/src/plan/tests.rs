@@ -128,7 +128,7 @@ fn a_majority_that_is_there_is_not_overruled() {
 }
 
 #[test]
-fn what_is_impossible_is_refused_with_the_reason() {
+fn impossible_changes_are_refused_with_the_reason() {
     let state = cluster(&[0, 1, 2], 2, 3);
     let join = |broker, partition| Request::Join {
         broker,
@@ -177,7 +177,7 @@ fn nothing_is_planned_while_a_change_is_under_way() {
 }
 
 #[test]
-fn what_is_as_wanted_needs_nothing() {
+fn a_change_to_the_current_state_needs_no_operations() {
     let state = cluster(&[0, 1, 2], 3, 3);
     assert_eq!(names(&state, &scale(&[1], &[], None)), [""; 0]);
     assert_eq!(names(&state, &Request::RemoveBroker(5)), [""; 0]);

@@ -124,7 +124,7 @@ fn all_copies_go_then_what_they_share_and_then_all_come_again() {
 }
 
 #[test]
-fn what_comes_of_it_is_told_before() {
+fn a_planned_purge_shows_the_expected_cluster() {
     let state = cluster(&[0], 1, 3);
     let planned = state.plan(&Request::Purge, 0).unwrap();
     assert_eq!(copies(&planned.expected), [[0], [0], [0]]);

@@ -64,7 +64,7 @@ async fn a_document_is_kept_once_and_survives_the_store() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_gone_and_its_room_comes_back() {
+async fn expired_documents_are_gone_and_their_space_is_freed() {
     let directory = tempfile::tempdir().unwrap();
     let store = store(directory.path());
     let expiring = |content| document("d", content, Some(at(7200)));

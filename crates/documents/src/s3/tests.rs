@@ -107,7 +107,7 @@ async fn an_empty_document_is_one() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_gone_and_its_id_free() {
+async fn expired_documents_are_gone_and_their_ids_are_free() {
     let Some((_server, store)) = started() else {
         return;
     };

@@ -65,7 +65,7 @@ impl CheckpointWriter for Deletions {
 }
 
 #[test]
-fn what_comes_and_goes_while_a_deletion_is_on_its_way_does_not_uncover_the_old_row() {
+fn a_row_inserted_and_removed_during_a_pending_deletion_does_not_uncover_the_old_row() {
     let tables = Arc::new(Tables::new(Arc::new(Slow)));
     let mut table: Table<Number> = Table::open(&tables).expect("opens");
     assert_eq!(table.get(KEY), Some(&Number(1)));

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_array_is_kept_as_it_is() {
+    fn only_plain_arrays_become_long_lists() {
         for text in [
             "", "1", "{}", "[", "[]", "[1,]", "[,1]", " [1]", "[1] ", "[1",
         ] {

@@ -419,7 +419,7 @@ mod tests {
 
     /// There are millions of instances. Anyone who adds a field learns its cost per instance here, and can move it into optional data.
     #[test]
-    fn what_every_instance_has_is_small() {
+    fn state_that_every_instance_has_is_small() {
         assert_eq!(size_of::<Cell<ElementInstance>>(), 120);
         assert_eq!(size_of::<Cell<Job>>(), 104);
     }

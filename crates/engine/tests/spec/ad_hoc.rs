@@ -112,7 +112,7 @@ fn a_command_may_end_what_ran_before() {
 }
 
 #[test]
-fn what_cannot_be_activated_is_refused_and_nothing_is() {
+fn an_activation_with_an_unknown_activity_is_refused_as_a_whole() {
     let mut rig = Rig::with(process(""));
     let instance = rig.create("p", "{}");
     let hoc = rig.element_key("hoc");
@@ -159,7 +159,7 @@ fn it_stays_open_until_its_completion_condition_holds() {
 }
 
 #[test]
-fn what_remains_may_come_to_its_end_first() {
+fn remaining_activities_may_complete_first() {
     let bpmn = Bpmn::process("p").start("s").ad_hoc("hoc", content);
     let bpmn = bpmn
         .attribute("cancelRemainingInstances", "false")

@@ -137,7 +137,7 @@ fn created(rig: &mut Rig, claims: Claims, id: &str) -> Key {
 use PermissionType as P;
 
 #[test]
-fn who_was_granted_nothing_may_do_nothing_and_internal_callers_everything() {
+fn callers_without_grants_may_do_nothing_and_internal_callers_everything() {
     let mut rig = asking(1);
     deploy(&mut rig, process("order"));
     let text = forbidden(&mut rig, is("anna"), create("order"));
@@ -156,7 +156,7 @@ fn who_was_granted_nothing_may_do_nothing_and_internal_callers_everything() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found_whoever_asks() {
+fn missing_objects_are_not_found_even_without_permissions() {
     let mut rig = asking(1);
     rig.claims = is("anna");
     let nothing = Key::new(1, 4711);

@@ -139,7 +139,7 @@ fn instances_are_cancelled_on_every_partition() {
 }
 
 #[test]
-fn what_its_items_lead_to_has_its_key_as_reference() {
+fn records_caused_by_an_item_refer_to_the_batch_operation() {
     let mut rig = Rig::with(process());
     let keys = instances(&mut rig, 1);
     let key = create(&mut rig, asked(CANCEL));
@@ -300,7 +300,7 @@ fn a_cancellation_has_every_second_turn_among_many_others() {
 }
 
 #[test]
-fn what_is_suspended_waits_and_goes_on() {
+fn a_suspended_batch_operation_waits_until_it_is_resumed() {
     let mut rig = Rig::with(process());
     let keys = instances(&mut rig, 50);
     let key = create(&mut rig, asked(CANCEL));
@@ -371,7 +371,7 @@ fn items_that_are_found_twice_count_once() {
 }
 
 #[test]
-fn what_was_made_later_is_not_meant() {
+fn instances_created_later_are_not_included() {
     let mut rig = Rig::with_partitions(2);
     rig.deploy(process());
     let before: Vec<Key> = (1..=2).map(|p| rig.create_on(p, "p", "{}")).collect();
@@ -429,7 +429,7 @@ fn where_no_partition_can_choose_the_operation_fails() {
 }
 
 #[test]
-fn what_partitions_tell_may_be_lost_and_come_twice() {
+fn reports_between_partitions_may_be_lost_or_repeated() {
     let mut rig = Rig::with_partitions(3);
     rig.deploy(process());
     let keys: Vec<Key> = (1..=3).map(|p| rig.create_on(p, "p", "{}")).collect();

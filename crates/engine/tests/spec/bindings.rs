@@ -67,7 +67,7 @@ fn each_binding_chooses_its_version() {
 }
 
 #[test]
-fn what_is_not_there_is_an_incident_until_it_is() {
+fn a_missing_form_or_resource_is_an_incident_until_it_is_deployed() {
     for (process, kind) in [("asks", "FORM_NOT_FOUND"), ("works", "RESOURCE_NOT_FOUND")] {
         let mut rig = Rig::new();
         rig.deployed(vec![("a.bpmn", asks(LATEST)), ("w.bpmn", works(TAGGED))]);
@@ -86,7 +86,7 @@ fn what_is_not_there_is_an_incident_until_it_is() {
 }
 
 #[test]
-fn what_is_bound_to_the_deployment_is_part_of_it() {
+fn resources_bound_to_the_deployment_must_be_part_of_it() {
     let mut rig = Rig::new();
     files(&mut rig, 1, "", vec![]);
     for (name, xml, said) in [

@@ -72,7 +72,7 @@ fn a_turn_ends_in_time() {
 }
 
 #[test]
-fn what_is_left_survives_a_restart() {
+fn remaining_work_survives_a_restart() {
     let mut rig = Rig::with(wide("p", 3000, plain));
     rig.interrupted = true;
     let instance = rig.create("p", "{}");

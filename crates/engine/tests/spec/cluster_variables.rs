@@ -113,7 +113,7 @@ fn decisions_and_evaluations_see_them() {
 }
 
 #[test]
-fn what_is_wrong_is_refused() {
+fn invalid_changes_are_refused() {
     let mut rig = Rig::new();
     create(&mut rig, "a", "1", None);
     let kind = |rig: &mut Rig, command| rejected(rig.send(command)).0;

@@ -137,7 +137,7 @@ fn an_event_compensates_its_own_scope_alone() {
 }
 
 #[test]
-fn what_has_run_twice_is_compensated_twice_and_only_once_each() {
+fn each_completion_is_compensated_exactly_once() {
     let bpmn = compensable(Bpmn::process("p").start("s").exclusive("again"), "a");
     let bpmn = bpmn
         .exclusive("choice")
@@ -244,7 +244,7 @@ fn a_handler_with_an_incident_holds_the_event_up() {
 }
 
 #[test]
-fn what_was_terminated_is_not_compensated() {
+fn terminated_activities_are_not_compensated() {
     let bpmn = compensable(Bpmn::process("p").start("s"), "a").end("e");
     let bpmn = bpmn
         .boundary_duration("late", "a", "PT1M")
@@ -306,7 +306,7 @@ fn a_repeated_activity_is_compensated_once_and_a_repeated_handler_repeats() {
 
 /// Each inner instance keeps its own subscriptions, reachable from the outermost scope.
 #[test]
-fn what_runs_in_each_inner_instance_is_compensated_in_each() {
+fn each_inner_instance_is_compensated_separately() {
     let bpmn = nested(|sub| sub.end("e2")).for_each("=[1,2]", "i");
     let mut rig = Rig::with(bpmn.throw_compensation("throw", None).end("e"));
     let instance = rig.create("p", "{}");

@@ -232,7 +232,7 @@ fn an_event_sub_process_starts_by_a_condition() {
 
 /// The event is triggered before the effects of the change that caused it.
 #[test]
-fn what_is_interrupted_does_not_begin_first() {
+fn interrupted_elements_are_not_activated_first() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .service_task("first", "first")
@@ -336,7 +336,7 @@ fn hundreds_of_conditions_are_evaluated_in_turns() {
 }
 
 #[test]
-fn what_is_banned_hears_nothing() {
+fn conditions_of_banned_instances_do_not_trigger() {
     let mut rig = Rig::with(waiting());
     let instance = rig.create("p", "{}");
     rig.ban(instance).unwrap();

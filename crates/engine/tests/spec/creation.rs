@@ -76,7 +76,7 @@ fn by_id_and_version_and_by_key_that_one_starts() {
 }
 
 #[test]
-fn what_is_not_deployed_cannot_start() {
+fn a_process_that_is_not_deployed_cannot_start() {
     let (mut rig, ..) = versions();
     for process in [
         version(3),

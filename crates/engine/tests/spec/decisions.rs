@@ -156,7 +156,7 @@ fn every_partition_evaluates_and_goes_on_after_a_restart() {
 }
 
 #[test]
-fn what_takes_too_long_or_yields_too_much_fails() {
+fn decisions_that_take_too_long_or_return_too_much_fail() {
     let mut rig = Rig::new();
     rig.deployed(vec![
         (

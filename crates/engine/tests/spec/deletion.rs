@@ -249,7 +249,7 @@ fn instances_that_still_run_leave_the_history_with_their_end() {
 }
 
 #[test]
-fn what_is_to_be_forgotten_is_known_after_a_restart() {
+fn a_pending_deletion_of_history_survives_a_restart() {
     let mut rig = Rig::new();
     let key = deploy(&mut rig, "a");
     rig.create("p", "{}");

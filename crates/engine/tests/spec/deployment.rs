@@ -197,7 +197,7 @@ fn a_decision_that_is_bound_to_the_deployment_is_part_of_it() {
 
 /// Models are compiled before their deployment reaches the partition; the outcome does not depend on that.
 #[test]
-fn what_is_prepared_is_what_the_partition_would_find_itself() {
+fn models_compiled_ahead_lead_to_the_same_records() {
     let broken = process("b", "=(").xml();
     let decision = decision("d.dmn", "decide", "1 + 1");
     let calls = Bpmn::process("calls")

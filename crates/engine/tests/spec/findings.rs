@@ -95,7 +95,7 @@ fn the_example_on_the_page_of_a_rule_breaks_that_rule_alone() {
 }
 
 #[test]
-fn what_is_too_large_for_a_page_has_its_code() {
+fn oversized_models_and_names_have_codes_of_their_own() {
     let deep = format!("{}{}", "<a>".repeat(300), "</a>".repeat(300));
     assert_eq!(codes("deep.bpmn", deep.clone()), ["MODEL_TOO_LARGE"].into());
     assert_eq!(codes("deep.dmn", deep), ["MODEL_TOO_LARGE"].into());

@@ -127,7 +127,7 @@ fn no_record_shows_a_password() {
 }
 
 #[test]
-fn what_the_first_partition_decides_all_know_but_for_passwords_and_mails() {
+fn identities_reach_all_partitions_without_passwords_and_mail_addresses() {
     let mut rig = Rig::with_partitions(3);
     send(&mut rig, set_up()).unwrap();
     send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
@@ -337,7 +337,7 @@ fn rights_come_by_way_of_groups_their_roles_and_the_roles_of_the_user() {
 }
 
 #[test]
-fn what_belongs_to_very_many_is_not_deleted_at_once() {
+fn groups_with_too_many_members_are_not_deleted_at_once() {
     let mut rig = Rig::new();
     let all = ParentValue {
         key: Key::NONE,

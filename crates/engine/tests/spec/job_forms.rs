@@ -89,7 +89,7 @@ fn an_error_of_a_message_event_is_caught_around_it() {
 }
 
 #[test]
-fn what_only_publishes_a_message_is_an_incident() {
+fn a_task_that_only_publishes_a_message_raises_an_incident() {
     let publish = "<zeebe:publishMessage correlationKey='=k'/>";
     let message = "<bpmn:message id='m' name='go'/>";
     let bpmn = Bpmn::process("p").start("s").element("sendTask", "x");

@@ -174,7 +174,7 @@ fn a_listener_throws_no_error() {
 }
 
 #[test]
-fn what_is_denied_is_not_corrected() {
+fn a_denied_result_must_not_have_corrections() {
     let (mut rig, key) = with_job(JobKind::TaskListener(ListenerEvent::Completing), None);
     let result = JobResult {
         denied: true,

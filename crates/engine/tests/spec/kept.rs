@@ -125,7 +125,7 @@ fn a_change_replaces_the_revision_that_it_names_and_no_other() {
 }
 
 #[test]
-fn what_is_not_there_is_neither_replaced_nor_deleted_nor_read() {
+fn missing_objects_cannot_be_replaced_deleted_or_read() {
     let mut rig = rig();
     let revision = put(&mut rig, "a", "{}", Key::NONE).unwrap();
     for refused in [
@@ -172,7 +172,7 @@ fn others_read_what_is_shared_and_nothing_else() {
 }
 
 #[test]
-fn who_is_not_logged_in_keeps_nothing() {
+fn callers_that_are_not_logged_in_cannot_keep_objects() {
     let mut rig = rig();
     for nobody in [Claims::Anonymous, Claims::Internal] {
         rig.claims = nobody;
@@ -270,7 +270,7 @@ fn the_cluster_keeps_64_mib() {
 }
 
 #[test]
-fn what_a_user_has_kept_is_deleted_with_the_user() {
+fn the_objects_of_a_user_are_deleted_with_the_user() {
     let mut rig = rig();
     rig.claims = Claims::Internal;
     let anna = UserValue {

@@ -123,7 +123,7 @@ fn a_decision_that_takes_long_is_put_off_and_comes_to_the_same() {
 }
 
 #[test]
-fn what_came_of_another_version_does_not_count() {
+fn results_of_another_version_are_discarded() {
     let mut rig = rig();
     deploy_decision(&mut rig, "sum(for i in 1..n return i)");
     let command = decision(r#"{"n":2000}"#);

@@ -100,7 +100,7 @@ fn the_end_of_an_instance_lets_the_next_message_start_one() {
 }
 
 #[test]
-fn what_has_expired_starts_nothing() {
+fn expired_messages_start_no_instances() {
     let mut rig = Rig::with(process());
     rig.publish("order", "k", 60_000, "{}");
     rig.publish("order", "k", 1_000, "{}");

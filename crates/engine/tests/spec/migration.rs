@@ -64,7 +64,7 @@ fn a_boundary_event_that_is_not_mapped_is_closed_and_that_of_the_target_opened()
 }
 
 #[test]
-fn what_cannot_be_opened_is_refused_before_anything_has_changed() {
+fn a_subscription_that_cannot_be_opened_is_refused_before_anything_changes() {
     let attach = |b: Bpmn| b.boundary_message("m", "b", "paid", "=nothing");
     let (mut rig, instance) = rig(one_task("p", "a"), with_events("q", "b", attach));
     let seen = rig.seen.len();
@@ -394,7 +394,7 @@ fn a_job_keeps_type_and_headers() {
 }
 
 #[test]
-fn what_has_completed_is_compensated_by_the_handlers_of_the_target() {
+fn completed_activities_are_compensated_by_the_handlers_of_the_target() {
     let model = |process, [task, event, undo]: [&str; 3]| {
         Bpmn::process(process)
             .start("s")

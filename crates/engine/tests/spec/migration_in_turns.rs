@@ -140,7 +140,7 @@ fn a_signal_waits_until_it_is_over() {
 }
 
 #[test]
-fn what_is_found_late_is_refused_and_nothing_has_changed() {
+fn a_problem_found_in_the_last_token_is_refused_without_changes() {
     // The last token visited has no mapping.
     let model = |process: &str, prefix: &str| {
         wide(process, prefix)

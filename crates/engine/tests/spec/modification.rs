@@ -256,7 +256,7 @@ fn a_scope_that_cannot_listen_waits_with_an_incident_and_loses_nothing() {
 }
 
 #[test]
-fn what_is_terminated_leaves_nothing_behind() {
+fn terminated_elements_leave_nothing_behind() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .parallel("fork")
@@ -566,7 +566,7 @@ fn nothing_to_do_is_done() {
 }
 
 #[test]
-fn what_has_interrupted_the_process_is_modified_like_all_else() {
+fn an_interrupting_event_sub_process_can_be_modified() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .service_task("a", "a")

@@ -8,7 +8,7 @@ use skep_protocol::{Document, Key};
 use skep_testkit::rig::*;
 
 #[test]
-fn what_cannot_be_activated_is_refused() {
+fn elements_that_cannot_be_activated_are_refused() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .service_task("a", "a")
@@ -209,7 +209,7 @@ fn a_cancel_ends_a_modification_that_is_under_way() {
 }
 
 #[test]
-fn what_it_comes_to_is_limited_too() {
+fn the_resulting_number_of_elements_is_limited_too() {
     let mut bpmn: Box<dyn FnOnce(Bpmn) -> Bpmn> =
         Box::new(|p| p.start("s0").service_task("t", "t").end("e0"));
     for depth in 1..=200 {

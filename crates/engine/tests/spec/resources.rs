@@ -73,7 +73,7 @@ fn a_file_is_no_duplicate_when_its_decision_is_no_longer_the_latest() {
 }
 
 #[test]
-fn what_cannot_be_deployed_is_named_with_the_reason() {
+fn resources_that_cannot_be_deployed_are_named_with_the_reason() {
     let process = Bpmn::process("p").start("s").end("e").xml();
     let long = form(&"x".repeat(32_769), "");
     for (files, said) in [

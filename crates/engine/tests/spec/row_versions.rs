@@ -127,7 +127,7 @@ fn a_state_with_a_row_of_an_unknown_version_does_not_open() {
 }
 
 #[test]
-fn what_waits_for_a_signal_of_the_default_tenant_is_stored_as_before_there_were_others() {
+fn signal_subscriptions_of_the_default_tenant_are_stored_in_the_first_version() {
     let subscription = |tenant: &str| SignalSubscription {
         process_definition_key: Key::new(1, 2),
         bpmn_process_id: "p".into(),
@@ -159,7 +159,7 @@ fn what_waits_for_a_signal_of_the_default_tenant_is_stored_as_before_there_were_
 }
 
 #[test]
-fn what_a_subscription_has_taken_before_its_last_message_is_in_the_second_version() {
+fn the_second_version_of_a_subscription_has_all_its_correlated_messages() {
     let keys = (Key::new(1, 2), Key::new(1, 3), Key::new(1, 4));
     let opened = 1u8;
     let what = (3u32, keys, "p", "m", "k", false, 5u32, opened, 0u32);

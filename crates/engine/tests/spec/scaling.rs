@@ -170,7 +170,7 @@ fn a_new_partition_gets_what_every_partition_has() {
 }
 
 #[test]
-fn what_is_much_comes_in_parts() {
+fn large_global_state_comes_in_parts() {
     let mut rig = rig();
     for n in 0..1_200 {
         set(&mut rig, &format!("v{n}"), "1");

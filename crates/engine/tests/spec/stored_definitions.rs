@@ -54,7 +54,7 @@ fn assert_healthy(rig: &mut Rig) {
 }
 
 #[test]
-fn what_a_deployment_would_refuse_today_runs() {
+fn stored_models_run_even_if_a_deployment_would_refuse_them_today() {
     // Two flows without conditions behind an exclusive gateway.
     let bpmn = Bpmn::process("p").start("s").exclusive("g").end("e1");
     let bpmn = bpmn.from("g").end("e2");

@@ -205,7 +205,7 @@ fn an_assignee_that_a_listener_sets_at_creation_needs_no_assignment() {
 }
 
 #[test]
-fn what_a_listener_cannot_answer_is_refused() {
+fn results_that_a_listener_cannot_have_are_refused() {
     let mut rig = Rig::with(process(&[
         ("creating", "create"),
         ("completing", "complete"),

@@ -422,7 +422,7 @@ fn a_cluster_variable_of_another_tenant_is_not_there() {
 }
 
 #[test]
-fn who_was_granted_nothing_learns_no_names_of_another_tenant() {
+fn callers_without_grants_learn_no_names_of_another_tenant() {
     let mut rig = checking_also(1, true);
     for (key, command) in commands(&mut rig) {
         let (kind, text) = refused(&mut rig, "bert", "globex", command(key));
@@ -693,7 +693,7 @@ fn a_batch_operation_finds_nothing_at_the_keys_of_another_tenant() {
 }
 
 #[test]
-fn what_the_engine_does_itself_goes_on_for_every_tenant() {
+fn internal_commands_work_for_every_tenant() {
     let mut rig = checking(1);
     inside(&mut rig, "acme", |rig| {
         rig.deploy(

@@ -59,7 +59,7 @@ fn each_tenant_has_its_own_definitions_and_versions() {
 }
 
 #[test]
-fn what_another_tenant_has_deployed_is_not_found() {
+fn processes_of_another_tenant_are_not_found() {
     let mut rig = Rig::new();
     as_tenant(&mut rig, "acme", |rig| rig.deploy(process("work")));
     let created = rig.send(Rig::creation("p", "{}").into_command());
@@ -229,7 +229,7 @@ fn a_signal_that_goes_to_many_stays_with_its_tenant_in_later_turns() {
 }
 
 #[test]
-fn what_others_left_from_a_time_with_checks_is_out_of_reach_without() {
+fn instances_of_other_tenants_are_out_of_reach_after_checks_are_disabled() {
     let (mut rig, own, of_acme) = same_job_type();
     let cancel = |process_instance_key| Command::CancelProcessInstance {
         process_instance_key,

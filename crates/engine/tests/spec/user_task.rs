@@ -105,7 +105,7 @@ fn the_model_says_whose_it_is_and_when_it_is_due() {
 }
 
 #[test]
-fn what_an_expression_must_yield_is_checked() {
+fn results_of_expressions_must_have_the_expected_type() {
     for (extension, variables, says) in [
         (
             r#"<zeebe:assignmentDefinition assignee="=x"/>"#,
@@ -269,7 +269,7 @@ fn a_failing_output_mapping_does_not_bring_the_task_back() {
 }
 
 #[test]
-fn what_ends_the_element_ends_the_task() {
+fn a_task_is_cancelled_with_its_element() {
     let bpmn = process("")
         .boundary_duration("late", "ask", "PT1M")
         .end("e2");

@@ -76,7 +76,7 @@ fn a_definition_whose_instances_are_passed_over_counts_none_and_goes_when_it_is_
 }
 
 #[test]
-fn what_leaves_something_behind_is_applied() {
+fn windows_that_leave_something_behind_are_applied() {
     // A timer, an incident, a called instance, a user task and a message.
     let timer = one_task()
         .boundary_cycle("b", "task", "R1/PT1H")

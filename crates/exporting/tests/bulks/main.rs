@@ -157,7 +157,7 @@ fn one_that_is_silent_is_given_up_and_the_next_one_asked() {
 }
 
 #[test]
-fn what_is_too_large_for_one_request_goes_in_several() {
+fn a_bulk_too_large_for_one_request_is_divided() {
     let log = log(20, "{}");
     let expected = expected(&log);
     let server = Server::start(None);
@@ -225,7 +225,7 @@ fn no_redirection_is_followed_and_where_to_is_told() {
 }
 
 #[test]
-fn what_waits_for_a_server_is_bounded() {
+fn the_bulk_waiting_for_a_server_is_bounded() {
     let log = log(60, &format!(r#"{{"a":"{}"}}"#, "x".repeat(1000)));
     let server = Server::start(None);
     server.fates(&vec![Fate::Refused(503); 5]);
@@ -240,7 +240,7 @@ fn what_waits_for_a_server_is_bounded() {
 }
 
 #[test]
-fn who_goes_on_after_an_unclean_end_replaces_what_is_there() {
+fn repeating_after_an_unclean_end_replaces_documents() {
     let log = log(20, "{}");
     let expected = expected(&log);
     let server = Server::start(None);

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_taken_is_given_up_at_once_when_commands_wait() {
+    fn unused_slots_are_given_up_at_once_when_commands_wait() {
         let pace = Pace::new(LEAST, 100_000);
         assert_eq!(pace.next(window(11), slots(100_000, 800), 0), 700);
         assert_eq!(pace.next(window(11), slots(700, 900), 0), 613);

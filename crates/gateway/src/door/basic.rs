@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_right_is_remembered_until_the_password_is_another_one() {
+    async fn a_correct_password_is_remembered_until_it_changes() {
         let basic = basic();
         let before = with(&basic, "anna", "old").await;
         let shown = header("anna", "old");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_guesses_is_turned_away_and_who_is_in_stays_in() {
+    async fn guessing_is_blocked_but_a_remembered_login_stays_valid() {
         let basic = basic();
         let directory = with(&basic, "anna", "right").await;
         let right = header("anna", "right");

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_changed_or_sealed_otherwise_cannot_be_opened() {
+    fn altered_text_and_text_sealed_otherwise_cannot_be_opened() {
         let seal = |secret: &str, purpose| Seal::of(&ClientSecret::new(secret.into()), purpose);
         let ours = seal("hush", "a").unwrap();
         let text = ours.close(&"anna").unwrap();

@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_said_counts_five_minutes_longer_while_it_is_away() {
+    fn sessions_outlive_an_absent_provider_by_five_minutes() {
         for (expires, due, overdue) in [
             (now() + 60, false, false),
             (now() - 1, true, false),
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_opens_by_the_id_alone_and_says_nothing() {
+    fn a_stored_session_opens_only_with_its_id_and_reveals_nothing() {
         let shown = |id| Shown::new("oidc", id).unwrap();
         let row = shown("one").close(&kept(7)).unwrap();
         assert!(!row.contains("anna") && !row.contains("refresh"));

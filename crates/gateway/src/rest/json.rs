@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_json() {
+    fn the_output_is_valid_json() {
         let mut out = String::new();
         Object::write(&mut out, |o| {
             o.text("a", "quote \" and \n");

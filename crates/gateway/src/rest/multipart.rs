@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_in_a_multipart_body_are_named() {
         let head = "--xx\nContent-Disposition: form-data; name=";
         for (body, said) in [
             ("nothing".to_string(), "boundary does not occur"),

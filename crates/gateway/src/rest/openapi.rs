@@ -162,7 +162,7 @@ mod tests {
 
     /// The needs of commands are in their own table.
     #[test]
-    fn what_is_no_command_needs_what_the_reference_says() {
+    fn operations_without_command_need_the_permissions_of_the_reference() {
         let Some(facts) = facts_of("8.10") else {
             return;
         };

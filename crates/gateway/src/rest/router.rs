@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_not_found() {
+    fn unknown_paths_are_not_found() {
         for path in [
             "",
             "/",

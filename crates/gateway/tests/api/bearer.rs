@@ -186,7 +186,7 @@ async fn a_connection_ends_no_check_of_a_token_that_expires_or_whose_key_goes() 
 }
 
 #[tokio::test]
-async fn who_is_managed_by_the_provider_is_not_managed_here() {
+async fn users_and_groups_of_the_provider_cannot_be_managed_here() {
     let issuer = Issuer::start();
     let gateway = protected(&issuer).await;
     let shown = format!("Bearer {}", issuer.token(&anna()));

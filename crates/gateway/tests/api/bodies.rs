@@ -76,7 +76,7 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn what_is_only_announced_takes_no_room() {
+async fn announced_bodies_take_no_room_before_they_arrive() {
     let gateway = start_with(little_room).await;
     let large = message(ROOM);
     let mut silent = Vec::new();
@@ -218,7 +218,7 @@ async fn a_slow_sender_has_less_time_while_others_wait_for_its_room() {
 }
 
 #[tokio::test]
-async fn who_finds_no_room_is_told_in_the_end() {
+async fn a_request_without_room_is_refused_after_the_timeout() {
     let gateway = start_with(|config| {
         little_room(config);
         config.body_timeout = Duration::from_millis(200);
@@ -258,7 +258,7 @@ fn large_message() -> pb::PublishMessageRequest {
 }
 
 #[tokio::test]
-async fn who_waits_for_an_instance_keeps_his_room_until_the_partition_has_the_command() {
+async fn an_awaited_creation_keeps_its_room_until_the_partition_has_the_command() {
     let gateway = start_with(little_room).await;
     gateway.broker.be_busy();
     let variables = "x".repeat(90_000);

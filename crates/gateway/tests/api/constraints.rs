@@ -75,7 +75,7 @@ async fn names_that_stand_in_paths_have_few_kinds_of_characters() {
 }
 
 #[tokio::test]
-async fn what_has_to_be_said_is_said() {
+async fn missing_values_and_bodies_are_named() {
     refused(&[
         (
             "POST",
@@ -146,7 +146,7 @@ async fn a_span_of_time_does_not_end_before_it_begins() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_there_is_not_found() {
+async fn a_malformed_batch_operation_key_is_not_found() {
     let gateway = start().await;
     let answer = send(
         gateway.rest,

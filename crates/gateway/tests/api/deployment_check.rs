@@ -19,7 +19,7 @@ async fn check(gateway: &Running, name: &str, more: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn what_would_be_deployed_is_told_with_its_versions() {
+async fn a_check_lists_what_would_be_deployed_with_its_versions() {
     let gateway = start().await;
     let answer = check(&gateway, "fees.dmn", "").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
@@ -85,7 +85,7 @@ async fn a_refusal_is_an_answer_with_each_finding_where_it_is() {
 }
 
 #[tokio::test]
-async fn who_may_not_deploy_may_not_check() {
+async fn checking_needs_the_permission_to_deploy() {
     let gateway = start().await;
     let refusal = Rejection::new(
         RejectionType::Forbidden,

@@ -175,7 +175,7 @@ async fn a_failed_job_is_retried_as_long_as_somebody_asks() {
 }
 
 #[tokio::test]
-async fn who_may_not_read_the_instance_is_told_nothing() {
+async fn a_caller_that_may_not_read_the_instance_learns_nothing() {
     let (mut rig, instance) = waiting();
     let gateway = gateway(&mut rig, protect).await;
     *gateway.broker.directory.lock() = Arc::new(directory().await);

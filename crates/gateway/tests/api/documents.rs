@@ -193,7 +193,7 @@ async fn a_document_is_found_under_its_id_and_hash_in_its_store() {
 }
 
 #[tokio::test]
-async fn what_the_part_says_of_its_file_holds_where_nothing_else_is_said() {
+async fn the_headers_of_a_part_count_where_its_metadata_say_nothing() {
     let gateway = start().await;
     let head = "; filename=\"a.pdf\"\r\nContent-Type: application/pdf";
     let answer = upload(&gateway, "/v2/documents", &[part("file", head, "")]).await;
@@ -250,7 +250,7 @@ async fn of_several_documents_each_is_kept_for_itself() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_understood_is_told_and_nothing_is_kept() {
+async fn invalid_uploads_are_refused_and_nothing_is_stored() {
     let gateway = start_with(|config| config.multipart.max_size = 1000).await;
     let file = || part("file", "", "x");
     let files = || part("files", "", "x");

@@ -90,7 +90,7 @@ async fn elements_have_percentiles_over_all_days() {
 }
 
 #[tokio::test]
-async fn what_was_usual_long_ago_is_not_usual_now() {
+async fn durations_of_long_ago_do_not_count() {
     let mut rig = rig();
     rig.now -= 40 * DAY;
     completed(&mut rig, 3, 2_000);
@@ -154,7 +154,7 @@ fn granting(process: &str) -> Entry {
 }
 
 #[tokio::test]
-async fn who_may_not_read_the_instances_is_told_of_the_permission() {
+async fn a_refusal_names_the_permission_to_read_instances() {
     let mut rig = rig();
     completed(&mut rig, 1, 1_000);
     let definition = definition(&rig);

@@ -59,7 +59,7 @@ async fn a_new_user_has_the_hash_of_the_password_and_it_is_told_to_nobody() {
 }
 
 #[tokio::test]
-async fn what_a_change_of_a_user_leaves_out_stays_and_so_does_a_blank_password() {
+async fn omitted_fields_and_a_blank_password_leave_a_user_unchanged() {
     let gateway = start().await;
     for (body, name, email, is_hashed) in [
         (json!({}), None, None, false),
@@ -212,7 +212,7 @@ async fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_an_id_may_be_is_a_setting_and_ids_of_the_providers_groups_are_its_own() {
+async fn the_id_pattern_is_configurable_and_does_not_limit_groups_of_the_provider() {
     let gateway = start_with(|config| {
         config.security.ids = IdPattern::new("[a-z ]{1,4}").unwrap();
         config.security.groups_api = false;
@@ -634,7 +634,7 @@ async fn searches_find_what_is_there_and_who_belongs_to_it() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_not_any_more_is_not_found() {
+async fn missing_and_deleted_identities_are_not_found() {
     let gateway = gateway().await;
     let get = async |path: &str| send(gateway.rest, "GET", path, None, "").await;
     let anna = get("/v2/users/anna").await;

@@ -178,7 +178,7 @@ async fn a_gateway_in_a_sub_process_has_the_key_of_that() {
 
 /// Taken flows are known without the scope in which they were taken.
 #[tokio::test]
-async fn what_is_not_certain_is_not_told() {
+async fn uncertain_causes_are_left_out() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .sub_process("all", |all| branches(all, |it| it.parallel("join")))

@@ -118,7 +118,7 @@ async fn a_conflict_is_a_failed_precondition_and_other_refusals_are_what_they_ar
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_does_not_reach_the_broker() {
+async fn invalid_objects_do_not_reach_the_broker() {
     let gateway = protected().await;
     let any = ("if-none-match", "*");
     let long = format!("/skep/v1/kept/views/{}", "x".repeat(201));

@@ -169,7 +169,7 @@ async fn while_the_users_are_unknown_or_outdated_nobody_is_called_wrong() {
 }
 
 #[tokio::test]
-async fn who_shows_no_password_or_a_wrong_one_does_not_come_in() {
+async fn a_missing_or_wrong_password_is_refused() {
     let gateway = protected().await;
     for (headers, detail) in [
         (vec![JSON], "authorization"),
@@ -244,7 +244,7 @@ async fn the_right_password_comes_in_by_its_name() {
 }
 
 #[tokio::test]
-async fn who_has_come_in_by_a_connection_is_refused_there_once_he_is_gone() {
+async fn a_deleted_user_is_refused_on_an_open_connection() {
     let gateway = protected().await;
     let mut connection = http::http2(gateway.rest).await;
     let (anna, bert) = (basic("anna", "right"), basic("bert", "right"));
@@ -307,7 +307,7 @@ async fn callers_who_do_not_come_in_are_counted_by_the_reason() {
 }
 
 #[tokio::test]
-async fn what_is_open_is_open_and_nobody_is_somebody_while_nobody_is_asked() {
+async fn open_paths_need_no_login_and_an_unprotected_api_ignores_credentials() {
     let gateway = protected().await;
     for path in ["/v2/license", "/v2/status", "/v2/openapi.json"] {
         let answer = ask(&gateway, ("GET", path), &[], "").await;
@@ -485,7 +485,7 @@ async fn grpc_takes_the_same_header() {
 }
 
 #[tokio::test]
-async fn who_was_granted_nothing_finds_nothing_and_may_not_see_documents() {
+async fn users_without_grants_find_nothing_and_may_not_see_documents() {
     let gateway = protected().await;
     let shown = basic("bert", "right");
     let headers = [JSON, ("authorization", &*shown)];

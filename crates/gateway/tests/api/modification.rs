@@ -175,7 +175,7 @@ fn check(command: &ModifyProcessInstance, unsaid: Key) {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_over_rest() {
+async fn invalid_instructions_are_refused_over_rest() {
     let gateway = start().await;
     let by_id = r#"{"sourceType": "byId", "sourceElementId": "a"}"#;
     let of_move = |source: &str, ancestor: &str| {
@@ -239,7 +239,7 @@ async fn what_is_wrong_is_said_over_rest() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_over_grpc() {
+async fn invalid_instructions_are_refused_over_grpc() {
     let gateway = start().await;
     let mut client = client(&gateway).await;
     let moved = wire::MoveInstruction {

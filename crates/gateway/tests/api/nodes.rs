@@ -115,7 +115,7 @@ fn of_type<'v>(answer: &'v Value, job_type: &str) -> &'v Value {
 }
 
 #[tokio::test]
-async fn what_nodes_know_of_a_job_type_is_joined() {
+async fn the_knowledge_of_all_nodes_about_a_job_type_is_merged() {
     let mut rig = Rig::new();
     rig.record_batches();
     rig.deploy(

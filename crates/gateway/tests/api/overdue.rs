@@ -93,7 +93,7 @@ fn told(answer: &Value) -> Vec<(&str, &str, i64)> {
 }
 
 #[tokio::test]
-async fn what_is_most_over_its_time_comes_first_in_every_store() {
+async fn the_most_overdue_element_comes_first_in_every_store() {
     let mut rig = rig();
     deploy(&mut rig, "slow");
     completed(&mut rig, "slow", 20, HOUR);
@@ -145,7 +145,7 @@ async fn what_is_most_over_its_time_comes_first_in_every_store() {
 }
 
 #[tokio::test]
-async fn what_waits_for_others_inside_is_not_told_beside_them() {
+async fn an_element_waiting_for_its_inner_elements_is_not_listed() {
     let mut rig = rig();
     rig.deploy(
         Bpmn::process("p")

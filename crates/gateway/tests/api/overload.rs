@@ -160,7 +160,7 @@ async fn a_shorter_wait_is_too_long_while_jobs_pile_up_that_workers_could_comple
 }
 
 #[tokio::test]
-async fn who_waits_for_jobs_or_for_the_end_of_an_instance_holds_no_slot() {
+async fn waiting_for_jobs_or_for_the_end_of_an_instance_holds_no_slot() {
     let gateway = start_with(few_slots(OverloadPolicy::CallerRuns)).await;
     let n = slots() + 3;
     let poll = r#"{"type": "pay", "timeout": 1, "maxJobsToActivate": 1, "requestTimeout": 60000}"#;

@@ -301,7 +301,7 @@ async fn keys_in_paths_are_decimal_numbers() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_apart() {
+async fn unknown_paths_wrong_methods_and_unimplemented_operations_have_different_errors() {
     let gateway = start().await;
     for path in ["/", "/v2", "/v2/nothing", "/v2/jobs/1/2/3", "/v2/topology/"] {
         let (status, title, detail) = send(gateway.rest, "GET", path, None, "").await.problem();

@@ -83,7 +83,7 @@ async fn nodes(issuer: &Issuer) -> [Running; 2] {
 }
 
 #[tokio::test]
-async fn what_changes_at_the_provider_counts_when_its_tokens_end() {
+async fn changes_at_the_provider_take_effect_when_its_tokens_expire() {
     let issuer = Issuer::start();
     issuer.gives_refresh_tokens(1);
     let [node, other] = nodes(&issuer).await;
@@ -292,7 +292,7 @@ async fn a_cookie_that_no_node_has_made_costs_the_first_partition_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_on_disk_opens_no_session_and_has_no_token() {
+async fn the_data_on_disk_open_no_session_and_contain_no_token() {
     let issuer = Issuer::start();
     issuer.gives_refresh_tokens(300);
     let [node, _other] = nodes(&issuer).await;

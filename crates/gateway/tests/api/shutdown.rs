@@ -103,7 +103,7 @@ async fn streams_end_and_long_polls_answer() {
 }
 
 #[tokio::test]
-async fn what_does_not_finish_is_cut_after_the_grace() {
+async fn unfinished_requests_are_cut_after_the_grace_period() {
     let mut gateway = start_with(|config| config.shutdown_grace = Duration::from_millis(20)).await;
     gateway.broker.hold();
     let rest = gateway.rest;

@@ -244,7 +244,7 @@ async fn the_elements_of_a_definition_are_counted_for_some_of_its_instances() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused() {
+async fn invalid_statistics_requests_are_refused() {
     let gateway = start().await;
     let elements = format!("process-definitions/{KEY}/statistics/element-instances");
     for (path, body, said) in [

@@ -236,7 +236,7 @@ async fn pages_go_across_all_kinds() {
 
 /// A non-interrupting boundary event still waits after its message has arrived.
 #[tokio::test]
-async fn what_came_is_waited_for_no_more_unless_it_may_come_again() {
+async fn an_event_that_occurred_is_no_longer_waited_for_unless_it_may_recur() {
     let (mut rig, instance) = waiting();
     rig.publish("told", "o-1", 0, "{}");
     rig.broadcast("go", "{}");

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_or_late_is_counted() {
+    fn repeated_and_late_jobs_are_counted() {
         let mut audit = Audit::default();
         audit.received(5, true);
         audit.received(4, true);

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_calendar_is_none() {
+    fn dates_beyond_the_calendar_are_none() {
         assert_eq!(after("2026-01-31T10:00:00Z", "P9000Y"), None);
         assert_eq!(after("2026-01-31T10:00:00Z", "P99999999D"), None);
         assert_eq!(after("2026-01-31T10:00:00Z", "P106751991167D"), None);

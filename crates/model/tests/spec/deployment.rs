@@ -44,7 +44,7 @@ fn process_ids_are_unique_in_a_deployment() {
 }
 
 #[test]
-fn what_is_bound_to_the_deployment_is_part_of_it() {
+fn called_processes_bound_to_the_deployment_must_be_part_of_it() {
     let (caller, called) = (caller("called"), plain("called"));
     assert_eq!(
         deployment::check(&[("a.bpmn", &caller), ("b.bpmn", &called)], []),

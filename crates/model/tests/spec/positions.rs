@@ -38,7 +38,7 @@ fn a_process_starts_by_message_timer_signal_or_condition() {
 }
 
 #[test]
-fn what_starts_a_process_has_a_constant_name() {
+fn start_events_need_a_constant_name() {
     let message = |name: &str| {
         Bpmn::process("p")
             .start_message_for("m", name, "=k")
@@ -278,7 +278,7 @@ fn a_throw_event_with_a_timer_is_one_without() {
 }
 
 #[test]
-fn what_is_thrown_has_a_name() {
+fn thrown_events_need_a_name() {
     let definition = |kind: &str| format!("<bpmn:{kind}EventDefinition/>");
     let throw = |kind: &str| around(|p| p.throw("x").content(&definition(kind)));
     refused(throw("signal"), "x", "references no signal");

@@ -76,7 +76,7 @@ fn a_body_and_its_activity_are_pinned_apart() {
 }
 
 #[test]
-fn what_a_repeated_scope_contains_belongs_to_the_inner_activity() {
+fn elements_of_a_multi_instance_scope_belong_to_the_inner_activity() {
     let process = accepted(around(|p| {
         let sub = |sub: Bpmn| sub.start("s2").end("e2");
         p.sub_process("x", sub).for_each("=l", "i").sequential()

@@ -286,7 +286,7 @@ fn booleans_are_true_or_false() {
 }
 
 #[test]
-fn what_is_only_drawn_has_no_effect() {
+fn artifacts_and_documentation_have_no_effect() {
     let drawn = "<laneSet id='l'><lane id='lane'><flowNodeRef>s</flowNodeRef></lane></laneSet>\
          <dataObject id='do'/><dataObjectReference id='dor' dataObjectRef='do'/><dataStoreReference id='dsr'/>\
          <textAnnotation id='ta'><text>note</text></textAnnotation><group id='g'/>\

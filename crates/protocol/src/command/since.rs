@@ -72,7 +72,7 @@ mod tests {
     use crate::tenant::TenantId;
 
     #[test]
-    fn what_came_later_is_known_by_its_version() {
+    fn a_command_names_the_version_that_introduced_it() {
         let signal = |claims| {
             let signal = Command::BroadcastSignal(BroadcastSignal {
                 signal_name: "go".into(),

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_array_has_no_elements() {
+    fn only_arrays_have_elements() {
         for text in ["", "null", "{}", "\"[1]\"", "[", "[\"", "[1", "[}", "[\"\\"] {
             assert_eq!(element(text, 0), None, "{text}");
         }

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_expressions_read_is_taken() {
+    fn values_readable_by_expressions_are_accepted() {
         let digits = "9".repeat(6144);
         for json in [
             "1",
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_they_cannot_read_is_refused_with_its_place() {
+    fn unreadable_values_are_refused_with_their_path() {
         let long = format!("[1,{}]", "1".repeat(6146));
         let rounded = format!("9.{}e6144", "9".repeat(40));
         for (json, said) in [

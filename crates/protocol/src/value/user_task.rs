@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_in_the_order_of_names() {
+    fn differences_are_listed_in_the_order_of_names() {
         let one = UserTaskAttributes {
             assignee: "anna".into(),
             priority: 50,

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_says_why() {
+    fn unusable_urls_are_refused_with_the_reason() {
         for (url, part) in [
             ("jdbc:h2:mem:test", "jdbc:postgresql://"),
             ("jdbc:mysql://h/d?password=secret", "jdbc:mysql://h/d"),

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_visible_later_moves_once_more_then() {
+    fn rows_that_become_visible_later_move_the_counts_once_more() {
         let moves = Moves::new(REFRESHED);
         let now = Instant::now();
         moves.count_all(now);

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_too_many_waiting_is_refused_at_once() {
+    fn a_query_is_refused_at_once_when_too_many_wait() {
         let readers = Readers::new(vec![Box::new(Nothing)], "readers");
         let (started, starts) = bounded(1);
         let (release, held) = bounded::<()>(0);

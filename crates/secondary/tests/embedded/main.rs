@@ -240,8 +240,8 @@ fn a_disk_that_runs_full_gets_the_rest_when_it_has_room() {
 const CHILD: &str = "SKEP_FILLS";
 
 #[test]
-fn who_is_killed_between_flushes_goes_on_without_loss_or_repeat() {
-    let name = "who_is_killed_between_flushes_goes_on_without_loss_or_repeat";
+fn a_kill_between_flushes_neither_loses_nor_repeats_rows() {
+    let name = "a_kill_between_flushes_neither_loses_nor_repeats_rows";
     let all = batches(120);
     if let Some(directory) = std::env::var_os(CHILD) {
         let filled = Filled::open(Path::new(&directory), Vec::new());

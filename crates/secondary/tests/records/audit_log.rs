@@ -47,7 +47,7 @@ fn process() -> Bpmn {
 }
 
 #[test]
-fn what_a_user_did_is_told_and_what_the_process_did_is_not() {
+fn actions_of_users_are_audited_and_those_of_the_process_are_not() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.claims = anna();
     rig.deploy(process());
@@ -220,7 +220,7 @@ fn bert_in_sales() -> Membership {
 }
 
 #[test]
-fn what_a_user_did_to_others_and_their_rights_is_told_by_ids() {
+fn changes_of_identities_and_rights_are_audited_by_id() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.claims = anna();
     for command in [
@@ -288,7 +288,7 @@ fn what_a_user_did_to_others_and_their_rights_is_told_by_ids() {
 
 /// Even with all callers audited: the set-up of a cluster has no user.
 #[test]
-fn what_a_node_sets_up_at_its_start_is_not_told() {
+fn the_initial_set_up_is_not_audited() {
     let all = AuditedConfig {
         categories: "ADMIN,DEPLOYED_RESOURCES,USER_TASKS".to_string(),
         excludes: String::new(),

@@ -33,7 +33,7 @@ fn deployed(rig: &mut Rig) {
 }
 
 #[test]
-fn what_was_completed_is_counted_by_how_long_it_took() {
+fn completed_elements_are_counted_by_duration() {
     let (mut rig, store) = rig(super::BACKEND);
     deployed(&mut rig);
     for _ in 0..4 {

@@ -279,7 +279,7 @@ fn sequence_flows_are_told_whenever_they_were_taken() {
 }
 
 #[test]
-fn what_is_migrated_is_told_of_its_new_definition() {
+fn migrated_entities_show_their_new_definition() {
     let (mut rig, store) = rig(super::BACKEND);
     let model = |id: &str, names: [&str; 4]| {
         let [fork, task, wait, ask] = names;
@@ -653,7 +653,7 @@ fn a_task_is_due_when_the_engine_says_in_whatever_form_the_date_is() {
 }
 
 #[test]
-fn what_was_deleted_is_marked() {
+fn deleted_resources_are_marked() {
     let (mut rig, store) = rig(super::BACKEND);
     let recorded = Scenario::named("user-task/form-linked");
     rig.deployed(vec![
@@ -684,7 +684,7 @@ fn what_was_deleted_is_marked() {
 
 /// Members of 8.10.
 #[test]
-fn what_belongs_to_an_instance_has_its_business_id() {
+fn entities_of_an_instance_have_its_business_id() {
     let (mut rig, store) = rig(super::BACKEND);
     let tool = r#"<zeebe:properties><zeebe:property name="io.camunda.tool:name" value="pay"/>
         <zeebe:property name="io.camunda.tool:unit" value="EUR"/><zeebe:property name="inbound.type" value="webhook"/>

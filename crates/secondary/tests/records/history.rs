@@ -57,7 +57,7 @@ fn story(rig: &mut Rig) {
 }
 
 #[test]
-fn what_has_ended_leaves_with_all_that_belongs_to_it() {
+fn ended_instances_expire_with_all_their_entities() {
     let (mut rig, kept) = rig(super::BACKEND);
     let mut audit = AuditConfig::default();
     audit.unknown.categories = audit.user.categories.clone();

@@ -193,7 +193,7 @@ fn ids(store: &Filled, entity: &'static Entity, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn who_there_is_and_what_each_may_do_is_found_and_no_password() {
+fn identities_and_their_rights_are_found_but_no_passwords() {
     let (mut rig, store) = rig(super::BACKEND);
     everything(&mut rig);
     follow(&mut rig, &store);
@@ -339,7 +339,7 @@ fn members_are_found_until_they_leave() {
 
 /// The other partitions repeat the first partition's changes: a shared location has each row once, with names and mail addresses.
 #[test]
-fn what_all_partitions_write_stands_there_once() {
+fn identities_written_by_all_partitions_have_one_row() {
     let mut rig = Rig::with_partitions(2);
     rig.record_batches();
     everything(&mut rig);

@@ -74,7 +74,7 @@ fn crashes_of_the_database_lose_and_repeat_nothing() {
 }
 
 #[test]
-fn who_was_given_up_writes_no_more() {
+fn a_superseded_node_cannot_write_any_more() {
     let Some(server) = skep_testbed::shared_postgres() else {
         return;
     };

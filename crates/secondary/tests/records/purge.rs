@@ -29,7 +29,7 @@ fn filled(location: &StoreLocation, instances: usize) -> Filled {
 }
 
 #[test]
-fn what_was_there_is_gone_and_new_partitions_begin_at_the_beginning() {
+fn a_purge_empties_the_location_and_new_partitions_begin_at_the_beginning() {
     let location = BACKEND.config().location;
     let others = BACKEND.config().location;
     if matches!(location, StoreLocation::Embedded) {

@@ -158,7 +158,7 @@ fn a_window_that_is_there_already_is_written_once_more_and_adds_nothing() {
 }
 
 #[test]
-fn who_was_given_up_writes_no_more() {
+fn a_superseded_node_cannot_write_any_more() {
     let Some(server) = BACKEND.search_server() else {
         return;
     };
@@ -452,7 +452,7 @@ fn with_ended_and_failed() -> Rig {
 }
 
 #[test]
-fn what_too_many_other_rows_decide_is_gone_through() {
+fn joins_with_too_many_keys_are_filtered_row_by_row() {
     let Some(server) = BACKEND.search_server() else {
         return;
     };

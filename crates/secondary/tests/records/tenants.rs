@@ -89,7 +89,7 @@ fn found(store: &Filled, entity: &'static Entity, tenants: &[&str]) -> Vec<Row> 
 }
 
 #[test]
-fn who_belongs_to_a_tenant_finds_what_it_has_and_what_belongs_to_nobody() {
+fn members_find_entities_of_their_tenant_and_of_no_tenant() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.claims = Claims::Internal;
     variable(&mut rig, None);

@@ -116,7 +116,7 @@ fn every_sort_of_every_entity_with_every_kind_of_page() {
 }
 
 #[test]
-fn what_belongs_to_a_process_instance() {
+fn filters_on_related_entities_of_a_process_instance() {
     let directory = tempfile::tempdir().expect("a directory");
     let store = open(&directory);
     for filter in [

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variable_is_told() {
+    fn invalid_variables_are_refused() {
         for (variables, each, said) in [
             (Some("{"), &[][..], "--variables is not JSON"),
             (Some("[1]"), &[], "must be a JSON object"),

@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_or_cannot_be_is_told() {
+    fn missing_and_contradictory_credentials_are_refused() {
         for (auth, user, password, said) in [
             ("basic", "", Some("hush"), "no user to log in with"),
             ("", "", Some("hush"), "no user to log in with"),

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_few_letters_away_is_near() {
+    fn names_a_few_letters_away_are_near() {
         let names = ["order", "order-to-cash", "ship"];
         for (wrote, near) in [
             ("odrer", Some("order")),

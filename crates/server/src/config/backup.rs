@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_done_is_refused_by_name() {
+    fn unsupported_and_incomplete_settings_are_refused_by_name() {
         assert_eq!(filesystem().contradictions(), [""; 0]);
         let mut backup = filesystem();
         backup.required = true;

@@ -88,7 +88,7 @@ fn several_stand_side_by_side_and_names_stay_as_they_are_written() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_reason() {
+fn invalid_exporter_settings_are_refused_with_the_reason() {
     let arg = |name: &str| format!("camunda.data.exporters.Search.args.{name}");
     for (name, text, said) in [
         ("url", "https://ada:x@a", "authentication.username"),

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_replaced_stops_the_start() {
+    fn placeholders_that_cannot_be_replaced_prevent_the_start() {
         for (text, expected) in [
             (
                 "${MISSING}",

@@ -76,7 +76,7 @@ fn the_api_is_protected_as_soon_as_somebody_asks_for_it() {
 }
 
 #[test]
-fn who_opens_a_port_to_other_machines_has_to_choose() {
+fn a_port_open_to_other_machines_requires_a_choice_about_logins() {
     for name in ["server.address", "camunda.api.grpc.address"] {
         for address in ["0.0.0.0", "::", "192.168.0.7"] {
             let refused = resolved(&[(name, address)]).unwrap_err();
@@ -116,7 +116,7 @@ fn tokens_are_taken_of_somebody_who_is_named() {
 }
 
 #[test]
-fn who_describes_a_provider_and_does_not_ask_for_it_is_told() {
+fn a_described_provider_that_is_not_used_is_reported() {
     let issuer = format!("{AREA}.authentication.oidc.issuer-uri");
     let named = (&*issuer, "https://id.example.org");
     let refused = resolved(&[named]).unwrap_err();
@@ -490,7 +490,7 @@ fn an_entry_that_cannot_be_stops_the_start_and_is_named() {
 const USER: &str = "camunda.security.initialization.users[0]";
 
 #[test]
-fn what_an_id_may_be_holds_for_what_is_there_at_first_too() {
+fn the_id_pattern_applies_to_initial_users_too() {
     let with = |pattern: &str, id: &str| {
         let user = |field: &str| format!("{USER}.{field}");
         resolve(&said(&[

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_configuration_is_refused_with_its_place() {
+    fn invalid_configuration_files_are_refused_with_the_line() {
         for (text, expected) in [
             ("a: [", "a.yaml line "),
             ("just text", "a.yaml line 1: expected settings"),

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_and_cannot_be_is_refused_with_the_keys() {
+    fn enabled_but_incomplete_tls_is_refused_with_the_names_of_the_settings() {
         let refused = |tls: PortTls| tls.open("server.ssl", &[]).unwrap_err();
         let nothing = PortTls {
             enabled: Some(true),

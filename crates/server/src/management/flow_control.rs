@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_named_changes_and_the_rest_stays() {
+    fn only_the_named_settings_change() {
         let request = json!({
             "useWindowed": false,
             "algorithm": "legacy-vegas",
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_with_the_reason() {
+    fn invalid_flow_control_settings_are_refused_with_the_reason() {
         for (request, reason) in [
             (json!({ "aimd": { "backoffRatio": 1.0 } }), "backoff-ratio"),
             (json!({ "aimd": { "minLimit": 2000 } }), "min-limit"),

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_open_metrics_gets_it() {
+    fn open_metrics_are_served_to_those_who_accept_them() {
         let text = registry();
         for (accept, open_metrics) in [
             (None, false),

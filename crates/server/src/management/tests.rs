@@ -364,7 +364,7 @@ async fn exporters_are_listed_disabled_and_enabled_on_all_partitions() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_with_an_exporter_says_why() {
+async fn impossible_exporter_operations_are_refused_with_the_reason() {
     let server = Server::started().await;
     let one = "/actuator/exporters/secondary-storage";
     let other = "/actuator/exporters/other";
@@ -494,7 +494,7 @@ async fn settings_are_shown_with_their_sources() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_says_so() {
+async fn unknown_paths_and_wrong_methods_are_refused_with_a_message() {
     let server = Server::started().await;
     for (method, path, expected) in [
         ("GET", "/", 404),

@@ -70,7 +70,7 @@ impl Desk {
 }
 
 #[test]
-fn what_is_deployed_is_listed_with_what_runs() {
+fn deployed_processes_are_listed_with_their_running_instances() {
     let desk = Desk::new(&[]);
     assert!(
         desk.says(&["processes"])

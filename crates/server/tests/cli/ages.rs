@@ -60,7 +60,7 @@ fn an_old_http2_connection_is_told_to_end() {
 }
 
 #[tokio::test]
-async fn what_is_under_way_on_an_old_connection_is_answered() {
+async fn pending_requests_on_an_old_connection_are_answered() {
     let desk = Desk::new(&SETTINGS);
     desk.says(&["deploy", &example("first-process.bpmn")]);
     let mut rest = ClientConfig::new(&desk.server.rest);

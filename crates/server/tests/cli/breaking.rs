@@ -72,7 +72,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[test]
-fn what_outlives_a_kill_is_held_and_the_control_that_loses_data_is_refuted() {
+fn a_kill_is_survived_and_the_control_that_loses_data_is_refuted() {
     let directory = workplace();
     let here = directory.path();
     for (fault, code, said) in [
@@ -228,7 +228,7 @@ fn a_database_comes_when_the_plan_says_so_and_goes_with_a_run_that_is_killed() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_by_name() {
+fn unsupported_drivers_and_faults_are_refused_by_name() {
     let directory = workplace();
     let here = directory.path();
     plan(here, KILLED);

@@ -126,7 +126,7 @@ fn a_worker_fails_jobs_or_leaves_them_to_its_command() {
 }
 
 #[test]
-fn what_changes_in_a_directory_is_deployed_and_shown() {
+fn changes_in_a_directory_are_deployed_and_shown() {
     let directory = workplace();
     let here = directory.path();
     let ports = [

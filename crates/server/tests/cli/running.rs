@@ -36,7 +36,7 @@ fn a_file_is_run_to_its_end() {
 }
 
 #[test]
-fn what_is_stuck_says_why() {
+fn a_stuck_run_shows_the_reason() {
     let desk = Desk::new(&[]);
     let alone = desk.refuses(
         1,

@@ -77,7 +77,7 @@ fn a_build_is_measured_beside_itself_and_the_exit_code_is_that_of_the_verdict() 
 }
 
 #[test]
-fn what_cannot_be_compared_is_said_and_leaves_nothing() {
+fn an_impossible_comparison_is_refused_and_leaves_nothing_behind() {
     let directory = workplace();
     let here = directory.path();
     let broken = here.join("broken");

@@ -243,7 +243,7 @@ fn test_cases_on_a_running_server_are_apart_from_what_else_it_does() {
 }
 
 #[test]
-fn who_interrupts_a_test_case_finds_the_server_as_it_was() {
+fn an_interrupted_test_case_leaves_the_server_unchanged() {
     let desk = Desk::new(&[]);
     let here = desk.directory.path();
     let text = r#"{"testCases": [{"name": "slow", "instructions": [

@@ -190,7 +190,7 @@ pub async fn takes_work(server: &Server, ledger: &Shared) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-async fn what_was_acknowledged_survives_leaders_that_are_cut_off_one_way_and_both() {
+async fn acknowledged_commands_survive_leaders_cut_off_in_one_or_both_directions() {
     let net = Net::new();
     let servers = net.all().await;
     ledger::deploy_one_task(&servers[1].client()).await;

@@ -122,7 +122,7 @@ async fn says(nodes: &Nodes, node: usize, name: &str, wanted: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-async fn what_is_left_of_a_replica_and_older_copies_of_it_take_no_part() {
+async fn incomplete_and_outdated_replicas_take_no_part() {
     let nodes = Nodes::new(2);
     let mut servers = nodes.all().await;
     let ledger = Shared::default();

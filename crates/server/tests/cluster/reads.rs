@@ -40,7 +40,7 @@ fn finds(server: &Server, key: i64) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-async fn what_one_node_has_acknowledged_is_found_at_once_at_all_others_and_after_a_restart() {
+async fn acknowledged_instances_are_found_at_once_on_all_nodes_and_after_a_restart() {
     let nodes = Nodes::new(2);
     let mut servers = nodes.all().await;
     ledger::deploy_one_task(&servers[0].client()).await;

@@ -101,7 +101,7 @@ fn outcome(things: &Things<'_>, key: &str) -> Outcome {
 }
 
 #[test]
-fn what_a_batch_operation_does_to_an_item_takes_the_right_to_do_it() {
+fn a_batch_operation_needs_the_permission_for_each_item() {
     let rows = table();
     let many = rows
         .iter()

@@ -117,7 +117,7 @@ fn differences(node: &Server) -> Value {
 }
 
 #[test]
-fn what_one_node_has_taken_away_is_gone_on_all_nodes() {
+fn a_permission_revoked_on_one_node_is_gone_on_all_nodes() {
     let directory = TempDir::new().unwrap();
     let mut nodes = nodes(directory.path());
     for node in &nodes {

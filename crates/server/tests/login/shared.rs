@@ -44,7 +44,7 @@ fn found(server: &Server, login: (&str, &str)) -> (usize, bool) {
 }
 
 #[test]
-fn what_was_shared_is_gone_once_the_right_to_it_is_taken_away() {
+fn shared_answers_are_gone_once_the_permission_is_revoked() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
     let file = here.join("shared.yaml");

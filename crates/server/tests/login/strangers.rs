@@ -114,7 +114,7 @@ fn ask_stranger(row: &Row, things: &mut Things<'_>, issuer: &Issuer, list: &mut 
 }
 
 #[test]
-fn what_belongs_to_a_tenant_is_there_for_its_members_alone_whatever_they_may_do() {
+fn only_members_reach_what_belongs_to_a_tenant_whatever_their_permissions() {
     let rows = table();
     let directory = TempDir::new().unwrap();
     let here = directory.path();

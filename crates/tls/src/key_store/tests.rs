@@ -72,7 +72,7 @@ fn of_several_keys_an_alias_names_one() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_named_with_the_reason_and_without_the_password() {
+fn unreadable_key_stores_are_named_with_the_reason_but_without_the_password() {
     let directory = tempfile::tempdir().unwrap();
     let made = |name: &str, bytes: &[u8]| {
         let path = directory.path().join(name);

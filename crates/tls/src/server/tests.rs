@@ -288,7 +288,7 @@ fn files_that_cannot_be_used_are_named_with_the_reason() {
 }
 
 #[tokio::test]
-async fn what_is_not_tls_fails_the_handshake() {
+async fn plain_text_fails_the_handshake() {
     let files = Files::new();
     let tls = files.open(Clients::NotAsked);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

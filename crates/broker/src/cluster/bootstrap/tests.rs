@@ -156,7 +156,7 @@ fn another_node_waits_outside_of_a_formed_cluster_until_it_is_added() {
 }
 
 #[test]
-fn what_was_configured_does_not_count_once_a_cluster_is_formed() {
+fn a_formed_cluster_ignores_the_configured_size() {
     let formed = Identity {
         cluster_id: "c".to_string(),
         formed: true,
@@ -192,7 +192,7 @@ fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
 }
 
 #[test]
-fn what_cannot_be_kept_does_not_count() {
+fn an_identity_that_cannot_be_stored_is_not_taken() {
     let full: Keep = Box::new(|_| Err(std::io::Error::other("full")));
     let zero = Bootstrap::new(0, LAYOUT, None, Identity::default(), full);
     let [_, one, two] = fresh();

@@ -141,7 +141,7 @@ fn sessions_are_not_sent_to_nodes_of_version_2() {
 }
 
 #[test]
-fn what_users_keep_is_not_sent_to_nodes_of_version_3() {
+fn messages_about_kept_objects_are_not_sent_to_nodes_of_version_3() {
     let own = include_str!("../../../tests/golden/frames-4.txt");
     let own = own.lines().map(|line| NodeMessage::decode(4, &unhex(line)));
     let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
@@ -155,7 +155,7 @@ fn what_users_keep_is_not_sent_to_nodes_of_version_3() {
 }
 
 #[test]
-fn what_version_1_does_not_know_is_not_sent() {
+fn messages_unknown_to_version_1_are_not_sent() {
     let messages = [
         NodeMessage::Position {
             id: 1,

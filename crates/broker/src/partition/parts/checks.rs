@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn who_rests_hardly_checks_anything_and_who_works_or_cannot_rest_does() {
+    fn a_hibernating_partition_rarely_checks_and_a_busy_one_does_every_second() {
         let now = Instant::now();
         let hour = 3600 * SECOND;
         let checks = || Checks::new(SECOND, now);

@@ -79,7 +79,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn what_is_in_flight_is_finished_before_the_other_is_asked_once() {
+    fn a_hand_over_waits_for_what_is_in_flight_and_asks_the_other_node_once() {
         let now = Instant::now();
         let mut hand_over = HandOver::default();
         assert_eq!(hand_over.go_on(true, now), None);

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pressure_puts_off_is_not_looked_at_in_every_turn() {
+    fn work_put_off_under_pressure_is_not_checked_in_every_turn() {
         let mut timetable = Timetable::new(SECOND, Instant::now());
         assert!(!timetable.is_due(7));
         timetable.look_at_once();

@@ -50,7 +50,7 @@ fn a_build_that_is_slower_by_a_tenth_is_caught_and_the_same_build_is_not() {
 }
 
 #[test]
-fn what_says_nothing_is_not_run() {
+fn noisy_or_inconclusive_comparisons_count_as_not_run() {
     let noise = Some("somebody compiles".to_string());
     for share in [1.0, 0.5] {
         let noisy = Verdicts::of(&pairs(&SAME, share), noise.clone()).verdict;

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_usual_needs_some_that_took_as_long() {
+    fn a_usual_duration_needs_enough_samples() {
         let mut durations = Durations::default();
         for n in 1..=ENOUGH {
             assert_eq!(usual(&durations), None, "{n}");

@@ -217,7 +217,7 @@ async fn equal_questions_are_asked_once_and_say_how_old_the_answer_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_one_may_see_is_not_shared_with_another_nor_after_it_was_revoked() {
+async fn answers_are_not_shared_across_callers_or_after_a_permission_was_revoked() {
     let store = Arc::new(Counting::default());
     let gateway = start_over(Arc::clone(&store) as Arc<dyn Storage>, login::protect).await;
     *gateway.broker.directory.lock() = Arc::new(directory().await);

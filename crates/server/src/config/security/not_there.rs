@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_refused_and_what_asks_for_nothing_is_fine() {
+    fn unknown_security_settings_are_refused_unless_they_ask_for_nothing() {
         for (name, text, said) in [
             (
                 "CAMUNDA_SECURITY_AUTHENTICATION_PROVIDERS_LDAP_A_URL",
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn who_chose_to_have_no_login_may_say_which_one_it_would_be() {
+    fn settings_of_a_login_are_accepted_on_an_unprotected_api() {
         let all = [
             variable("CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI", "true"),
             variable("CAMUNDA_SECURITY_AUTHENTICATION_LDAP_URL", "ldap://x"),

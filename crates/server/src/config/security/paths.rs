@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_path_is_an_error_and_other_settings_are_somebody_elses() {
+    fn settings_without_a_valid_path_are_errors_and_other_settings_are_ignored() {
         for name in [
             "users.username",
             "users[x].username",

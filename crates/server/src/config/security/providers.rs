@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_a_problem_and_what_has_no_effect_is_told() {
+    fn invalid_settings_are_problems_and_ineffective_ones_are_warnings() {
         let (_, warnings, problems) = taken(&[
             flag("oidc.issuer-uri", "https://id.example.org"),
             flag("oidc.client-secret", "hush"),

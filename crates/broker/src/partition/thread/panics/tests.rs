@@ -106,7 +106,7 @@ async fn until(what: &str, condition: impl Fn() -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_panics_again_and_again_is_banned_and_the_partition_goes_on() {
+async fn instances_that_panic_repeatedly_are_banned_and_the_partition_keeps_working() {
     const MANY: usize = MAX_PANICS + 5;
     let directory = tempfile::tempdir().unwrap();
     let broker = open(&directory).await;
@@ -321,7 +321,7 @@ async fn a_panic_costs_the_command_and_not_the_partition() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_acknowledged_around_a_panic_is_there_with_checkpoints_on_their_way() {
+async fn nothing_acknowledged_around_a_panic_is_lost_while_checkpoints_are_written() {
     let directory = tempfile::tempdir().unwrap();
     let broker = open(&directory).await;
     for round in 0..5 {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_taken_as_it_is() {
+    fn valid_input_is_taken_unchanged() {
         let ids = IdPattern::default();
         let mut faults = Faults::new(&ids);
         assert_eq!(&*faults.id("id", Some("a.B_9~@+-")), "a.B_9~@+-");

@@ -117,7 +117,7 @@ async fn those_who_ask_at_the_same_time_wait_for_one_answer() {
 }
 
 #[tokio::test]
-async fn who_goes_away_while_he_asks_leaves_the_question_to_the_next() {
+async fn a_caller_that_goes_away_leaves_the_question_to_the_next() {
     let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     let never = shared.answer(
@@ -183,7 +183,7 @@ async fn a_short_wait_is_waited_for() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_bounded() {
+async fn kept_answers_are_bounded() {
     let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     for n in 0..MAX_QUESTIONS * 2 {
@@ -219,7 +219,7 @@ async fn what_is_kept_is_bounded() {
 }
 
 #[tokio::test]
-async fn who_wants_a_newer_one_gets_a_newer_one() {
+async fn a_caller_that_wants_a_newer_answer_gets_one() {
     let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     asks(&shared, question("/a", None), &directory, "1").await;

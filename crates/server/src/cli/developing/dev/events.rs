@@ -159,7 +159,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_happens_is_told_and_what_is_asked_for_is_not() {
+    fn events_are_shown_and_commands_are_not() {
         let record = |kind: &str, value_type: &str, intent: &str, value: Value| {
             line(
                 &json!({"recordType": kind, "valueType": value_type, "intent": intent, "key": 9, "timestamp": 0, "rejectionReason": "no", "value": value}),

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_in_a_test_file_are_shown_with_their_line() {
         let text = r#"{"testCases": [
   {"name": "one", "instructions": [
     {"type": "COMPLETE_JOBB"},

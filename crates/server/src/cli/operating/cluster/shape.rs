@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cluster_is_not_read_as_one() {
+    fn only_the_description_of_a_cluster_is_read_as_one() {
         assert_eq!(Shape::read(&json!({ "message": "starting" })), None);
         assert_eq!(Shape::read(&json!({ "brokers": [{}] })), None);
     }

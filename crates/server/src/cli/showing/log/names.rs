@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_checkpoint_says_so() {
+    fn a_missing_checkpoint_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         let missing = directory.path().join("state");
         assert!(learn_checkpoint(&mut RecordNames::new(1), &missing).is_err());

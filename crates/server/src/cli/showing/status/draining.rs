@@ -36,7 +36,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_left_is_what_the_leader_says() {
+    fn the_rest_to_drain_is_taken_from_the_leader() {
         let nodes = json!({
             "0": {
                 "1": { "isDraining": false, "role": "LEADER", "liveElementInstances": 9 },

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_paused_is_named() {
+    fn paused_processing_and_exporting_are_named() {
         let nodes = json!({"0": {
             "1": {"role": "LEADER", "streamProcessorPhase": "PAUSED", "exporterPhase": "SOFT_PAUSED"},
             "2": {"role": "FOLLOWER", "streamProcessorPhase": "PAUSED", "exporterPhase": "PAUSED"},
