@@ -223,7 +223,7 @@ fn a_log_with_a_gap_or_without_its_end_is_refused() {
 }
 
 #[test]
-fn a_manifest_of_another_format_is_told_of_and_not_read() {
+fn a_manifest_of_another_format_is_reported_and_not_read() {
     let Fixture { directory, store } = fixture();
     complete(&store, 1);
     let path = directory.path().join("backups/1/manifest.json");

@@ -105,7 +105,7 @@ async fn is_compacted(rig: &Rig, first: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_record_arrives_and_a_restart_goes_on_where_it_was() {
+async fn every_record_arrives_and_a_restart_continues_at_the_last_position() {
     let fake = Fake::default();
     let rig = Rig::new(exporting(&[("a", &fake)])).await;
     rig.deploy(&one_task()).await;
@@ -175,7 +175,7 @@ async fn one_that_is_away_holds_the_log_and_nobody_else_and_catches_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_disabled_one_holds_nothing_stays_disabled_and_goes_on_at_the_end() {
+async fn a_disabled_exporter_holds_no_log_stays_disabled_and_resumes_at_the_end() {
     let fake = Fake::default();
     let rig = Rig::new(exporting(&[("a", &fake)])).await;
     rig.deploy(&one_task()).await;

@@ -174,7 +174,7 @@ async fn instances_elements_and_jobs_are_counted_by_their_life_cycle() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_called_or_cancelled_instance_is_told_from_a_completed_root() {
+async fn called_and_cancelled_instances_are_counted_apart_from_completed_roots() {
     let rig = Rig::new(|_| {}).await;
     rig.deploy(&one_task()).await;
     let key = rig.create("one-task", "{}").await.unwrap();

@@ -278,7 +278,7 @@ fn damage(log: &std::path::Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_log_stops_its_partition_and_the_others_go_on() {
+async fn a_damaged_log_stops_its_partition_and_the_others_keep_working() {
     let rig = Rig::new(|config| config.partitions = 2).await;
     rig.deploy(&one_task()).await;
     for _ in 0..4 {

@@ -23,7 +23,7 @@ async fn ask<T: Send + 'static>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_partition_that_stands_still_evaluates_nothing_until_it_goes_on() {
+async fn a_partition_at_a_standstill_evaluates_nothing_until_it_resumes() {
     let rig = Arc::new(Rig::new(|_| {}).await);
     rig.deploy(&one_task()).await;
     let over = Arc::new(AtomicBool::new(false));
@@ -56,7 +56,7 @@ async fn a_partition_that_stands_still_evaluates_nothing_until_it_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_partition_goes_on_by_itself_and_says_so() {
+async fn a_partition_resumes_unaided_and_reports_it() {
     let rig = Rig::new(|_| {}).await;
     rig.deploy(&one_task()).await;
     let cut = ask(&rig, Report::StandStill).await.unwrap();

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paused_process_goes_on_and_another_of_the_same_number_is_let_alone() {
+    fn a_paused_process_is_resumed_and_another_of_the_same_number_is_left_alone() {
         let (mut child, process) = sleeper();
         process.signal("STOP");
         while process.state() != Some('T') {

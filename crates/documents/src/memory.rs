@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn room_is_bounded_and_what_has_expired_takes_none() {
+    async fn storage_is_bounded_and_expired_documents_do_not_count() {
         let store = MemoryStore::new(&Memory { max_bytes: 4000 });
         let at = |seconds| Timestamp::from_second(seconds).unwrap();
         let expiring = document("a", 2000, Some(at(10)));

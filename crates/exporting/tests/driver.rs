@@ -187,7 +187,7 @@ fn committed(index: u64) -> Arc<LogProgress> {
 }
 
 #[test]
-fn it_goes_on_behind_its_position_and_with_what_is_committed_later() {
+fn it_continues_after_its_position_and_with_later_commits() {
     let progress = committed(25);
     let running = Running::new(&progress, Target::default(), 5, 1);
     running.catches_up(6);
@@ -196,7 +196,7 @@ fn it_goes_on_behind_its_position_and_with_what_is_committed_later() {
 }
 
 #[test]
-fn nobody_is_woken_by_what_was_told_before() {
+fn an_unchanged_commit_wakes_nobody() {
     let progress = committed(25);
     let running = Running::new(&progress, Target::default(), 0, 1);
     running.catches_up(1);
@@ -300,7 +300,7 @@ fn a_softly_paused_one_exports_and_holds_the_log() {
 }
 
 #[test]
-fn entries_that_the_log_no_longer_has_are_passed_over_and_told_of() {
+fn entries_that_the_log_no_longer_has_are_skipped_and_reported() {
     let running = Running::new(&committed(25), Target::default(), 3, 20);
     until("it catches up", || running.status.durable() == at(25));
     assert_eq!(running.stored(), (20..=25).collect::<Vec<_>>());

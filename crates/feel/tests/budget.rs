@@ -38,7 +38,7 @@ fn a_type_check_looks_at_items_and_that_is_work() {
 }
 
 #[test]
-fn an_evaluation_says_what_it_took() {
+fn an_evaluation_reports_its_steps() {
     let steps = |text: &str| run(text, &EmptyScope, Limits::default()).steps;
     assert_eq!(steps("17"), 0);
     let (ten, thousand) = (
@@ -71,7 +71,7 @@ fn functions_of_the_host_spend_the_steps_of_their_caller() {
 }
 
 #[test]
-fn memory_is_what_is_held_at_one_time() {
+fn only_memory_held_at_the_same_time_counts() {
     let limits = Limits {
         max_memory: 1 << 20,
         ..Limits::default()

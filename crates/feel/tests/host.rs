@@ -27,7 +27,7 @@ fn values_and_expressions_cross_threads() {
 }
 
 #[test]
-fn an_expression_tells_the_variables_it_reads() {
+fn an_expression_lists_the_variables_it_reads() {
     assert_eq!(
         variables("amount > 1000 and country = \"DE\""),
         ["amount", "country"]

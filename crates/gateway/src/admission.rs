@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn abort_refuses_beyond_the_queue_but_never_what_finishes_work() {
+    async fn abort_refuses_beyond_the_queue_but_never_finishing_commands() {
         let gate = gate(1, OverloadPolicy::Abort);
         let _first = gate.enter(NEW).await.unwrap();
         let mut queued = Box::pin(gate.enter(NEW));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn new_work_what_takes_it_further_and_what_takes_long_do_not_wait_for_each_other() {
+    async fn new_work_continuing_work_and_slow_work_do_not_wait_for_each_other() {
         let gate = gate(1, OverloadPolicy::CallerRuns);
         let [many, evaluating, ending] =
             [Class::NewMany, Class::Evaluating, Class::Ending].map(Purpose::Command);

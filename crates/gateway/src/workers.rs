@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_are_dealt_out_in_turn_and_threads_end_when_told() {
+    fn connections_are_assigned_in_turn_and_threads_end_on_stop() {
         let workers = Workers::start(3, std::future::pending).unwrap();
         let dealer = workers.deal();
         let dealt: Vec<_> = (0..6)

@@ -77,7 +77,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_what_a_plain_set_holds(steps in prop::collection::vec((any::<bool>(), -70i64..300), 0..200), behind in -80i64..310) {
+        fn it_behaves_like_a_plain_set(steps in prop::collection::vec((any::<bool>(), -70i64..300), 0..200), behind in -80i64..310) {
             let (mut keys, mut plain) = (Keys::default(), BTreeSet::new());
             for (inserts, key) in steps {
                 if inserts {

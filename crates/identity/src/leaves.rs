@@ -97,7 +97,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_holds_what_a_plain_map_holds(steps in prop::collection::vec((0..4, 0u16..400, any::<u8>()), 0..900)) {
+        fn it_behaves_like_a_plain_map(steps in prop::collection::vec((0..4, 0u16..400, any::<u8>()), 0..900)) {
             let (mut leaves, mut plain) = (Leaves::default(), BTreeMap::new());
             for (step, key, value) in steps {
                 if step > 0 {

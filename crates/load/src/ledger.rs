@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_apart() {
+    fn failures_are_counted_by_kind() {
         let (mut ledger, t) = measuring(1);
         ledger.start_failed(t, &Error::Timeout(MS));
         ledger.start_failed(t, &Error::Protocol("x".into()));

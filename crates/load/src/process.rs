@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_process_reads_back_as_what_it_is() {
+    fn the_built_in_process_reads_back_the_same() {
         for tasks in [0, 1, 3] {
             let made = built_in(tasks);
             let file = &made.resources[0];

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_tells_the_longest_of_this_minute_and_the_one_before() {
+    fn a_family_exposes_the_maximum_of_the_last_two_minutes() {
         let family = HistogramFamily::new("f_seconds", "F", DEFAULT_BOUNDS);
         let histogram = family.get(OfL { l: "x" });
         histogram.observe(3 * MS);

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_string_says_who_asks_and_where() {
+    fn a_connection_string_has_the_credentials_and_the_address() {
         let read = |text: &str| Azure::default().connect(text);
         let usual = read(
             "DefaultEndpointsProtocol=https;AccountName=bees;AccountKey=a2V5==;EndpointSuffix=core.windows.net",

@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_told_by_its_code_and_message() {
+    fn an_error_document_is_shown_as_its_code_and_message() {
         let azure = "<?xml version=\"1.0\"?>\n<Error>\n<Code>ContainerNotFound</Code>\n<Message>It does not exist.\nRequestId:1\nTime:2</Message></Error>";
         let expected = "Generic S error: status 404: ContainerNotFound: It does not exist.";
         assert_eq!(shown(azure), expected);

@@ -134,7 +134,7 @@ mod tests {
     ]}"#;
 
     #[test]
-    fn a_key_verifies_what_it_is_for_and_nothing_else() {
+    fn a_key_verifies_only_the_algorithms_it_is_for() {
         let set = KeySet::read(SET.as_bytes()).unwrap();
         assert_eq!(set.len(), 3);
         for (id, algorithm, found) in [

@@ -95,7 +95,7 @@ fn public(store: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_server_with_a_key_signs_who_it_is_and_sends_no_secret() {
+async fn a_server_with_a_key_sends_a_signed_assertion_instead_of_a_secret() {
     for (store, algorithm) in [
         ("rsa.p12", Algorithm::RS256),
         ("openssl.p12", Algorithm::ES256),
@@ -161,7 +161,7 @@ async fn nodes_with_the_same_key_seal_alike() {
 }
 
 #[tokio::test]
-async fn a_key_store_that_cannot_be_used_is_told_at_the_start() {
+async fn an_unusable_key_store_prevents_the_start() {
     let issuer = Issuer::start();
     for (store, why) in [
         ("none.p12", "No such file"),
@@ -209,7 +209,7 @@ async fn user_info_is_merged_and_signed_claims_take_precedence() {
 }
 
 #[tokio::test]
-async fn a_login_fails_where_the_provider_speaks_of_somebody_else() {
+async fn a_login_fails_if_the_user_info_is_about_another_subject() {
     let issuer = Issuer::start();
     let token = json!({"sub": "1", "login": "anna"});
     let deep = (0..40).fold(json!(1), |inner, _| json!([inner]));

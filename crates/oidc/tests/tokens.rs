@@ -271,7 +271,7 @@ async fn all_requests_at_the_moment_of_a_rotation_wait_for_the_new_key() {
 }
 
 #[tokio::test]
-async fn while_the_issuer_is_away_known_keys_are_good_and_of_others_nothing_is_told() {
+async fn while_the_issuer_is_away_known_keys_verify_and_unknown_ones_are_undecided() {
     let issuer = Issuer::start();
     let providers = providers(&[settings(&issuer)]);
     asked(&providers, &issuer.token(&anna())).await.unwrap();
@@ -296,7 +296,7 @@ async fn while_the_issuer_is_away_known_keys_are_good_and_of_others_nothing_is_t
 }
 
 #[tokio::test]
-async fn a_server_whose_issuer_is_away_at_the_start_cannot_tell_and_finds_it_later() {
+async fn an_issuer_that_is_away_at_the_start_leaves_tokens_undecided_until_it_is_found() {
     let issuer = Issuer::start();
     issuer.behaves(Behaviour::Holds);
     let providers = providers(&[settings(&issuer)]);

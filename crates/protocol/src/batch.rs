@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_a_largest_length_and_goes_on_in_another() {
+    fn a_run_that_is_too_long_continues_in_another() {
         let mut out = BatchWriter::new(1);
         for i in 0..1000 {
             out.event(Key::new(1, 8), LIFE[i % 4], &element(1));

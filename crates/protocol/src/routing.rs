@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_lives_on_the_partition_that_made_it_if_there_is_such_a_one() {
+    fn a_key_belongs_to_the_partition_that_created_it_if_that_exists() {
         let routing = Routing::new(3);
         assert_eq!(routing.home(Key::new(3, 1)), Some(3));
         for key in [Key::new(4, 1), Key::NONE, Key(0), Key(i64::MIN)] {

@@ -23,7 +23,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 }
 
 #[test]
-fn every_command_has_a_name_of_its_own_and_is_written_as_records_that_exist() {
+fn every_command_has_a_unique_name_and_is_written_as_existing_records() {
     let mut names = BTreeSet::new();
     for row in rows() {
         assert!(names.insert(row.name), "{} stands twice", row.name);

@@ -512,7 +512,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_entity_says_what_lets_its_rows_be_read_and_has_the_columns_for_it() {
+    fn every_entity_has_a_read_permission_and_the_columns_for_it() {
         for entity in entities::ALL {
             assert!(of(entity).is_some(), "{} is shown to nobody", entity.table);
             assert!(owned(entity).is_some(), "{} is nobody's", entity.table);
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_that_nobody_knows_is_shown_to_nobody_who_is_asked() {
+    fn an_unknown_entity_is_hidden_from_every_checked_caller() {
         static UNKNOWN: Entity = Entity {
             title: "Unknown",
             table: "unknown",

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_hold_for_what_is_there() {
+    fn operators_compare_present_values() {
         let (two, three) = (Value::Int(2), Value::Int(3));
         for (op, for_two) in [
             (Op::Eq(two.clone()), true),

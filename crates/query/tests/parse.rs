@@ -94,7 +94,7 @@ fn filters_on_elements_ask_for_one_and_the_same_element_instance() {
 }
 
 #[test]
-fn each_variable_may_be_in_a_row_of_its_own() {
+fn each_variable_may_match_a_different_row() {
     let search = parsed(
         r#"{"filter": {"variables": [{"name": "a", "value": "1"}, {"name": "b", "value": {"$neq": "2"}}]}}"#,
     );
@@ -258,7 +258,7 @@ fn a_cursor_belongs_to_the_rows_that_it_came_of() {
 }
 
 #[test]
-fn latest_versions_come_by_id_and_a_page_goes_on_behind_all_versions() {
+fn latest_versions_are_sorted_by_id_and_a_page_continues_after_all_versions() {
     let latest = r#""filter": {"isLatestVersion": true}"#;
     let asked = |body: &str| search(&PROCESS_DEFINITION, body).unwrap();
     let fields = |search: &Search| -> Vec<&str> {

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_goes_on_behind_the_history_with_the_members_of_its_settings() {
+    fn a_group_continues_after_the_history_with_the_configured_members() {
         let directory = tempfile::tempdir().unwrap();
         let base = EntryId { index: 6, term: 2 };
         let (mut log, _) = open(&directory);

@@ -97,7 +97,7 @@ impl Three {
 }
 
 #[test]
-fn a_change_for_an_older_plan_that_comes_late_is_refused_by_whoever_leads_then() {
+fn a_late_change_for_an_older_plan_is_refused_by_the_current_leader() {
     let mut three = Three::new();
     let first = three.until_one_leads();
     three
@@ -134,7 +134,7 @@ fn a_change_for_an_older_plan_that_comes_late_is_refused_by_whoever_leads_then()
 }
 
 #[test]
-fn a_removal_that_is_not_confirmed_when_the_leader_goes_may_still_need_who_was_removed() {
+fn an_unconfirmed_removal_may_still_need_the_removed_member_after_the_leader_is_gone() {
     let mut three = Three::new();
     let first = three.until_one_leads();
     let (second, removed) = (first % 3 + 1, (first + 1) % 3 + 1);

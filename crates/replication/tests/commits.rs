@@ -30,7 +30,7 @@ fn sent_for_entries(groups: &mut [Group]) -> Vec<Message> {
 }
 
 #[test]
-fn while_there_is_work_commits_are_told_by_the_next_entries() {
+fn under_load_commits_travel_with_the_next_entries() {
     let (mut groups, _) = elected();
     let sent = sent_for_entries(&mut groups);
     let telling = |message: &&Message| message.entries() == 0 && message.kind().is_of_leader();
@@ -41,7 +41,7 @@ fn while_there_is_work_commits_are_told_by_the_next_entries() {
 }
 
 #[test]
-fn the_last_commit_is_told_by_itself_and_not_only_by_heartbeats() {
+fn the_last_commit_is_announced_without_waiting_for_a_heartbeat() {
     let (mut groups, _) = elected();
     for _ in 0..3 {
         sent_for_entries(&mut groups);

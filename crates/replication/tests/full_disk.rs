@@ -101,7 +101,7 @@ impl Members {
 }
 
 #[test]
-fn a_leader_whose_disk_is_full_hears_that_another_one_leads() {
+fn a_leader_with_a_full_disk_learns_of_its_successor() {
     let mut members = Members::new();
     let first = members.until_one_leads(&VOTERS);
     members.full = Some(first);
@@ -128,7 +128,7 @@ fn a_leader_whose_disk_is_full_hears_that_another_one_leads() {
 }
 
 #[test]
-fn a_leader_whose_flush_hangs_lets_another_one_lead_though_everybody_hears_it() {
+fn a_leader_whose_flush_hangs_is_replaced_although_it_is_reachable() {
     let mut members = Members::new();
     let first = members.until_one_leads(&VOTERS);
     members.full = Some(first);
@@ -160,7 +160,7 @@ fn a_leader_whose_flush_hangs_lets_another_one_lead_though_everybody_hears_it() 
 }
 
 #[test]
-fn a_leader_whose_flush_hangs_goes_on_while_the_others_are_no_majority_without_it() {
+fn a_leader_whose_flush_hangs_keeps_leading_if_the_others_have_no_majority() {
     let mut members = Members::new();
     let first = members.until_one_leads(&VOTERS);
     let other = VOTERS.into_iter().find(|node| *node != first).unwrap();

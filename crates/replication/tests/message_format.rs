@@ -171,7 +171,7 @@ fn a_checkpoint_ahead_of_the_log_of_one_of_several_members_takes_its_place() {
 
 /// The snapshot included a part of the log, and the crash came before all of that had arrived.
 #[test]
-fn a_log_that_is_behind_the_checkpoint_of_one_of_several_members_goes_on_where_it_ends() {
+fn after_a_snapshot_a_log_behind_the_checkpoint_continues_where_it_ends() {
     let id = |index, term| EntryId { index, term };
     let state = b"\x01\x05\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0";
     let recovered = |installing| RecoveredLog {

@@ -84,7 +84,7 @@ const ELECTION: u64 = 10 * sim::world::TICK;
 
 /// The others wait as long as they hear it, so it has to announce that it steps down.
 #[test]
-fn a_leader_that_hears_nobody_and_is_heard_gives_up_within_two_election_times() {
+fn a_leader_that_only_sends_steps_down_within_two_election_timeouts() {
     for seed in 1..=30 {
         let mut world = World::without_faults(seed, 2000);
         world.run_until(10 * ELECTION);
@@ -122,7 +122,7 @@ fn a_leader_whose_flush_hangs_is_replaced_within_two_election_times() {
 }
 
 #[test]
-fn a_leader_that_is_answered_late_goes_on() {
+fn a_leader_with_late_answers_keeps_leading() {
     for seed in 1..=5 {
         // The round trip takes nearly an election timeout.
         let mut world = World::without_faults(seed, ELECTION * 45 / 100);

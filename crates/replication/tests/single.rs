@@ -96,7 +96,7 @@ fn payload(number: u32) -> Bytes {
 }
 
 #[test]
-fn leads_at_once_and_commits_what_it_proposes() {
+fn leads_at_once_and_commits_its_proposals() {
     let directory = tempfile::tempdir().unwrap();
     let mut member = Member::open(directory.path(), EntryId::default());
     assert!(
@@ -302,7 +302,7 @@ fn a_change_that_the_checkpoint_holds_and_the_stored_state_does_not_is_known_aft
 
 /// A log that ends before its last exported entries: a torn write and a lost end look alike.
 #[test]
-fn a_log_that_ends_before_what_was_exported_from_it_is_refused() {
+fn a_log_that_ends_before_its_exported_entries_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let mut member = Member::open(directory.path(), EntryId::default());
     member.lead();

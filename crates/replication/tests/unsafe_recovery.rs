@@ -98,7 +98,7 @@ fn all_entries_count_and_changes_of_earlier_members_do_not() {
 }
 
 #[test]
-fn a_snapshot_of_which_the_log_was_not_told_is_the_beginning() {
+fn a_snapshot_unknown_to_the_log_is_its_new_beginning() {
     let disk = left_alone();
     let checkpoint = EntryId { index: 50, term: 6 };
     let members = formed(&disk, checkpoint);

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn users_are_told_of_and_others_where_the_settings_say_so() {
+    fn users_are_audited_and_other_callers_only_where_configured() {
         let user = Claims::User(Default::default());
         let covers = |config: &AuditConfig, claims: &Claims, category, entity| {
             Audit::new(config).covers(claims, category, entity)

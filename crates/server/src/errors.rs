@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_the_code_of_what_it_came_from() {
+    fn an_error_has_the_code_of_its_cause() {
         let lost = anyhow::Error::new(skep_client::Error::Timeout(Default::default()));
         assert_eq!(code_of(&lost.context("starting")), "NO_ANSWER");
         let usage = crate::cli::Usage("so".into());

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_that_others_can_read_are_told() {
+    fn open_ports_without_tls_are_reported_where_passwords_are_sent() {
         let [management, clear] = &*warnings(&protected(), &listening(OPEN, LOCAL, OPEN)) else {
             panic!("two warnings");
         };
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_port_for_nodes_is_told_where_clients_log_in() {
+    fn an_open_port_for_nodes_is_reported_where_clients_log_in() {
         let mut settings = protected();
         settings.cluster.size = 3;
         settings.internal.address = "0.0.0.0".parse().unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_that_nobody_is_asked_for_are_told() {
+    fn authorizations_without_a_login_are_reported() {
         let mut settings = Settings::default();
         settings.security.authorizations = Some(true);
         let [one] = &*warnings(&settings, &listening(LOCAL, LOCAL, LOCAL)) else {

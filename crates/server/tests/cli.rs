@@ -428,7 +428,7 @@ fn an_error_has_a_code_that_is_explained() {
 }
 
 #[test]
-fn why_an_instance_waits_is_told_on_a_page() {
+fn the_page_of_an_instance_shows_why_it_waits() {
     let directory = workplace();
     let here = directory.path();
     let waiting = PROCESS.replace("id=\"quick\"", "id=\"waiting\"");
@@ -474,7 +474,7 @@ fn why_an_instance_waits_is_told_on_a_page() {
 }
 
 #[test]
-fn open_incidents_are_listed_with_what_they_say() {
+fn open_incidents_are_listed_with_their_messages() {
     let directory = workplace();
     let here = directory.path();
     let broken = r#"<bpmn:serviceTask id="work"><bpmn:extensionElements><zeebe:taskDefinition type="=missing"/>
@@ -588,7 +588,7 @@ fn batch_operations_are_listed_shown_and_changed() {
 
 /// A server as seen by systemd with `Type=notify` and by the health check of a container.
 #[test]
-fn service_managers_are_told_and_health_checks_answered() {
+fn service_managers_are_notified_and_health_checks_answered() {
     let directory = workplace();
     let here = directory.path();
     let socket = here.join("notify");

@@ -291,8 +291,8 @@ enum WhileFull {
 }
 
 #[test]
-fn a_full_ext4_costs_no_acknowledged_command_and_the_server_goes_on_by_itself() {
-    let name = "a_full_ext4_costs_no_acknowledged_command_and_the_server_goes_on_by_itself";
+fn a_full_ext4_loses_no_acknowledged_command_and_the_server_recovers_unaided() {
+    let name = "a_full_ext4_loses_no_acknowledged_command_and_the_server_recovers_unaided";
     sandbox::run(name, async |directory| {
         let disk = FileSystem::ext4(&directory, 128);
         others_fill_the_disk(&directory, &disk).await;
@@ -300,8 +300,8 @@ fn a_full_ext4_costs_no_acknowledged_command_and_the_server_goes_on_by_itself() 
 }
 
 #[test]
-fn a_full_tmpfs_costs_no_acknowledged_command_and_the_server_goes_on_by_itself() {
-    let name = "a_full_tmpfs_costs_no_acknowledged_command_and_the_server_goes_on_by_itself";
+fn a_full_tmpfs_loses_no_acknowledged_command_and_the_server_recovers_unaided() {
+    let name = "a_full_tmpfs_loses_no_acknowledged_command_and_the_server_recovers_unaided";
     sandbox::run(name, async |directory| {
         let disk = FileSystem::tmpfs(&directory, 128);
         others_fill_the_disk(&directory, &disk).await;

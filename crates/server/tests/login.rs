@@ -298,7 +298,7 @@ fn a_restart_leaves_users_as_they_are_and_a_purge_makes_those_of_the_configurati
 }
 
 #[test]
-fn the_first_administrator_is_whoever_comes_first() {
+fn the_first_user_set_up_becomes_the_administrator() {
     let directory = TempDir::new().unwrap();
     let server = Server::start(directory.path(), &[], &BASIC);
     assert_eq!(server.get("/v2/topology", ADMIN).0, 401);
@@ -326,7 +326,7 @@ fn without_settings_nobody_is_asked_and_there_are_the_roles_of_every_cluster() {
 }
 
 #[test]
-fn a_server_for_other_machines_does_not_start_before_somebody_has_chosen() {
+fn a_server_for_other_machines_does_not_start_without_a_choice_about_logins() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
     let told = [

@@ -124,7 +124,7 @@ const MODEL: &str = concat!(
 );
 
 #[test]
-fn all_three_ports_speak_tls_and_who_does_not_believe_the_certificate_sends_nothing() {
+fn all_three_ports_speak_only_tls_and_clients_check_the_certificate() {
     let certificates = Certificates::new();
     let data = tempfile::tempdir().unwrap();
     let settings = [
@@ -237,7 +237,7 @@ async fn metrics(management: &str, authority: &Path) -> String {
 }
 
 #[tokio::test]
-async fn all_three_ports_show_what_their_key_stores_have() {
+async fn all_three_ports_use_their_key_stores() {
     let data = tempfile::tempdir().unwrap();
     let of_spring = |area: &str| {
         let name = |field: &str| format!("{area}.{field}");

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_wakes_whoever_polled_last_and_is_taken_once() {
+    fn an_answer_wakes_the_last_poller_and_is_taken_once() {
         let (responder, mut reply) = reply_channel();
         let (first, second) = (Arc::<Count>::default(), Arc::<Count>::default());
         assert!(poll(&mut reply, &first).is_pending());

@@ -231,7 +231,7 @@ fn the_room_of_deleted_rows_can_be_had_back_at_once() {
 }
 
 #[test]
-fn a_reader_sees_what_was_installed_and_what_was_committed_after_that() {
+fn a_reader_sees_an_installed_snapshot_and_later_commits() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = fjall(directory.path());
     let reader = store.reader();

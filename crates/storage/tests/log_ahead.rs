@@ -92,7 +92,7 @@ fn a_tail_of_zeroes_is_the_end_of_the_log_and_a_hole_before_the_end_is_damage() 
 }
 
 #[test]
-fn without_room_there_is_no_spare_and_the_log_takes_what_is_left() {
+fn without_space_there_is_no_spare_segment_and_the_log_uses_the_rest() {
     let disk = MemoryDisk::new();
     let (mut log, _) = try_open(&disk, growing()).unwrap();
     append_until(&mut log, |log| log.preparation().is_some());
@@ -105,7 +105,7 @@ fn without_room_there_is_no_spare_and_the_log_takes_what_is_left() {
 }
 
 #[test]
-fn one_that_is_told_to_stop_leaves_nothing_behind() {
+fn an_aborted_preparation_leaves_nothing_behind() {
     let disk = MemoryDisk::new();
     let (mut log, _) = try_open(&disk, growing()).unwrap();
     append_until(&mut log, |log| log.preparation().is_some());

@@ -33,7 +33,7 @@ fn unacknowledged(frames: &[Frame]) -> (MemoryDisk, Vec<u8>, Vec<u8>, usize) {
 }
 
 #[test]
-fn a_write_torn_at_any_byte_leaves_what_was_acknowledged_and_whole_frames() {
+fn a_write_torn_at_any_byte_leaves_acknowledged_entries_and_whole_frames() {
     let frames = [
         state("new"),
         entry(4, 2, 61),
@@ -266,7 +266,7 @@ fn an_interrupted_creation_of_a_segment_is_not_damage_but_a_damaged_header_is() 
 }
 
 #[test]
-fn a_full_disk_fails_the_append_and_the_log_goes_on_when_there_is_room() {
+fn a_full_disk_fails_the_append_and_the_log_continues_once_there_is_space() {
     for room in [0, 100, 4000, 5000, 9000] {
         let disk = MemoryDisk::new();
         let (mut log, _) = open(&disk);

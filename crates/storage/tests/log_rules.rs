@@ -125,7 +125,7 @@ fn compaction_frees_whole_segments_and_keeps_the_state() {
 }
 
 #[test]
-fn a_reset_base_forgets_everything_and_goes_on_behind_it() {
+fn a_reset_base_discards_everything_and_the_log_continues_after_it() {
     let disk = MemoryDisk::new();
     let (mut log, _) = open(&disk);
     log.append(&[entry(1, 1, 10), entry(2, 1, 10), entry(3, 1, 10)])
@@ -229,7 +229,7 @@ fn one_append_larger_than_a_segment_still_goes_into_one() {
 }
 
 #[test]
-fn only_what_is_written_much_at_once_is_compressed() {
+fn only_large_writes_are_compressed() {
     let disk = MemoryDisk::new();
     let config = LogConfig {
         compress_from: 30_000,

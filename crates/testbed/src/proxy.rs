@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn one_direction_is_late_and_what_comes_after_does_not_wait_for_it_twice() {
+    fn one_direction_can_be_delayed() {
         let (proxy, mut near, mut far) = connected();
         let delay = Duration::from_millis(200);
         proxy.delay(Direction::Back, delay);

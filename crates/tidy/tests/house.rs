@@ -17,7 +17,7 @@ const MAX_FILE: usize = 800;
 const LONG_FUNCTIONS: &str = include_str!("long_functions.txt");
 
 #[test]
-fn every_file_says_what_it_is_for() {
+fn every_file_states_its_purpose() {
     let silent: Vec<String> = files(&[".rs"])
         .into_iter()
         .filter(|(_, text)| !text.starts_with("//!"))
@@ -45,7 +45,7 @@ fn interface() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn files_of_the_web_interface_say_what_they_are_for_and_have_one_subject() {
+fn files_of_the_web_interface_state_their_purpose_and_are_short() {
     const MAX: usize = 250;
     let mut problems = Vec::new();
     for (path, text) in interface() {
@@ -259,7 +259,7 @@ fn paths_named_in_documents_exist() {
 
 /// A checkout must not refer to the machine that it was written on, nor to discussions held there.
 #[test]
-fn nothing_cites_what_is_outside_of_the_repository() {
+fn nothing_refers_to_anything_outside_the_repository() {
     const OUTSIDE: [&str; 4] = ["/work/", "/root/", "/home/", "issue "];
     let mut problems = Vec::new();
     let endings = [

@@ -96,7 +96,7 @@ fn joined(page: &str, target: &str) -> String {
 }
 
 #[test]
-fn links_lead_to_what_is_there() {
+fn links_lead_to_existing_pages_and_anchors() {
     let pages = pages();
     let mut broken = Vec::new();
     let mut seen = 0;

@@ -117,7 +117,7 @@ fn partition_cluster_and_what_they_share_are_made_of_parts() {
 const MAX_FILES: usize = 25;
 
 #[test]
-fn folders_hold_what_a_glance_takes_in() {
+fn folders_hold_few_files() {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     for path in files(&[".rs"]).into_keys() {
         if let Some((folder, _)) = path.rsplit_once('/')

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn something_else_is_told_apart_by_its_first_bytes() {
+    async fn other_protocols_are_recognized_by_their_first_bytes() {
         let mut sent = vec![];
         write_first(&mut sent, &"hello").await.unwrap();
         let read: String = read_first(&mut sent.as_slice()).await.unwrap();

@@ -149,7 +149,7 @@ fn way(door: TcpListener, to: SocketAddr) -> Arc<AtomicUsize> {
 }
 
 #[test]
-fn a_contact_point_is_better_than_what_others_say() {
+fn a_contact_point_takes_precedence_over_announced_addresses() {
     let door = TcpListener::bind(support::any()).unwrap();
     let (zero, of_zero) = start(Start::new(0, &[door.local_addr().unwrap()]));
     // Node 1 announces its own address before the contact point leads anywhere.

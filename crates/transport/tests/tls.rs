@@ -173,7 +173,7 @@ fn nodes_trust_the_authority_that_their_key_store_has() {
 }
 
 #[test]
-fn a_certificate_of_somebody_else_is_refused_and_the_log_says_so() {
+fn a_certificate_of_another_authority_is_refused_and_logged() {
     let (authority, stranger) = (Authority::new(), Authority::new());
     let (_zero, of_zero) = start(with_tls(0, &[], authority.files("zero")));
     let contact = [of_zero.address()];

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_look_is_what_the_cookie_says_and_nothing_else_gets_into_the_page() {
+    fn the_theme_comes_from_the_cookie_and_only_known_values_reach_the_page() {
         for (cookie, expected) in [
             ("skep-theme=dark", "dark"),
             ("a=b; skep-theme=light", "light"),

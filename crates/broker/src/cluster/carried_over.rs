@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_others_keeps_what_it_knows_under_another_number() {
+    fn a_single_node_keeps_its_state_under_another_number() {
         let directory = former_directory();
         open(directory.path(), 0).stop();
         for number in [2, 2, 0] {

@@ -201,7 +201,7 @@ mod tests {
         Cluster::open(config, bootstrap, &metrics, local, hosting).unwrap()
     }
 
-    fn is_told_of(gateway: &Arc<Cluster>, cluster: &str) {
+    fn learns_of(gateway: &Arc<Cluster>, cluster: &str) {
         let layout = Layout {
             nodes: vec![0, 1, 2],
             copies: 3,
@@ -213,12 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_that_hears_of_the_cluster_before_it_is_greeted_by_one_is_of_it() {
+    fn a_gateway_that_learns_of_a_cluster_before_a_greeting_belongs_to_it() {
         let gateway = gateway(None);
-        is_told_of(&gateway, "a");
+        learns_of(&gateway, "a");
         assert_eq!(gateway.state().cluster_id, "a");
         assert_eq!(gateway.bootstrap().wait().unwrap(), "a");
-        is_told_of(&gateway, "another");
+        learns_of(&gateway, "another");
         assert_eq!(gateway.state().cluster_id, "a");
         gateway.stop();
     }
@@ -226,9 +226,9 @@ mod tests {
     #[test]
     fn a_gateway_is_not_of_a_cluster_that_it_is_not_configured_for() {
         let gateway = gateway(Some("b"));
-        is_told_of(&gateway, "a");
+        learns_of(&gateway, "a");
         assert!(gateway.bootstrap().identity().cluster_id.is_empty());
-        is_told_of(&gateway, "b");
+        learns_of(&gateway, "b");
         assert_eq!(gateway.bootstrap().identity().cluster_id, "b");
         gateway.stop();
     }

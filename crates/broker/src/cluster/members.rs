@@ -239,7 +239,7 @@ mod tests {
     use crate::config::BrokerConfig;
 
     #[test]
-    fn a_partition_that_goes_on_from_an_older_copy_is_not_expected_to_have_what_was_lost() {
+    fn a_partition_recovered_from_an_older_copy_is_not_expected_to_have_lost_entries() {
         let directory = tempfile::tempdir().unwrap();
         let config = BrokerConfig {
             directory: directory.path().to_path_buf(),

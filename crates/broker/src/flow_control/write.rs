@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backlog_slows_writing_down_to_what_is_exported_and_less() {
+    fn a_backlog_limits_writing_to_below_the_rate_of_exporting() {
         let (limit, now) = (WriteLimit::new(&config()), Instant::now());
         limit.adjust(now, &backlog(150_000, 100_000));
         assert_eq!(limit.limit(), None, "that many may wait");

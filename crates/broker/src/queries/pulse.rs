@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_is_heard_and_does_not_answer_makes_the_pulse_unknown() {
+    fn a_living_node_that_does_not_answer_makes_the_pulse_unknown() {
         let known = |answers: &[(u32, Option<String>)], alive: &[u32]| {
             let stores = stores_of(answers.iter().cloned().collect(), alive, None);
             stores.map(|stores| stores.len())
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_database_is_known_when_all_who_write_to_it_are() {
+    fn the_state_of_a_shared_database_is_known_once_all_its_writers_have_answered() {
         let known = |answers: &[(u32, Option<String>)], partitions: &[u32]| {
             let partitions = Some(partitions.iter().copied().collect());
             stores_of(answers.iter().cloned().collect(), &[], partitions).is_some()

@@ -34,7 +34,7 @@ async fn some(rig: &Rig, count: usize) -> HashSet<Key> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_of_five_go_on_under_the_first_of_them_and_get_copies_of_each_other() {
+async fn two_of_five_recover_under_the_first_of_them_and_get_copies_of_each_other() {
     let nodes = Nodes::new(5, 3);
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
@@ -136,7 +136,7 @@ async fn a_majority_that_lives_does_not_yield_to_a_minority_after_unsafe_recover
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_partition_that_has_lost_most_of_its_copies_goes_on_while_the_cluster_lives() {
+async fn a_partition_that_lost_most_of_its_copies_recovers_in_a_living_cluster() {
     let nodes = Nodes::new(3, 3);
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;

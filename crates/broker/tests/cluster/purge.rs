@@ -134,7 +134,7 @@ async fn alone_is_empty_afterwards(nodes: Nodes) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_is_alone_is_empty_afterwards_and_goes_on() {
+async fn a_single_node_is_empty_after_a_purge_and_keeps_working() {
     alone_is_empty_afterwards(Nodes::new(1, 2)).await;
 }
 
@@ -163,7 +163,7 @@ async fn indices_are_empty_afterwards() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_purge_that_was_begun_goes_on_at_the_next_start() {
+async fn a_purge_continues_after_a_restart() {
     let nodes = Nodes::new(1, 3);
     let rig = open_alone(&nodes).await;
     rig.deploy(&one_task()).await;

@@ -7,7 +7,7 @@ use skep_protocol::value::ExportingPhase;
 use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_nodes_answer_and_one_that_is_away_is_told_apart() {
+async fn all_nodes_answer_and_an_absent_one_is_marked() {
     let nodes = Nodes::new(3, 1);
     let mut rigs = nodes.all().await;
     for (node, rig) in rigs.iter().enumerate() {
@@ -26,7 +26,7 @@ async fn all_nodes_answer_and_one_that_is_away_is_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pause_that_one_node_is_told_of_rests_the_stores_of_all() {
+async fn a_pause_requested_on_one_node_rests_the_stores_of_all() {
     let nodes = Nodes::new(3, 2);
     let rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;

@@ -129,7 +129,7 @@ fn committed_by(rig: &Rig) -> u64 {
 
 /// Its connections are open, but nothing arrives: the node does not wait for nodes that it cannot hear.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_hears_nobody_refuses_commands_at_once_with_the_cause() {
+async fn an_isolated_node_refuses_commands_at_once_with_the_cause() {
     let nodes = Nodes::linked(3, 1);
     let rigs = nodes.all().await;
     streams::all_connected(&nodes).await;

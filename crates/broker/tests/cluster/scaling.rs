@@ -140,7 +140,7 @@ async fn partitions_of_new_work(rig: &Rig) -> HashSet<u32> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_partition_that_is_drained_ends_what_it_has_and_gets_nothing_new() {
+async fn a_draining_partition_finishes_its_work_and_gets_nothing_new() {
     let nodes = Nodes::new(3, 1);
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;

@@ -76,7 +76,7 @@ async fn a_file_that_is_lost_is_filled_from_the_log() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_read_is_put_aside_and_filled_anew_from_a_whole_log() {
+async fn an_unreadable_file_is_put_aside_and_rebuilt_from_a_complete_log() {
     let directory = std::sync::Arc::new(tempfile::tempdir().unwrap());
     let partition = directory.path().join("partitions/1");
     std::fs::create_dir_all(&partition).unwrap();

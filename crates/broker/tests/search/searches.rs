@@ -53,7 +53,7 @@ async fn an_acknowledged_instance_is_found_at_once() {
 }
 
 #[tokio::test]
-async fn the_life_of_an_instance_is_told_by_its_rows() {
+async fn rows_follow_the_life_of_an_instance() {
     let rig = with_one_task(1).await;
     let key = rig
         .create("one-task", r#"{"a": {"b": [1, 2]}}"#)
@@ -171,7 +171,7 @@ async fn pages_by_cursor_go_over_all_partitions_and_back() {
 }
 
 #[tokio::test]
-async fn a_restart_goes_on_where_the_file_ends() {
+async fn a_restart_continues_where_the_file_ends() {
     let mut rig = with_one_task(1).await;
     for round in 1..=3 {
         for _ in 0..10 {
@@ -202,7 +202,7 @@ async fn a_key_of_no_partition_is_the_key_of_nothing() {
 }
 
 #[tokio::test]
-async fn user_tasks_are_found_by_who_may_do_them() {
+async fn user_tasks_are_found_by_candidates_and_variables() {
     let rig = open(1).await;
     let process = include_str!("../../../../tests/processes/valid/search-user-task.bpmn");
     let resource = skep_protocol::command::Resource {

@@ -66,7 +66,7 @@ impl World {
 
 /// Whatever happens to this machine and to those that return: everything exists exactly once.
 #[test]
-fn the_machine_that_is_left_goes_on_and_others_come_again() {
+fn the_remaining_machine_recovers_and_others_return() {
     let kind = |seed: u64| Kind {
         changes: true,
         lost_disks: false,

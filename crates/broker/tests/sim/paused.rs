@@ -17,7 +17,7 @@ fn count(world: &mut World) {
 }
 
 #[test]
-fn a_leader_that_was_paused_tells_nothing_old() {
+fn a_leader_that_was_paused_answers_nothing_stale() {
     let mut world = World::without_faults(Kind::default(), 1, Mutation::None);
     world.run_for(500_000);
     count(&mut world);

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn partitions_count_when_all_of_them_take_part_and_nothing_goes_on() {
+    fn partitions_count_once_all_take_part_and_no_change_is_running() {
         let cluster = |handling: Value| json!({ "routing": { "requestHandling": handling } });
         let all = cluster(json!({ "strategy": "AllPartitions", "partitionCount": 6 }));
         assert!(has_partitions(&all, 6) && !has_partitions(&all, 3));

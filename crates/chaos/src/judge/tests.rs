@@ -90,7 +90,7 @@ fn a_slope_is_that_of_most_pairs_in_an_hour() {
 }
 
 #[test]
-fn limits_are_within_what_is_held_and_grow_with_the_disk() {
+fn limits_are_inclusive_and_grow_with_slow_flushes() {
     let held = judged(at_most(Measure::of("p99"), 16.0), &record());
     assert!(matches!(held, Verdict::Held(it) if it.measured() == 16.0));
     let refuted = judged(at_most(Measure::of("p99"), 15.9), &record());

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_tells_backpressure_from_a_missing_leader() {
+    fn the_title_distinguishes_backpressure_from_a_missing_leader() {
         let body = r#"{"type":"about:blank","title":"RESOURCE_EXHAUSTED","status":503,"detail":"partition 1 is full","instance":"/v2/jobs"}"#;
         assert_eq!(
             code_and_detail(503, body),

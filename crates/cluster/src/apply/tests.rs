@@ -54,7 +54,7 @@ fn a_cluster_is_founded_once() {
 }
 
 #[test]
-fn a_change_goes_on_operation_by_operation_and_its_plan_told_what_comes_of_it() {
+fn a_change_proceeds_operation_by_operation_to_the_planned_result() {
     let request = Request::Brokers {
         brokers: vec![0, 1, 2, 3],
         replication_factor: Some(2),
@@ -117,7 +117,7 @@ fn there_is_one_change_at_a_time_and_none_that_was_planned_for_an_older_state() 
 }
 
 #[test]
-fn a_change_is_given_up_where_it_stands_and_another_one_takes_up_what_it_left() {
+fn a_cancelled_change_stops_where_it_is_and_the_next_one_finishes_it() {
     let mut state = changing(&three(), &Request::AddBroker(3));
     assert!(state.apply(Entry::Cancel { change: 1, now: 5 }));
     assert_eq!(state.nodes[&3].state, NodeState::Joining);
@@ -191,7 +191,7 @@ fn states_and_entries_survive_their_bytes() {
 }
 
 #[test]
-fn a_state_or_an_entry_of_a_later_version_is_refused_by_what_is_not_known() {
+fn state_and_entries_of_a_later_version_are_refused_naming_the_unknown_part() {
     let state = three();
     let with = |member: &str| {
         let text = String::from_utf8(state.encode()).unwrap();

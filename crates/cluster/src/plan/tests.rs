@@ -240,7 +240,7 @@ fn partitions(count: u32) -> Request {
 }
 
 #[test]
-fn new_partitions_have_all_copies_and_what_every_partition_has_before_they_take_part() {
+fn new_partitions_take_part_once_they_have_all_copies_and_the_global_state() {
     let mut state = cluster(&[0, 1], 2, 2);
     assert_eq!(
         names(&state, &partitions(3)),
@@ -293,7 +293,7 @@ fn done(state: &mut State) {
 }
 
 #[test]
-fn scaling_that_was_given_up_goes_on_with_the_next_change() {
+fn cancelled_scaling_continues_with_the_next_change() {
     let mut state = cluster(&[0, 1], 1, 2);
     let operations = state.plan(&partitions(4), 0).unwrap().operations;
     let revision = state.revision;

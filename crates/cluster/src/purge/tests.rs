@@ -79,7 +79,7 @@ fn copies(state: &State) -> Vec<Vec<u32>> {
 }
 
 #[test]
-fn all_copies_go_then_what_they_share_and_then_all_come_again() {
+fn a_purge_removes_all_copies_then_shared_data_and_then_recreates_all() {
     let mut state = cluster(&[0, 1, 2], 2, 2);
     let before = state.clone();
     let planned = begin(&mut state, &Request::Purge);
@@ -136,7 +136,7 @@ fn a_planned_purge_shows_the_expected_cluster() {
 }
 
 #[test]
-fn keys_go_on_above_those_of_before_though_nothing_new_was_made() {
+fn repeated_purges_raise_the_least_key_even_without_new_keys() {
     let mut state = cluster(&[0], 1, 1);
     let mut least = 0;
     for _ in 0..3 {

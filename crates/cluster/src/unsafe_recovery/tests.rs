@@ -41,7 +41,7 @@ fn text(refused: Result<(State, Planned), Refusal>) -> String {
 }
 
 #[test]
-fn one_of_three_goes_on_alone_as_another_member_everywhere() {
+fn one_of_three_recovers_alone_as_a_new_member_everywhere() {
     let old = cluster(&[0, 1, 2], 3, 2);
     let (state, planned) =
         plan_unsafe_recovery(&[0, 1], 2, &[survivor(&old, 2, 4, 70)], 9).unwrap();
@@ -69,7 +69,7 @@ fn one_of_three_goes_on_alone_as_another_member_everywhere() {
 }
 
 #[test]
-fn the_longest_log_of_the_latest_term_goes_on_and_other_survivors_get_it_again() {
+fn the_longest_log_of_the_latest_term_is_kept_and_copied_to_other_survivors() {
     let old = cluster(&[0, 1, 2, 3, 4], 5, 1);
     // Node 0 has more entries, but of an earlier term.
     let survivors = [survivor(&old, 0, 3, 90), survivor(&old, 4, 4, 70)];
@@ -138,7 +138,7 @@ fn a_partition_without_a_surviving_copy_is_lost_and_gets_no_copies() {
 }
 
 #[test]
-fn a_copy_that_never_was_whole_is_nothing_to_go_on_from() {
+fn an_incomplete_copy_cannot_be_recovered_from() {
     let old = cluster(&[0, 1, 2], 3, 1);
     let mut learns = survivor(&old, 0, 9, 9);
     learns.copies[0].voters = vec![member(1, 0), member(2, 0)];
@@ -165,7 +165,7 @@ fn a_partition_that_has_its_majority_lives_on() {
 }
 
 #[test]
-fn the_cluster_lives_and_a_partition_of_it_goes_on_from_one_copy() {
+fn in_a_living_cluster_a_partition_recovers_from_one_copy() {
     let old = cluster(&[0, 1, 2], 2, 2);
     assert!(old.splits_from(&[1]) && !old.splits_from(&[]));
     let survivors = [survivor(&old, 0, 1, 5), survivor(&old, 2, 1, 6)];
@@ -192,7 +192,7 @@ fn the_cluster_lives_and_a_partition_of_it_goes_on_from_one_copy() {
 }
 
 #[test]
-fn it_is_refused_while_somebody_is_there_who_is_to_be_lost_or_away_who_is_to_stay() {
+fn a_recovery_is_refused_if_a_lost_node_is_reachable_or_a_survivor_is_not() {
     let old = cluster(&[0, 1, 2, 3], 1, 1);
     let one = survivor(&old, 0, 1, 1);
     let away = text(plan_unsafe_recovery(

@@ -7,7 +7,7 @@ use crate::support::{decision, definitions, evaluate, literal, parse, table};
 const TWO: &str = r#"<output id="o1" name="fee" label="Fee"/><output id="o2" name="note"/>"#;
 
 #[test]
-fn a_table_tells_its_inputs_and_matched_rules() {
+fn a_table_records_its_inputs_and_matched_rules() {
     let xml = table(
         r#"hitPolicy="RULE ORDER""#,
         TWO,
@@ -57,7 +57,7 @@ fn an_input_without_label_goes_by_its_expression() {
 }
 
 #[test]
-fn decisions_without_table_tell_their_output() {
+fn decisions_without_table_record_their_output() {
     let result = evaluate(&parse(&decision(&literal("1 + 1"))), "{}").expect("a result");
     let decision = &result.evaluated[0];
     assert_eq!(decision.decision_type.as_str(), "LITERAL_EXPRESSION");
@@ -66,7 +66,7 @@ fn decisions_without_table_tell_their_output() {
 }
 
 #[test]
-fn a_failure_names_the_decision_and_tells_what_came_before() {
+fn a_failure_names_the_decision_and_keeps_earlier_evaluations() {
     let xml = definitions(&format!(
         r##"<decision id="base" name="Base">{}</decision>
         <decision id="broken" name="Broken"><informationRequirement><requiredDecision href="#base"/></informationRequirement>

@@ -46,7 +46,7 @@ fn lists_and_relations() {
 }
 
 #[test]
-fn function_definitions_see_what_is_around_them() {
+fn function_definitions_see_enclosing_variables() {
     let xml = decision(&format!(
         r#"<context>
             <contextEntry><variable name="factor"/>{}</contextEntry>
@@ -97,7 +97,7 @@ fn invocations_bind_parameters_by_name() {
 }
 
 #[test]
-fn invocations_say_what_they_miss() {
+fn failed_invocations_name_the_missing_function_or_parameter() {
     let xml = with_knowledge(&literal("n"), &invocation("double", "m", "1"));
     assert!(
         failure(&xml, "{}")

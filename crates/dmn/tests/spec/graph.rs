@@ -93,7 +93,7 @@ fn functions_that_call_themselves_end_at_the_limit() {
 }
 
 #[test]
-fn the_graph_tells_its_identity_and_its_decisions() {
+fn the_graph_exposes_its_identity_and_its_decisions() {
     let xml = definitions(
         r#"<extensionElements><zeebe:versionTag value="v7"/></extensionElements>
         <decision id="d" name="The decision"><extensionElements><zeebe:versionTag value="v8"/></extensionElements>

@@ -25,7 +25,7 @@ fn a_finding_names_file_element_rule_and_line() {
 }
 
 #[test]
-fn all_findings_are_told_at_once() {
+fn all_findings_are_reported_at_once() {
     let xml = definitions(
         r#"<decision id="a" name="A"><literalExpression><text>1 +</text></literalExpression></decision><decision id="b" name=""/>"#,
     );

@@ -131,7 +131,7 @@ async fn a_damaged_document_stays_and_later_ones_are_swept() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_document_is_told_apart_from_none() {
+async fn a_damaged_document_is_not_reported_as_missing() {
     let directory = tempfile::tempdir().unwrap();
     let store = store(directory.path());
     store
@@ -169,7 +169,7 @@ async fn the_reserve_of_the_disk_is_not_touched() {
 }
 
 #[tokio::test]
-async fn of_many_who_choose_one_id_one_gets_it() {
+async fn concurrent_creations_with_one_id_succeed_only_once() {
     let directory = tempfile::tempdir().unwrap();
     let tries = (0..16).map(|_| {
         let store = store(directory.path());

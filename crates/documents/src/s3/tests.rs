@@ -188,7 +188,7 @@ async fn fields_that_s3_does_not_take_are_refused_before() {
 }
 
 #[tokio::test]
-async fn a_service_that_refuses_or_is_away_is_told_as_such_and_comes_back() {
+async fn a_service_that_refuses_or_is_away_counts_as_unavailable_until_it_returns() {
     let Some((mut server, store)) = started() else {
         return;
     };

@@ -62,7 +62,7 @@ async fn each_store_keeps_what_it_is_given() {
 }
 
 #[tokio::test]
-async fn the_default_store_is_that_of_who_names_none() {
+async fn without_a_named_store_the_default_one_is_used() {
     let directory = tempfile::tempdir().unwrap();
     let create = async |config: &Config, store: Option<&str>| {
         let stores = open(config);

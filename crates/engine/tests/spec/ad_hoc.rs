@@ -72,7 +72,7 @@ fn decide(rig: &mut Rig, elements: &[&str], fulfilled: bool, cancel: bool) {
 }
 
 #[test]
-fn it_completes_when_what_was_activated_and_what_follows_has() {
+fn it_completes_after_all_activated_activities_and_their_successors() {
     let mut rig = Rig::with(process(r#"=["a","b"]"#));
     let instance = rig.create("p", "{}");
     rig.work("b", "{}");
@@ -100,7 +100,7 @@ fn without_active_elements_it_waits_for_a_command() {
 }
 
 #[test]
-fn a_command_may_end_what_ran_before() {
+fn an_activation_may_cancel_running_activities() {
     let mut rig = Rig::with(process(r#"=["a","a","a"]"#));
     let instance = rig.create("p", "{}");
     let hoc = rig.element_key("hoc");
@@ -212,7 +212,7 @@ fn a_job_that_is_out_of_date_is_replaced() {
 }
 
 #[test]
-fn a_job_may_end_what_runs() {
+fn a_job_may_cancel_running_activities() {
     let mut rig = Rig::with(run_by_job());
     let instance = rig.create("p", "{}");
     decide(&mut rig, &["a", "b", "b"], false, false);
@@ -245,7 +245,7 @@ fn an_unknown_element_in_a_result_is_refused_and_the_job_stays() {
 }
 
 #[test]
-fn a_job_without_retries_is_an_incident_of_its_own_kind() {
+fn a_job_without_retries_raises_an_incident_of_a_separate_type() {
     let mut rig = Rig::with(run_by_job());
     rig.create("p", "{}");
     let job = rig.job("agent");

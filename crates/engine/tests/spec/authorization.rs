@@ -180,7 +180,7 @@ fn missing_objects_are_not_found_even_without_permissions() {
 }
 
 #[test]
-fn each_command_asks_for_its_permission_on_the_process_of_what_it_is_about() {
+fn each_command_needs_its_permission_on_the_process_it_concerns() {
     let mut rig = asking(1);
     deploy(&mut rig, process("order"));
     deploy(&mut rig, process("other"));
@@ -383,7 +383,7 @@ fn waits_for_message(id: &str) -> Bpmn {
 }
 
 #[test]
-fn a_message_is_correlated_by_who_may_go_on_with_all_that_wait() {
+fn correlating_a_message_needs_the_permission_for_every_waiting_process() {
     let mut rig = asking(1);
     deploy(&mut rig, waits_for_message("order"));
     deploy(&mut rig, waits_for_message("other"));
@@ -483,7 +483,7 @@ fn to_claim_for_oneself_takes_less_than_to_give_to_others() {
 }
 
 #[test]
-fn whom_a_property_of_the_task_names_may_do_what_was_granted_by_it() {
+fn users_named_by_a_property_of_a_task_have_what_was_granted_by_it() {
     let mut rig = asking(1);
     deploy(&mut rig, task());
     created(&mut rig, Claims::Internal, "order");
@@ -507,7 +507,7 @@ fn whom_a_property_of_the_task_names_may_do_what_was_granted_by_it() {
 }
 
 #[test]
-fn the_items_of_a_batch_operation_are_done_by_the_rights_of_who_made_it() {
+fn batch_operations_use_the_permissions_of_their_creator() {
     let mut rig = asking(1);
     deploy(&mut rig, process("order"));
     deploy(&mut rig, process("other"));
@@ -560,7 +560,7 @@ fn identity_asks_for_its_own_permissions() {
 }
 
 #[test]
-fn a_resource_is_deleted_by_who_may_delete_its_kind() {
+fn deleting_a_resource_needs_the_permission_for_its_kind() {
     let mut rig = asking(1);
     deploy(&mut rig, process("order"));
     let resource_key = last(&rig, "PROCESS");
@@ -587,7 +587,7 @@ fn a_resource_is_deleted_by_who_may_delete_its_kind() {
 }
 
 #[test]
-fn history_is_deleted_by_who_may_delete_what_it_tells_of() {
+fn deleting_history_needs_the_permission_to_delete_instances() {
     let mut rig = asking(1);
     deploy(&mut rig, process("order"));
     let delete = Command::DeleteResource {

@@ -32,7 +32,7 @@ fn refused(rig: &mut Rig, command: Command, instance: Key) {
 }
 
 #[test]
-fn nothing_happens_in_a_banned_instance_and_others_go_on() {
+fn nothing_happens_in_a_banned_instance_and_others_continue() {
     let mut rig = Rig::with(process());
     let banned = rig.create("p", r#"{"order":"A"}"#);
     let other = rig.create("p", r#"{"order":"B"}"#);
@@ -122,7 +122,7 @@ fn only_a_process_instance_can_be_banned() {
 }
 
 #[test]
-fn a_client_that_waits_for_the_result_is_told() {
+fn a_client_awaiting_the_result_of_a_banned_instance_gets_an_error() {
     let mut rig = Rig::with(process());
     let mut creation = Rig::creation("p", r#"{"order":"A"}"#);
     creation.await_result = Some(AwaitResult {

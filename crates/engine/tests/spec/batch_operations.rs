@@ -192,7 +192,7 @@ fn a_job_without_retries_gets_one_when_its_incident_is_resolved() {
 }
 
 #[test]
-fn history_is_deleted_of_what_has_ended_only() {
+fn only_the_history_of_ended_instances_is_deleted() {
     let mut rig = Rig::with(process());
     let keys = instances(&mut rig, 2);
     rig.cancel(keys[0]).unwrap();

@@ -147,7 +147,7 @@ fn ten_thousand_items_leave_room_for_others() {
 }
 
 #[test]
-fn a_restart_in_the_middle_goes_on() {
+fn a_batch_operation_continues_after_a_restart() {
     let mut lone = deployed();
     let keys: Vec<Key> = (0..450).map(|_| lone.instance()).collect();
     let key = lone.batch().unwrap();

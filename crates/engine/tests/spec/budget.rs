@@ -91,7 +91,7 @@ fn remaining_work_survives_a_restart() {
 }
 
 #[test]
-fn a_cancel_of_many_ends_also_those_that_go_on_meanwhile() {
+fn cancelling_many_also_ends_tokens_that_move_meanwhile() {
     let mut rig = Rig::with(wide("p", 3000, |bpmn, i| {
         plain(bpmn, i).service_task(format!("u{i}"), "next")
     }));
@@ -292,7 +292,7 @@ fn pushed_jobs_with_large_variables_leave_in_turns() {
 }
 
 #[test]
-fn the_expressions_of_one_element_share_what_one_may_take() {
+fn the_expressions_of_one_element_share_the_budget_of_one() {
     let costly = "=count(for i in 1..20000 return i ** 2)";
     let with = |mappings: usize| {
         let mut bpmn = Bpmn::process("p").start("s").service_task("t", "work");

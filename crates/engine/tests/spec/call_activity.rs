@@ -139,7 +139,7 @@ fn the_latest_version_is_called_unless_bound_otherwise() {
 }
 
 #[test]
-fn bound_to_the_deployment_it_calls_what_was_deployed_together() {
+fn bound_to_the_deployment_it_calls_the_version_deployed_with_it() {
     let bound = |job: &str| {
         Bpmn::process("parent")
             .start("s")

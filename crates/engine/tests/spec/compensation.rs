@@ -44,7 +44,7 @@ fn all_handlers_run_at_once_in_the_order_of_completion() {
 }
 
 #[test]
-fn a_throw_event_goes_on_when_the_handlers_are_done() {
+fn a_throw_event_completes_after_its_handlers() {
     let mut rig = Rig::with(
         two()
             .throw_compensation("undo", None)
@@ -96,7 +96,7 @@ fn nested(inner: impl FnOnce(Bpmn) -> Bpmn) -> Bpmn {
 }
 
 #[test]
-fn a_scope_is_compensated_by_what_is_inside() {
+fn a_scope_is_compensated_by_its_inner_handlers() {
     let mut rig = Rig::with(
         nested(|sub| sub.end("e2"))
             .throw_compensation("undo", None)
@@ -162,7 +162,7 @@ fn each_completion_is_compensated_exactly_once() {
 }
 
 #[test]
-fn two_events_at_once_share_what_there_is() {
+fn concurrent_throw_events_share_the_subscriptions() {
     let bpmn = two()
         .parallel("fork")
         .throw_compensation("undo", None)
@@ -258,7 +258,7 @@ fn terminated_activities_are_not_compensated() {
 }
 
 #[test]
-fn records_say_what_is_compensated_by_what() {
+fn records_name_the_compensated_activity_and_its_handler() {
     let mut rig = Rig::with(
         nested(|sub| sub.end("e2"))
             .throw_compensation("undo", None)
@@ -373,7 +373,7 @@ const UNDOING: &[Undoing] = &[
 ];
 
 #[test]
-fn an_event_sub_process_compensates_what_is_around_it() {
+fn an_event_sub_process_compensates_its_enclosing_scope() {
     for undoing in UNDOING {
         for activity in [None, Some("a")] {
             let sub_process = |sub: Bpmn| {

@@ -67,7 +67,7 @@ fn a_cycle_without_number_repeats_until_the_activity_ends() {
 
 /// Changes of the variables that the cycle was evaluated from have no effect.
 #[test]
-fn a_running_cycle_goes_on_as_it_began() {
+fn a_running_cycle_keeps_its_initial_value() {
     let mut rig = Rig::with(ticking("=period"));
     let instance = rig.create("p", r#"{"period":"R4/PT1M"}"#);
     rig.advance(MINUTE);
@@ -91,7 +91,7 @@ fn a_cycle_that_repeats_nothing_fires_once() {
 
 /// Once for all missed dates, then at intervals from now on.
 #[test]
-fn after_a_long_pause_it_fires_for_what_was_missed_and_for_now() {
+fn after_a_long_pause_it_fires_once_for_all_missed_dates() {
     for (cycle, expected) in [
         ("R5/PT60M", vec![60, 210, 270, 330, 390]),
         ("R/PT60M", vec![60, 210, 270, 330, 390, 450, 510, 570]),

@@ -53,7 +53,7 @@ fn menu(hit_policy: &str) -> String {
 }
 
 #[test]
-fn the_answer_and_the_record_tell_how_it_came_about() {
+fn the_answer_and_the_record_contain_all_evaluated_decisions() {
     let mut rig = Rig::new();
     let deployed = rig.deployed(vec![("menu.dmn", menu("UNIQUE"))]);
     let keys: Vec<Key> = deployed.decisions.iter().map(|d| d.key).collect();
@@ -127,7 +127,7 @@ fn it_is_chosen_by_key_or_by_id_in_its_latest_version() {
 }
 
 #[test]
-fn every_partition_evaluates_and_goes_on_after_a_restart() {
+fn every_partition_evaluates_also_after_a_restart() {
     let mut rig = Rig::with_partitions(2);
     rig.deployed(vec![("a.dmn", decision("a", "fee", "x + 1"))]);
     let request = rig.send_to(2, command(by_id("fee"), r#"{"x":1}"#));

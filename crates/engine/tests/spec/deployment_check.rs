@@ -36,7 +36,7 @@ fn versions(of: &DeploymentValue) -> Vec<(String, i32, bool)> {
 }
 
 #[test]
-fn a_check_tells_the_versions_that_the_deployment_gives_and_leaves_no_trace() {
+fn a_check_returns_the_versions_that_a_deployment_would_give_and_leaves_no_trace() {
     let one = Bpmn::process("p").start("s").end("e");
     let other = Bpmn::process("p")
         .start("s")

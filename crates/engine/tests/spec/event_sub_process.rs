@@ -15,7 +15,7 @@ fn with_start(start: impl FnOnce(Bpmn) -> Bpmn) -> Bpmn {
 }
 
 #[test]
-fn an_interrupting_one_ends_what_runs_and_takes_its_place() {
+fn an_interrupting_start_event_replaces_the_running_activities() {
     let mut rig = Rig::with(with_start(|p| p.start_message_for("go", "stop", "=key")));
     let instance = rig.create("p", r#"{"key":"k"}"#);
     rig.publish("stop", "k", 0, r#"{"why":"late"}"#);

@@ -80,7 +80,7 @@ fn mappings_are_applied_once_whatever_fails_after_the_first_listener() {
 }
 
 #[test]
-fn a_listener_without_retries_is_an_incident_of_its_own_kind() {
+fn a_listener_without_retries_raises_an_incident_of_a_separate_type() {
     let mut rig = Rig::with(process());
     let instance = rig.create("p", "{}");
     let job = rig.job("start-1");

@@ -67,7 +67,7 @@ fn positions_only_go_forward_and_an_unchanged_one_writes_nothing() {
 }
 
 #[test]
-fn a_disabled_exporter_keeps_its_position_and_goes_on_at_the_end_or_where_another_is() {
+fn a_disabled_exporter_keeps_its_position_and_resumes_at_the_end_or_at_anothers() {
     let mut rig = Rig::new();
     report(&mut rig, &[("a", 5), ("b", 7)]);
     let disable = ExportingChange::Disable { id: "a".into() };

@@ -82,7 +82,7 @@ const CREATE: &[skep_protocol::permission::Permission] =
     grants![ProcessDefinition: CreateProcessInstance];
 
 #[test]
-fn a_user_reads_himself_and_what_he_has_goes_with_him() {
+fn users_can_read_themselves_and_are_deleted_with_memberships_and_grants() {
     let mut rig = Rig::new();
     let created = send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
     let Response::User(shown) = created else {
@@ -149,7 +149,7 @@ fn identities_reach_all_partitions_without_passwords_and_mail_addresses() {
 }
 
 #[test]
-fn the_set_up_makes_what_is_not_there_and_the_next_one_nothing() {
+fn the_set_up_creates_missing_entities_and_a_repetition_nothing() {
     let mut rig = Rig::with_partitions(2);
     let mut setup = defaults::setup();
     setup.users.push(user("anna"));
@@ -264,7 +264,7 @@ fn a_member_must_be_there_unless_only_the_provider_knows() {
 }
 
 #[test]
-fn an_authorization_is_about_what_can_be_granted_to_somebody_who_is_there_once() {
+fn authorizations_must_be_grantable_unique_and_have_an_existing_owner() {
     let mut rig = Rig::new();
     send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
     let anna = (OwnerType::User, "anna");

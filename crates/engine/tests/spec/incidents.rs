@@ -70,7 +70,7 @@ fn each_expression_of_a_service_task_can_be_mended() {
 }
 
 #[test]
-fn other_paths_go_on_beside_an_incident() {
+fn other_paths_continue_beside_an_incident() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .parallel("fork")

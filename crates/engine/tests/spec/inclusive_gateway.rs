@@ -170,7 +170,7 @@ fn a_loop_back_is_waited_for() {
 
 /// Several tokens on one flow: each activation takes one from each flow. (The reference engine leaves the second behind.)
 #[test]
-fn a_second_token_on_a_flow_goes_on_by_itself() {
+fn a_second_token_on_a_flow_activates_the_join_again() {
     let process = Bpmn::process("p")
         .start("s")
         .parallel("split")
@@ -231,7 +231,7 @@ fn nested_gateways_join_inside_out() {
 
 /// Two joins that wait for each other: nothing else is active in the scope, so one of them is activated.
 #[test]
-fn gateways_that_wait_for_each_other_go_on() {
+fn gateways_waiting_for_each_other_do_not_deadlock() {
     let process = Bpmn::process("p")
         .start("s")
         .parallel("split")

@@ -62,7 +62,7 @@ fn complete(rig: &mut Rig, key: Key, result: JobResult) -> Result<Response, Reje
 }
 
 #[test]
-fn a_worker_is_told_what_a_job_is_for() {
+fn a_job_carries_its_kind_and_headers() {
     let kinds = [
         JobKind::ExecutionListener(ListenerEvent::Start),
         JobKind::TaskListener(ListenerEvent::Completing),
@@ -79,13 +79,13 @@ fn a_worker_is_told_what_a_job_is_for() {
 }
 
 #[test]
-fn without_headers_of_its_own_a_job_has_those_of_its_element() {
+fn a_job_without_headers_has_those_of_its_element() {
     let (mut rig, _) = with_job(JobKind::AdHocSubProcess, None);
     assert_eq!(&*rig.job("listen").custom_headers, r#"{"own":"1"}"#);
 }
 
 #[test]
-fn records_of_a_job_tell_its_kind_to_its_end() {
+fn all_records_of_a_job_contain_its_kind() {
     let listener = r#"<zeebe:taskListener eventType="updating" type="listen"/>"#;
     let bpmn = Bpmn::process("q")
         .start("s")

@@ -116,7 +116,7 @@ fn a_job_that_did_not_reach_its_worker_goes_back_at_once() {
 }
 
 #[test]
-fn a_job_that_was_activated_anew_is_not_taken_back() {
+fn a_job_that_was_activated_again_is_not_taken_back() {
     let mut rig = Rig::with(process());
     rig.streams.open("work", 1);
     rig.create("p", "{}");

@@ -140,7 +140,7 @@ fn missing_objects_cannot_be_replaced_deleted_or_read() {
 }
 
 #[test]
-fn others_read_what_is_shared_and_nothing_else() {
+fn others_can_read_only_shared_objects() {
     let mut rig = rig();
     put(&mut rig, "private", "{}", Key::NONE).unwrap();
     share(&mut rig, "shared").unwrap();
@@ -303,7 +303,7 @@ fn the_objects_of_a_user_are_deleted_with_the_user() {
 }
 
 #[test]
-fn a_new_leader_has_what_was_kept_and_no_record_shows_a_body() {
+fn a_new_leader_has_kept_objects_and_no_record_shows_a_body() {
     let mut rig = rig();
     let first = put(&mut rig, "a", r#"{"secret":1}"#, Key::NONE).unwrap();
     let second = put(&mut rig, "a", r#"{"secret":2}"#, first).unwrap();

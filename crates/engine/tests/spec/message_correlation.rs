@@ -94,7 +94,7 @@ fn correlate(key: &str) -> Command {
 }
 
 #[test]
-fn correlate_answers_who_took_the_message() {
+fn correlation_returns_the_instance_that_took_the_message() {
     let mut rig = Rig::with(process("p"));
     let instance = rig.create("p", r#"{"key":"k"}"#);
     match rig.send(correlate("k")) {

@@ -34,7 +34,7 @@ fn refused(result: Result<skep_protocol::Response, skep_protocol::Rejection>, pa
 }
 
 #[test]
-fn a_boundary_event_that_is_mapped_goes_on_waiting_for_what_it_waits_for() {
+fn a_mapped_boundary_event_keeps_waiting_for_the_original_trigger() {
     let (mut rig, instance) = rig(
         with_events("p", "a", |b| b.boundary_duration("timer", "a", "PT1M")),
         with_events("q", "b", |b| b.boundary_duration("timer2", "b", "PT9M")),
@@ -169,7 +169,7 @@ fn events_in_front_of_which_a_gateway_waits_are_mapped_or_replaced() {
 }
 
 #[test]
-fn an_event_sub_process_that_is_active_goes_on_in_the_target() {
+fn an_active_event_sub_process_continues_in_the_target() {
     let model = |process, sub: &str, start: &str, task: &str| {
         let (start, handle) = (start.to_string(), task.to_string());
         Bpmn::process(process)
@@ -291,7 +291,7 @@ fn a_called_instance_is_migrated_on_its_own() {
 }
 
 #[test]
-fn a_multi_instance_activity_goes_on_with_the_items_that_it_has() {
+fn a_multi_instance_activity_continues_with_its_existing_items() {
     let repeated = |process: &str, task: &str, sequential| {
         let bpmn = Bpmn::process(process).start("s").service_task(task, "work");
         let bpmn = bpmn.for_each("=items", "item");
@@ -328,7 +328,7 @@ fn a_multi_instance_activity_goes_on_with_the_items_that_it_has() {
 }
 
 #[test]
-fn an_ad_hoc_sub_process_goes_on_with_what_runs_in_it() {
+fn an_ad_hoc_sub_process_continues_with_its_running_activities() {
     let model = |process, hoc: &str, task: &str| {
         let task = task.to_string();
         Bpmn::process(process)
@@ -349,7 +349,7 @@ fn an_ad_hoc_sub_process_goes_on_with_what_runs_in_it() {
 }
 
 #[test]
-fn a_user_task_that_is_a_job_keeps_what_it_has_as_a_camunda_user_task() {
+fn a_job_based_user_task_becomes_a_camunda_user_task_with_its_attributes() {
     let assigned = r#"<zeebe:assignmentDefinition assignee="anna" candidateGroups="clerks"/>"#;
     let source = Bpmn::process("p")
         .start("s")
@@ -426,7 +426,7 @@ fn completed_activities_are_compensated_by_the_handlers_of_the_target() {
 }
 
 #[test]
-fn a_cycle_goes_on_by_that_of_the_target() {
+fn a_cycle_continues_with_the_interval_of_the_target() {
     let with = |process, task: &'static str, event: &'static str, cycle: &'static str| {
         with_events(process, task, move |b| b.boundary_cycle(event, task, cycle))
     };

@@ -93,7 +93,7 @@ fn keys_of(rig: &Rig, element: &str, kind: &str) -> Vec<Key> {
 }
 
 #[test]
-fn a_moved_token_goes_on_where_it_is_put() {
+fn a_moved_token_continues_at_its_target() {
     let mut rig = Rig::with(nested());
     let instance = rig.create("p", "{}");
     rig.modify(instance)
@@ -514,7 +514,7 @@ fn a_called_instance_is_modified_but_not_ended() {
 }
 
 #[test]
-fn no_canceling_listener_is_heard() {
+fn canceling_listeners_do_not_run() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .user_task("u")

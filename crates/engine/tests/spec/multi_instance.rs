@@ -199,7 +199,7 @@ fn a_constant_completion_condition_is_an_incident_of_each_instance() {
 }
 
 #[test]
-fn an_output_collection_that_somebody_overwrote_is_an_incident() {
+fn an_overwritten_output_collection_raises_an_incident() {
     let mut rig = rig(&[&service_task(&marker(
         false,
         &format!("{INPUT} {OUTPUT}"),
@@ -301,7 +301,7 @@ fn ten_thousand_instances_let_others_have_their_turn_and_survive_a_restart() {
 }
 
 #[test]
-fn a_long_output_collection_is_not_written_anew_for_each_result() {
+fn a_long_output_collection_is_not_rewritten_for_each_result() {
     const COUNT: usize = 300;
     let task = service_task(&marker(false, &format!("{INPUT} {OUTPUT}"), ""));
     let mut rig = rig(&[&task]);

@@ -82,7 +82,7 @@ fn the_work_of_others_has_their_references() {
 }
 
 #[test]
-fn the_record_of_a_command_says_who_asked() {
+fn the_record_of_a_command_contains_its_caller() {
     let principal = Principal {
         id: "anna".into(),
         groups: Some(vec!["sales".into()]),
@@ -183,7 +183,7 @@ fn a_distributed_command_says_it_to_every_partition_also_when_it_is_repeated() {
 }
 
 #[test]
-fn a_subscription_is_opened_in_the_name_of_who_began_the_instance() {
+fn a_subscription_is_opened_in_the_name_of_the_creator_of_the_instance() {
     let waits = Bpmn::process("p")
         .start("s")
         .catch_message("c", "m", "=key")

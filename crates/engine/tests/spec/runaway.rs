@@ -110,7 +110,7 @@ fn bounded(most: u32) -> Rig {
 }
 
 #[test]
-fn a_process_instance_has_so_many_element_instances_and_goes_on_when_some_have_ended() {
+fn concurrent_element_instances_of_a_process_instance_are_limited() {
     for sequential in [false, true] {
         let mut rig = bounded(20);
         let each = |sub: Bpmn| sub.start("s2").service_task("work", "work").end("e2");

@@ -155,7 +155,7 @@ fn set(rig: &mut Rig, name: &str, value: &str) -> u64 {
 }
 
 #[test]
-fn a_new_partition_gets_what_every_partition_has() {
+fn a_new_partition_gets_the_global_state() {
     let mut rig = rig();
     fill(&mut rig);
     let now = rig.now + 1_000;

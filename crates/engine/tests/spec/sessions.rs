@@ -208,7 +208,7 @@ fn the_oldest_session_of_all_gives_way_to_the_10001st() {
 }
 
 #[test]
-fn one_node_at_a_time_renews_a_session_and_what_it_replaces_is_what_it_saw() {
+fn one_node_at_a_time_renews_a_session_and_only_the_revision_it_read() {
     let mut rig = rig();
     begin(&mut rig, 1, "anna");
     let Response::Session(Some(claimed)) = claim(&mut rig, 1, 0) else {
@@ -248,7 +248,7 @@ fn a_claim_whose_node_has_died_ends_by_time_also_if_the_clock_is_set_back() {
 }
 
 #[test]
-fn no_record_shows_what_is_sealed_or_the_id() {
+fn no_record_shows_the_sealed_content_or_the_id() {
     let mut rig = rig();
     begin(&mut rig, 1, "anna");
     claim(&mut rig, 1, 0);

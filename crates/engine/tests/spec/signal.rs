@@ -165,7 +165,7 @@ fn an_event_throws_it_with_its_own_variables() {
 }
 
 #[test]
-fn one_that_begins_to_listen_beside_the_throwing_event_hears_it() {
+fn a_catch_event_activated_alongside_the_throw_event_gets_the_signal() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .parallel("fork")

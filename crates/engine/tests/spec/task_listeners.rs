@@ -320,7 +320,7 @@ fn a_cancellation_waits_for_its_listeners() {
 }
 
 #[test]
-fn a_boundary_event_goes_on_when_the_listeners_have_run() {
+fn a_boundary_event_is_activated_after_the_listeners() {
     let bpmn = process(&[("canceling", "l")])
         .boundary_duration("late", "ask", "PT1M")
         .end("e2");

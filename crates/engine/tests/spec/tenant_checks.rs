@@ -543,7 +543,7 @@ fn a_stream_opens_for_any_tenant_and_gets_the_jobs_of_those_its_client_is_assign
 }
 
 #[test]
-fn a_correlation_meets_nothing_of_another_tenant_and_does_not_tell_of_it() {
+fn a_correlation_neither_reaches_nor_reveals_another_tenant() {
     let waits = Bpmn::process("waits")
         .start("s")
         .catch_message("c", "m", "=key")

@@ -21,7 +21,7 @@ fn ends_everything_else_in_the_process() {
 }
 
 #[test]
-fn ends_what_is_about_to_go_on_in_the_same_moment() {
+fn ends_tokens_that_would_move_at_the_same_time() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .parallel("fork")

@@ -34,7 +34,7 @@ fn links() -> Bpmn {
 }
 
 #[test]
-fn each_token_of_a_link_goes_on_at_its_catch_event() {
+fn each_token_of_a_link_continues_at_its_catch_event() {
     let mut rig = Rig::with(links());
     let instance = rig.create("p", "{}");
     rig.assert_completed(instance);

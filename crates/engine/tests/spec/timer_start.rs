@@ -96,7 +96,7 @@ fn only_the_latest_version_starts() {
 }
 
 #[test]
-fn a_deployment_of_what_is_there_leaves_the_timer_alone() {
+fn deploying_an_unchanged_process_leaves_the_timer_alone() {
     let mut rig = Rig::with(cyclic("R/PT1H"));
     rig.deploy(cyclic("R/PT1H"));
     assert_eq!(rig.intents("TIMER"), ["CREATED"]);

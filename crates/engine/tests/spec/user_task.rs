@@ -50,7 +50,7 @@ fn a_task_waits_until_its_user_completes_it() {
 
 /// In the reference engine's format of evaluated dates.
 #[test]
-fn a_date_is_told_without_seconds_that_are_zero() {
+fn a_date_is_written_without_zero_seconds() {
     let schedule = r#"<zeebe:taskSchedule dueDate="=due"/>"#;
     for (due, told) in [
         ("2031-05-05T07:08:00Z", "2031-05-05T07:08Z"),

@@ -66,7 +66,7 @@ fn the_same_value_again_is_no_event() {
 
 /// Setting the same value is not a change in that scope: the variable is set in an outer scope, where a condition may wait for it.
 #[test]
-fn an_unchanged_local_variable_goes_on_outwards() {
+fn an_unchanged_local_variable_is_set_in_the_outer_scope() {
     let mut rig = Rig::with(process());
     let instance = rig.create("p", "{}");
     let (sub, task) = (rig.element_key("sub"), rig.element_key("task"));

@@ -206,7 +206,7 @@ fn a_document_that_no_request_can_hold_is_named_and_can_be_left_out() {
 }
 
 #[test]
-fn no_redirection_is_followed_and_where_to_is_told() {
+fn redirects_are_not_followed_and_their_target_is_reported() {
     let log = log(1, "{}");
     let (old, new) = (Server::start(None), Server::start(None));
     old.fates(&[Fate::Redirected(format!("{}/_bulk", new.url()))]);
@@ -262,7 +262,7 @@ fn repeating_after_an_unclean_end_replaces_documents() {
 }
 
 #[test]
-fn https_reaches_those_whose_certificate_is_trusted_and_for_their_name() {
+fn https_requires_a_trusted_certificate_for_the_name_of_the_server() {
     let log = log(2, "{}");
     let expected = expected(&log);
     let (named, other) = (Certificates::of("127.0.0.1"), Certificates::of("elsewhere"));

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn while_work_piles_up_and_somebody_ends_some_commands_wait_less() {
+    fn slots_shrink_while_work_piles_up_and_some_is_finished() {
         let pace = Pace::new(LEAST, MOST);
         let at = |finishes, waiting_jobs| {
             let window = Window {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn all_slots_are_back_within_a_second_of_calm() {
+    fn all_slots_return_within_a_second_once_waits_are_short() {
         let pace = Pace::new(LEAST, MOST);
         let mut size = LEAST;
         let mut windows = 0;
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_new_work_does_not_keep_a_node_from_ending_what_it_began() {
+    fn a_flood_of_new_work_does_not_keep_a_node_from_finishing_work() {
         // An unoptimized build, and an optimized one, where many commands fit into a short wait.
         for cost in [100, 20].map(Duration::from_micros) {
             let most = u32::try_from(LONG.as_nanos() / (3 * cost).as_nanos()).unwrap();

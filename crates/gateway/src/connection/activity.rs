@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn at_the_stop_all_connections_are_told_also_one_that_comes_late() {
+    async fn all_connections_learn_of_the_stop_including_late_ones() {
         let watch = watch(1);
         let open = watch.opened();
         let (stopper, stop) = crate::stop::stop_signal();
@@ -523,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_connection_is_told_once_and_looked_after_until_it_ends() {
+    fn an_old_connection_is_asked_to_end_once_and_watched_until_it_does() {
         let mut watch = watch(1);
         watch.age = Some(50);
         for http2 in [false, true] {

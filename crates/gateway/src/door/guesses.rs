@@ -192,7 +192,7 @@ mod tests {
         }
 
         #[test]
-        fn for_one_name_the_pause_holds_as_long_as_somebody_guesses(
+        fn the_pause_for_a_name_lasts_as_long_as_guessing_continues(
             pauses in prop::collection::vec(0u64..10_000, 100)
         ) {
             let mut at = 0;

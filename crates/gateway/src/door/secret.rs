@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_read_and_an_error_does_not_tell_it() {
+    fn a_secret_is_read_and_errors_do_not_reveal_it() {
         let secret: Secret = serde_json::from_str(r#""h\u0075sh""#).unwrap();
         assert_eq!(secret.reveal(), "hush");
         for wrong in ["4711", "-4711", "47.11", "true", "[4711]", r#"{"a":4711}"#] {

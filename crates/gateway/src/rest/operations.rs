@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_that_is_there_says_what_its_caller_needs() {
+    fn every_implemented_operation_states_the_permission_it_needs() {
         for operation in &OPERATIONS {
             let is_stated = match (operation.does, operation.needs) {
                 (Does::NotYet, Needs::NotYet) => true,

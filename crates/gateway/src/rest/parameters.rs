@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_what_was_meant() {
+    fn parameter_values_are_decoded_and_the_last_one_counts() {
         let query =
             Some("a=1&from=2026-01-31T13%3A05%3A00%2B01:00&b=x+y%2Fz&a=2&empty=&alone&bad=%ff");
         for (name, value) in [

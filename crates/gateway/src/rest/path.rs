@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_what_they_stand_for() {
+    fn escapes_are_decoded_except_slashes_and_invalid_ones() {
         for (path, meant) in [
             ("/v2/topology", "/v2/topology"),
             ("/v2/topolog%79", "/v2/topology"),

@@ -66,7 +66,7 @@ fn problem(answer: &Answer) -> Value {
 }
 
 #[tokio::test]
-async fn a_good_token_comes_in_and_another_one_is_told_why_not() {
+async fn a_valid_token_is_accepted_and_others_are_refused_with_the_reason() {
     let issuer = Issuer::start();
     let gateway = protected(&issuer).await;
     let expired = issuer.token(&json!({"sub": "anna", "aud": "skep", "exp": now() - 9}));
@@ -208,7 +208,7 @@ async fn users_and_groups_of_the_provider_cannot_be_managed_here() {
 }
 
 #[tokio::test]
-async fn while_the_provider_is_away_nobody_is_told_that_his_token_is_wrong() {
+async fn while_the_provider_is_away_tokens_are_not_reported_as_wrong() {
     let issuer = Issuer::start();
     issuer.behaves(Behaviour::HangsUp);
     let gateway = protected(&issuer).await;

@@ -121,7 +121,7 @@ pub fn evaluated(evaluate: &EvaluateDecision) -> DecisionEvaluationValue {
 }
 
 #[tokio::test]
-async fn rest_tells_what_each_file_brought() {
+async fn rest_lists_what_each_file_deployed() {
     let gateway = start().await;
     let part = |name: &str| {
         format!(
@@ -160,7 +160,7 @@ async fn rest_tells_what_each_file_brought() {
 }
 
 #[tokio::test]
-async fn grpc_tells_what_each_file_brought() {
+async fn grpc_lists_what_each_file_deployed() {
     use pb::deployment::Metadata;
     let gateway = start().await;
     let resource = |name: &str| pb::Resource {

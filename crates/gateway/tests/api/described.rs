@@ -354,7 +354,7 @@ async fn is_taken(
 }
 
 #[tokio::test]
-async fn the_server_takes_what_its_description_allows_and_nothing_else() {
+async fn the_server_accepts_exactly_the_requests_that_its_description_allows() {
     let gateway = start_with(|config| config.long_polling.enabled = false).await;
     let mut client = http2(gateway.rest).await;
     let operations = operations();

@@ -153,7 +153,7 @@ async fn each_wait_has_its_cause_and_its_remedy() {
 }
 
 #[tokio::test]
-async fn a_failed_job_is_retried_as_long_as_somebody_asks() {
+async fn a_failed_job_counts_as_retried_as_long_as_workers_ask() {
     let mut rig = Rig::new();
     rig.record_batches();
     rig.deploy(

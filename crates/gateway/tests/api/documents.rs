@@ -99,7 +99,7 @@ async fn download(gateway: &Running, reference: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_document_is_told_and_comes_back_as_it_was_given() {
+async fn an_uploaded_document_is_described_and_downloads_unchanged() {
     let gateway = start().await;
     let said = json!({
         "fileName": "Öl.txt", "contentType": "text/plain", "expiresAt": "2026-11-23T13:00:00+01:00", "size": 7,

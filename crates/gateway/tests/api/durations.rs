@@ -114,7 +114,7 @@ async fn diagnosed(rig: &mut Rig, instance: Key) -> Value {
 }
 
 #[tokio::test]
-async fn a_diagnosis_says_what_is_usual_once_enough_is_known() {
+async fn a_diagnosis_contains_the_usual_duration_once_there_are_enough_samples() {
     for (known, expected) in [(19, json!(null)), (20, json!(60_000))] {
         let mut rig = rig();
         completed(&mut rig, known, 60_000);

@@ -35,7 +35,7 @@ fn last(gateway: &Running) -> IdentityCommand {
 }
 
 #[tokio::test]
-async fn a_new_user_has_the_hash_of_the_password_and_it_is_told_to_nobody() {
+async fn a_new_user_has_a_password_hash_that_no_answer_shows() {
     let gateway = start().await;
     let body = r#"{"username": "anna", "password": "h\u0075sh", "email": "anna@example.org"}"#;
     let answer = post(gateway.rest, "/v2/users", body).await;
@@ -194,7 +194,7 @@ fn of_rights_and_members() -> Vec<Refused> {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn invalid_requests_are_refused_before_they_reach_the_broker() {
     let gateway = start().await;
     let refused = [of_users_and_groups(), of_rights_and_members()];
     for (method, path, body, said) in refused.into_iter().flatten() {
@@ -369,7 +369,7 @@ async fn groups_roles_and_tenants_are_made_and_changed_by_their_ids() {
 }
 
 #[tokio::test]
-async fn paths_name_who_joins_what() {
+async fn paths_name_the_member_and_its_parent() {
     let gateway = start().await;
     for (path, parent, kind, id) in [
         (
@@ -605,7 +605,7 @@ fn found() -> Vec<(&'static str, Value, &'static str, Value)> {
 }
 
 #[tokio::test]
-async fn searches_find_what_is_there_and_who_belongs_to_it() {
+async fn searches_find_identities_and_their_members() {
     let gateway = gateway().await;
     for (path, body, id, expected) in found() {
         let answer = post(

@@ -41,7 +41,7 @@ fn result_of(gateway: &Running) -> Option<JobResult> {
 }
 
 #[tokio::test]
-async fn the_job_of_a_task_listener_tells_of_its_user_task() {
+async fn the_job_of_a_task_listener_contains_its_user_task() {
     let gateway = start().await;
     gateway.broker.jobs.lock().push(listener_job());
     let body = r#"{"type": "pay", "timeout": 1000, "maxJobsToActivate": 1}"#;

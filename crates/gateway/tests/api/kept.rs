@@ -104,7 +104,7 @@ async fn an_object_is_read_with_its_revision_and_those_of_others_by_their_owner(
 }
 
 #[tokio::test]
-async fn a_conflict_is_a_failed_precondition_and_other_refusals_are_what_they_are() {
+async fn conflicts_are_failed_preconditions_and_other_refusals_keep_their_status() {
     let gateway = protected().await;
     for (kind, status) in [
         (RejectionType::AlreadyExists, 412),

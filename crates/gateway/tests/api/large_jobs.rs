@@ -62,7 +62,7 @@ async fn the_jobs_beside_it_are_activated() {
 }
 
 #[tokio::test]
-async fn alone_it_is_told_with_its_size() {
+async fn a_single_oversized_job_is_refused_with_its_size() {
     let (gateway, mut client) = gateway().await;
     *gateway.broker.jobs.lock() = vec![of_size(2, LIMIT)];
     let refused = activate(&mut client).await.expect_err("is refused");
@@ -74,7 +74,7 @@ async fn alone_it_is_told_with_its_size() {
 }
 
 #[tokio::test]
-async fn a_small_job_before_a_large_one_goes_in_a_message_of_its_own() {
+async fn small_jobs_before_a_large_one_go_in_a_separate_message() {
     let (_gateway, mut client) = {
         let (gateway, client) = gateway().await;
         *gateway.broker.jobs.lock() = (0..6).map(|n| of_size(n, 40_000)).collect();
@@ -88,7 +88,7 @@ async fn a_small_job_before_a_large_one_goes_in_a_message_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_with_the_next_job() {
+async fn a_stream_continues_with_the_next_job() {
     let (gateway, mut client) = gateway().await;
     let request = pb::StreamActivatedJobsRequest {
         r#type: "pay".into(),

@@ -268,7 +268,7 @@ async fn a_deleted_user_is_refused_on_an_open_connection() {
 }
 
 #[tokio::test]
-async fn callers_who_do_not_come_in_are_counted_by_the_reason() {
+async fn refused_callers_are_counted_by_reason() {
     let gateway = protected().await;
     let wrong = basic("anna", "wrong");
     let form = ("content-type", "application/x-www-form-urlencoded");

@@ -81,7 +81,7 @@ async fn repeated_input_is_cut() {
 }
 
 #[tokio::test]
-async fn a_problem_body_has_room_for_what_a_deployment_rejection_may_say() {
+async fn a_problem_body_has_room_for_a_long_deployment_rejection() {
     let gateway = start().await;
     let failure = findings(90);
     assert!((10_000..13_000).contains(&failure.to_string().len()));

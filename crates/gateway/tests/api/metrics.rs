@@ -151,7 +151,7 @@ async fn a_waiting_poll_is_counted_by_its_type() {
 }
 
 #[tokio::test]
-async fn the_cluster_is_told_as_the_gateway_sees_it() {
+async fn metrics_show_the_cluster_as_the_gateway_sees_it() {
     let gateway = start().await;
     let text = exposed(&gateway);
     has(

@@ -42,7 +42,7 @@ async fn items(gateway: &Running, path: &str, body: Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn jobs_tell_the_business_id_of_their_instance_and_no_priority() {
+async fn jobs_have_the_business_id_of_their_instance_and_no_priority() {
     let gateway = gateway().await;
     let path = "/v2/jobs/search";
     for order in ["ASC", "DESC"] {

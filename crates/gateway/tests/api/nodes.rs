@@ -268,7 +268,7 @@ fn granting(permission: PermissionType) -> Entry {
 }
 
 #[tokio::test]
-async fn each_takes_a_permission_of_its_own() {
+async fn each_needs_a_different_permission() {
     let gateway = start_with(protect).await;
     for (permission, allowed) in [
         (PermissionType::ReadJobMetric, [200, 403, 403]),
@@ -286,7 +286,7 @@ async fn each_takes_a_permission_of_its_own() {
 }
 
 #[tokio::test]
-async fn nodes_are_shown_as_they_tell_of_themselves() {
+async fn nodes_are_shown_with_the_state_they_report() {
     let gateway = start().await;
     let state = json!({"1": {"role": "LEADER", "isDraining": true, "liveElementInstances": 3, "more": [1]}});
     let told = [

@@ -183,7 +183,7 @@ async fn nothing_is_late_where_nothing_is_known() {
 }
 
 #[tokio::test]
-async fn ten_are_told_and_that_there_are_more() {
+async fn ten_are_listed_with_a_note_that_there_are_more() {
     let mut rig = rig();
     let names: Vec<String> = (0..11).map(|n| format!("p{n}")).collect();
     for name in &names {
@@ -216,7 +216,7 @@ fn granting(process: &str) -> Entry {
 }
 
 #[tokio::test]
-async fn only_processes_are_told_whose_instances_the_caller_may_read() {
+async fn only_processes_whose_instances_the_caller_may_read_are_listed() {
     let mut rig = rig();
     for process in ["mine", "others"] {
         deploy(&mut rig, process);

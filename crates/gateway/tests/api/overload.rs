@@ -64,7 +64,7 @@ async fn beyond_the_slots_callers_wait_and_none_is_dropped() {
 }
 
 #[tokio::test]
-async fn with_abort_one_waits_in_the_queue_and_the_rest_is_told_to_come_again() {
+async fn with_abort_one_request_is_queued_and_the_others_are_refused() {
     let gateway = start_with(few_slots(OverloadPolicy::Abort)).await;
     gateway.broker.hold();
     let taken = publish(&gateway, slots());

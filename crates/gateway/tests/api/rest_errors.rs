@@ -375,7 +375,7 @@ async fn a_body_of_another_type_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused_whether_its_length_is_told_or_not() {
+async fn a_body_over_the_limit_is_refused_with_or_without_a_declared_length() {
     let gateway = start_with(|config| config.max_message_size = 100_000).await;
     let of = |size: usize| {
         let frame = r#"{"name": "a", "variables": {"x": ""}}"#.len();
@@ -483,7 +483,7 @@ async fn failures_of_the_broker_have_their_status_and_title() {
 }
 
 #[tokio::test]
-async fn a_rejection_is_told_in_the_words_of_the_api() {
+async fn a_rejection_uses_the_wording_of_the_api() {
     let gateway = start().await;
     gateway
         .broker

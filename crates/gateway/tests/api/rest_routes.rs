@@ -47,7 +47,7 @@ async fn status_is_good_while_some_partition_has_a_leader() {
 }
 
 #[tokio::test]
-async fn the_status_of_the_whole_cluster_tells_how_much_of_it_works() {
+async fn the_cluster_status_distinguishes_healthy_degraded_and_down() {
     let gateway = start().await;
     let ask = async || {
         let answer = send(gateway.rest, "GET", "/cluster/v2/status", None, "").await;
@@ -61,7 +61,7 @@ async fn the_status_of_the_whole_cluster_tells_how_much_of_it_works() {
 }
 
 #[tokio::test]
-async fn license_and_openapi_are_told() {
+async fn license_and_openapi_are_served() {
     let gateway = start().await;
     let license = send(gateway.rest, "GET", "/v2/license", None, "")
         .await
@@ -252,7 +252,7 @@ async fn an_instance_is_cancelled_with_and_without_a_body() {
 }
 
 #[tokio::test]
-async fn jobs_are_activated_and_told_with_all_their_fields() {
+async fn jobs_are_activated_with_all_their_fields() {
     let gateway = start().await;
     gateway.broker.jobs.lock().extend([job(1), job(2), job(3)]);
     let answer = post(

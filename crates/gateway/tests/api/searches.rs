@@ -234,7 +234,7 @@ async fn fuzz(seed: u64) -> Tally {
 }
 
 #[test]
-fn every_back_end_answers_what_is_described_and_all_alike() {
+fn all_back_ends_give_the_same_answers_as_described() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let (mut all, mut seeds) = (Tally::default(), 0);
     skep_sim::each(1, |seed| {

@@ -211,7 +211,7 @@ async fn a_provider_that_is_away_or_does_not_know_us_ends_no_session() {
 }
 
 #[tokio::test]
-async fn without_the_first_partition_known_sessions_go_on_and_nobody_logs_in() {
+async fn without_the_first_partition_known_sessions_stay_valid_and_logins_fail() {
     let issuer = Issuer::start();
     let [node, other] = nodes(&issuer).await;
     let anna = logged_in(&node, &issuer, "anna").await;

@@ -29,7 +29,7 @@ async fn a_request_under_way_is_answered_and_new_connections_are_refused() {
 
 /// A connection closed while a request is in transit leaves its client in doubt.
 #[tokio::test]
-async fn a_connection_that_is_kept_is_told_with_its_next_answer_that_it_was_the_last() {
+async fn a_kept_connection_is_closed_with_its_next_answer() {
     let mut gateway = start_with(|config| config.shutdown_grace = Duration::from_secs(600)).await;
     let mut kept = TcpStream::connect(gateway.rest).await.expect("connects");
     let mut ask = async || {

@@ -105,7 +105,7 @@ async fn jobs_are_counted_as_documented() {
 
 /// Operations of 8.10.
 #[tokio::test]
-async fn names_of_variables_and_what_is_waited_for_are_grouped() {
+async fn variable_names_and_counts_of_wait_states_are_served() {
     let gateway = start().await;
     let path = format!("/v2/process-definitions/{KEY}/variable-names/search");
     let names = post(
@@ -154,7 +154,7 @@ async fn forms_and_resources_are_got_by_their_keys() {
 }
 
 #[tokio::test]
-async fn usage_is_told_as_documented() {
+async fn usage_metrics_are_as_documented() {
     let gateway = start().await;
     let span = "startTime=2026-01-01T00:00:00Z&endTime=2026-02-01T00:00:00Z";
     let all = json!({"processInstances": 7, "decisionInstances": 7, "assignees": 1, "activeTenants": 1, "tenants": {}});

@@ -158,7 +158,7 @@ fn stream_request(gateway: &Running) -> hyper::Request<http_body_util::Full<Byte
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_gets_its_credit_and_what_the_sockets_hold() {
+async fn a_client_that_does_not_read_gets_only_its_credit_and_what_the_sockets_buffer() {
     let gateway = start().await;
     let open = async {
         let mut client = http1::Builder::new();

@@ -58,7 +58,7 @@ const OPERATIONS: [(&str, &str, &str); 8] = [
 ];
 
 #[tokio::test]
-async fn the_broker_is_told_for_which_tenant_a_request_is() {
+async fn the_tenant_of_a_request_reaches_the_broker() {
     let gateway = with_checks().await;
     for (name, path, body) in OPERATIONS {
         for tenant in ["acme", "<default>"] {

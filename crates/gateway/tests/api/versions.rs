@@ -4,7 +4,7 @@ use crate::fake::{start, start_with};
 use crate::http::send;
 
 #[tokio::test]
-async fn topology_tells_the_level_of_the_api_and_beside_it_skeps_own_version() {
+async fn the_topology_has_the_api_version_and_the_version_of_skep() {
     let gateway = start().await;
     let topology = send(gateway.rest, "GET", "/v2/topology", None, "")
         .await

@@ -79,7 +79,7 @@ fn by_element() -> Value {
 }
 
 #[tokio::test]
-async fn everything_that_is_waited_for_is_told_with_its_details() {
+async fn every_wait_state_is_listed_with_its_details() {
     let (mut rig, instance) = waiting();
     let job = rig.job("job").key.to_string();
     let gateway = gateway(&mut rig).await;

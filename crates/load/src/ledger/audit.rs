@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart_by_code_and_words() {
+    fn refusals_are_counted_by_code_and_words() {
         let mut audit = Audit::with_words(&["disk".into()]);
         let full = refusal(Code::ResourceExhausted, "3 MiB are free on the disk");
         audit.refused(&full);

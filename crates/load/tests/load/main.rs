@@ -118,7 +118,7 @@ async fn refusals_and_duplicates_are_counted() {
 }
 
 #[tokio::test]
-async fn the_time_until_instances_are_found_is_told() {
+async fn the_report_has_the_time_until_instances_are_found() {
     let engine = Engine::new(1);
     let report = load(&engine, "--transport grpc --rate 300 --find").await;
     assert_clean(&report);

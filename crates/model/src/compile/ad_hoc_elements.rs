@@ -122,7 +122,7 @@ mod tests {
     use crate::graph::ElementKind;
 
     #[test]
-    fn an_activity_says_what_it_is_and_what_it_takes() {
+    fn an_activity_is_described_with_its_parameters() {
         let bpmn = Bpmn::process("p").start("s").ad_hoc("hoc", |inside| {
             let search = inside
                 .service_task("search", "search")

@@ -118,7 +118,7 @@ fn user_task(process: &Process) -> &UserTask {
 }
 
 #[test]
-fn a_user_task_says_who_until_when_and_with_which_form() {
+fn a_user_task_has_assignment_schedule_priority_form_and_listeners() {
     let process = accepted(around(|p| {
         p.user_task("x")
             .extension("<zeebe:assignmentDefinition assignee='=who' candidateGroups='a, b ,' candidateUsers='=users'/>")

@@ -253,7 +253,7 @@ fn a_loop_with_something_that_waits_is_accepted() {
 
 /// "Call the review again until it is approved."
 #[test]
-fn calls_decisions_and_what_has_a_listener_wait() {
+fn loops_through_calls_decisions_and_listeners_are_accepted() {
     let waits: [fn(Bpmn) -> Bpmn; 4] = [
         |p| p.call_activity("x", "review"),
         |p| p.decision("x", "d", "r"),

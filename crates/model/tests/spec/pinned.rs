@@ -138,7 +138,7 @@ fn elements_that_cannot_be_read_are_unusable() {
 
 /// The model compiled for checks is kept: it must equal the one that recovery compiles from the record.
 #[test]
-fn a_stored_model_compiles_to_what_its_deployment_had() {
+fn a_stored_model_compiles_to_the_same_as_its_deployment() {
     let mut compared = 0;
     let scenarios = Scenario::all();
     let models = scenarios.iter().flat_map(|it| it.parts_of_kind(".bpmn"));

@@ -149,7 +149,7 @@ fn outgoing_flows_are_named_as_they_are() {
 }
 
 #[test]
-fn lanes_contain_what_is_there() {
+fn lanes_contain_only_existing_nodes() {
     let with = |content: &str| {
         process(&format!(
             "<laneSet id='l'><lane id='a'>{content}</lane></laneSet><startEvent id='s'/><subProcess id='x'><startEvent id='s2'/></subProcess><textAnnotation id='note'/>"

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_match_lie_between_the_prefix_and_what_comes_after_all_that_have_it() {
+    fn matching_texts_lie_between_the_prefix_and_its_successor() {
         for (pattern, from, to) in [
             ("abc*", "abc", Some("abd")),
             ("abc", "abc", Some("abd")),

@@ -142,7 +142,7 @@ fn a_file_that_is_none_is_named_and_left_as_it_is() {
 }
 
 #[test]
-fn damage_within_the_file_is_told_and_nothing_is_emptied() {
+fn damage_within_the_file_is_reported_and_nothing_is_emptied() {
     let directory = tempfile::tempdir().unwrap();
     let (first, all) = (batches(200), batches(400));
     let filled = Filled::open(directory.path(), first.clone());
@@ -176,7 +176,7 @@ fn damage_within_the_file_is_told_and_nothing_is_emptied() {
 }
 
 #[test]
-fn somebody_who_holds_the_file_is_told_of_and_waited_for() {
+fn a_lock_held_by_another_process_is_reported_and_waited_for() {
     let directory = tempfile::tempdir().unwrap();
     let all = batches(20);
     let (before, after) = all.split_at(all.len() / 2);

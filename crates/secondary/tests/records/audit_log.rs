@@ -106,7 +106,7 @@ fn actions_of_users_are_audited_and_those_of_the_process_are_not() {
 }
 
 #[test]
-fn refusals_because_of_a_state_are_told() {
+fn refusals_due_to_a_state_are_audited() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.claims = anna();
     rig.deploy(process().task_listener("completing", "check"));
@@ -158,7 +158,7 @@ fn definitions_and_decisions_come_and_go() {
 }
 
 #[test]
-fn callers_without_a_name_are_told_of_where_the_settings_say_so() {
+fn anonymous_callers_are_audited_where_configured() {
     let tell = |store: &Filled| {
         let mut rig = Rig::new();
         rig.record_batches();

@@ -113,7 +113,7 @@ fn sums_up(store: &Filled, longest: i64) {
 }
 
 #[test]
-fn repetitions_count_and_what_repeats_them_does_not() {
+fn inner_instances_are_counted_and_multi_instance_bodies_are_not() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.deploy(
         Bpmn::process("p")

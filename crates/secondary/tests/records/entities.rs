@@ -95,7 +95,7 @@ fn a_version_that_comes_between_two_pages_is_not_a_second_latest_one() {
 }
 
 #[test]
-fn evaluations_are_told_with_inputs_and_rules() {
+fn evaluations_have_inputs_and_matched_rules() {
     let (mut rig, store) = rig(super::BACKEND);
     let table = r##"<decision id="dish" name="Dish"><informationRequirement><requiredDecision href="#base"/></informationRequirement>
         <decisionTable hitPolicy="UNIQUE"><input id="in" label="Base"><inputExpression><text>base</text></inputExpression></input>
@@ -253,7 +253,7 @@ fn rows_have_the_tenant_of_their_definition() {
 }
 
 #[test]
-fn sequence_flows_are_told_whenever_they_were_taken() {
+fn taken_sequence_flows_are_found_whenever_they_were_taken() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.deploy(
         Bpmn::process("p")
@@ -578,7 +578,7 @@ fn a_migrated_instance_is_one_of_its_new_definition_and_keeps_its_variables() {
 }
 
 #[test]
-fn an_output_collection_shows_what_is_there_already() {
+fn an_output_collection_shows_the_results_so_far() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.deploy(
         Bpmn::process("p")

@@ -243,7 +243,7 @@ fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
 }
 
 #[test]
-fn random_searches_find_what_is_there() {
+fn random_searches_find_the_expected_rows() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let seeds: Vec<u64> = match number("SKEP_SEED") {
         Some(seed) => vec![seed],

@@ -102,7 +102,7 @@ fn a_superseded_node_cannot_write_any_more() {
 }
 
 #[test]
-fn a_wrong_password_is_told() {
+fn a_wrong_password_is_reported() {
     let Some(server) = skep_testbed::shared_postgres() else {
         return;
     };
@@ -133,7 +133,7 @@ fn place_of(url: String, user: &str, prefix: &str) -> StoreLocation {
 }
 
 #[test]
-fn a_password_that_changes_under_load_is_told_and_nothing_is_lost() {
+fn a_password_changed_under_load_is_reported_and_nothing_is_lost() {
     let Some(server) = Postgres::start_new() else {
         return;
     };

@@ -248,6 +248,6 @@ pub fn run(seed: u64) -> Filled {
 }
 
 #[test]
-fn the_store_is_what_the_records_say() {
+fn the_store_matches_the_records() {
     skep_sim::each(super::BACKEND.seeds(), |seed| drop(run(seed)));
 }

@@ -337,7 +337,7 @@ fn serve(mut client: TcpStream, to: u16, mode: u8) {
 }
 
 #[test]
-fn refusals_are_told_and_waited_for_and_a_stop_waits_for_nobody() {
+fn refused_logins_are_reported_and_retried_and_do_not_delay_a_stop() {
     let Some(server) = BACKEND.search_server() else {
         return;
     };

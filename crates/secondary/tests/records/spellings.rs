@@ -28,7 +28,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[test]
-fn a_variable_is_found_by_what_it_means() {
+fn a_variable_is_found_by_every_spelling_of_its_value() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.deploy(
         Bpmn::process("p")

@@ -59,11 +59,11 @@ fn a_file_of_another_format_is_not_touched() {
 #[test]
 fn a_file_gets_the_tables_that_it_lacks_and_keeps_its_format() {
     for format in [8, 9] {
-        gets_what_it_lacks(format);
+        missing_tables_and_columns_are_added(format);
     }
 }
 
-fn gets_what_it_lacks(format: i64) {
+fn missing_tables_and_columns_are_added(format: i64) {
     let directory = tempfile::tempdir().expect("a directory");
     embedded::suite::open(&directory).stop();
     let file = directory.path().join("query.sqlite");

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_is_read_and_what_is_unknown_is_told() {
+    fn a_profile_is_read_and_unknown_settings_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("profiles.yaml");
         let written = |text: &str| std::fs::write(&file, text).unwrap();

@@ -120,7 +120,7 @@ fn invalid_exporter_settings_are_refused_with_the_reason() {
 }
 
 #[test]
-fn an_exporter_of_secondary_storage_and_an_unknown_setting_are_told_of() {
+fn an_exporter_of_secondary_storage_and_an_unknown_setting_lead_to_warnings() {
     let class = (
         "camunda.data.exporters.c.class-name",
         "io.camunda.exporter.CamundaExporter",

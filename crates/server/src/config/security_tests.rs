@@ -42,7 +42,7 @@ const UNPROTECTED: &str = "camunda.security.authentication.unprotected-api";
 const AUTHORIZATIONS: &str = "camunda.security.authorizations.enabled";
 
 #[test]
-fn the_api_is_protected_as_soon_as_somebody_asks_for_it() {
+fn the_api_is_protected_as_soon_as_a_setting_asks_for_it() {
     for (given, protected, authorizations) in [
         (&[][..], false, false),
         (&[(METHOD, "basic")], true, true),
@@ -99,7 +99,7 @@ fn a_port_open_to_other_machines_requires_a_choice_about_logins() {
 }
 
 #[test]
-fn tokens_are_taken_of_somebody_who_is_named() {
+fn tokens_need_a_configured_issuer() {
     let refused = resolved(&[(METHOD, "oidc")]).unwrap_err();
     assert!(refused.contains("oidc.issuer-uri"), "{refused}");
     assert!(resolved(&[(METHOD, "oidc"), (UNPROTECTED, "true")]).is_ok());
@@ -128,7 +128,7 @@ fn a_described_provider_that_is_not_used_is_reported() {
 }
 
 #[test]
-fn tenants_are_kept_apart_where_callers_say_who_they_are() {
+fn tenant_checks_need_a_login() {
     let checks = format!("{AREA}.multi-tenancy.checks-enabled");
     for open in [&[][..], &[(METHOD, "basic"), (UNPROTECTED, "true")]] {
         let refused = resolved(&[&[(&*checks, "true")], open].concat()).unwrap_err();

@@ -158,7 +158,7 @@ fn a_value_that_cannot_be_names_key_value_source_and_expectation() {
 }
 
 #[test]
-fn all_problems_are_told_at_once() {
+fn all_problems_are_reported_at_once() {
     let error = resolve(&[
         file("server.port", "x"),
         file("camunda.cluster.node-id", "-1"),
@@ -470,7 +470,7 @@ fn a_cluster_that_this_version_cannot_form_is_refused_with_the_reason() {
 }
 
 #[test]
-fn the_audit_log_is_told_what_to_tell_of() {
+fn the_categories_of_the_audit_log_are_configurable() {
     const NAME: &str = "camunda.data.audit-log.unknown.categories";
     let loaded = resolve(&[]).unwrap();
     assert_eq!(value_of(&loaded, NAME).value, "none");

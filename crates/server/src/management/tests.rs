@@ -604,7 +604,7 @@ async fn an_instance_is_banned_and_shown_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn open_incidents_are_listed_page_by_page_with_what_resolves_them() {
+async fn open_incidents_are_listed_by_page_with_the_remedy() {
     let server = Server::started().await;
     let xml = r#"<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" targetNamespace="t">
       <bpmn:process id="stuck" isExecutable="true">

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_holds_what_was_measured_and_says_what_was_not() {
+    fn a_ring_has_the_measured_values_and_marks_missing_ones() {
         let mut rings = Rings::default();
         assert_eq!(told(&rings, 0)["series"], json!([]));
         put(&mut rings, 100, 1, vec![value("jobs", 1.5)]);

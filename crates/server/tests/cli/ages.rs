@@ -36,7 +36,7 @@ fn the_last_answer_of_an_old_connection_says_so() {
 }
 
 #[test]
-fn an_old_http2_connection_is_told_to_end() {
+fn an_old_http2_connection_is_asked_to_end() {
     let desk = Desk::new(&SETTINGS);
     for address in [&desk.server.rest, &desk.server.grpc] {
         let mut connection = connect(address);

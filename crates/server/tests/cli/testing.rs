@@ -119,7 +119,7 @@ fn the_report_says_why_a_test_case_failed() {
 }
 
 #[test]
-fn a_mocked_worker_that_cannot_go_on_is_named() {
+fn a_mocked_worker_that_cannot_continue_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
     let model = r#"<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="t"
@@ -205,7 +205,7 @@ fn a_file_that_is_no_file_of_test_cases_is_refused_before_anything_runs() {
 
 /// Other work on the server is neither seen nor touched, and no instance is left running.
 #[test]
-fn test_cases_on_a_running_server_are_apart_from_what_else_it_does() {
+fn test_cases_on_a_running_server_do_not_touch_other_work() {
     let desk = Desk::new(&["--set", "camunda.cluster.partition-count=3"]);
     desk.says(&["deploy", &example("first-process.bpmn")]);
     let others: Vec<String> = (0..4).map(|_| desk.start(&["order"])).collect();

@@ -210,7 +210,7 @@ async fn ids_grow_and_a_deleted_backup_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_under_load_is_one_moment_and_one_node_goes_on_from_those_of_three() {
+async fn a_backup_under_load_is_consistent_and_one_node_can_restore_that_of_three() {
     let store = tempfile::tempdir().unwrap();
     let mut nodes = Nodes::new(SIZE as u32);
     nodes.more = directory(store.path());
@@ -259,7 +259,7 @@ async fn a_backup_under_load_is_one_moment_and_one_node_goes_on_from_those_of_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_nodes_go_on_from_the_backup_of_one() {
+async fn three_nodes_restore_the_backup_of_one() {
     let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let arguments = [
         directory(store.path()),

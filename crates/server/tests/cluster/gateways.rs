@@ -71,7 +71,7 @@ fn search(server: &Server, path: &str) -> Option<Value> {
 }
 
 /// Waits until the gateway shows the measurements of all brokers.
-async fn tells_what_brokers_measure(gateway: &Server) {
+async fn shows_the_measurements_of_brokers(gateway: &Server) {
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
         let (_, told) = gateway
@@ -162,7 +162,7 @@ async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
     let gateway = gateway.await.unwrap();
     ledger::deploy_one_task(&gateway.client()).await;
     serves_as_a_broker_does(&gateway).await;
-    tells_what_brokers_measure(&gateway).await;
+    shows_the_measurements_of_brokers(&gateway).await;
     let mut other = nodes.gateway(1).await.unwrap();
     let ledger = Shared::default();
     let clients = Clients::start([&gateway, &other].into_iter(), &ledger);
@@ -207,7 +207,7 @@ async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-async fn a_gateway_takes_what_operators_ask_and_needs_a_number_of_its_own() {
+async fn a_gateway_accepts_changes_of_operators_and_needs_a_unique_number() {
     let nodes = Nodes::new(1);
     let servers = nodes.all().await;
     let gateway = nodes.gateway(7).await.unwrap();

@@ -73,7 +73,7 @@ async fn is_refused(nodes: &Nodes, node: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
-async fn one_of_three_goes_on_when_the_others_are_lost_for_good() {
+async fn one_of_three_recovers_when_the_others_are_lost_for_good() {
     let nodes = Nodes::new(2);
     let mut servers = nodes.all().await;
     let ledger = Shared::default();

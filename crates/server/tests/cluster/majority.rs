@@ -35,7 +35,7 @@ async fn refuses_commands(left: &Server) {
 }
 
 /// Reads are answered from this node's knowledge.
-async fn tells_what_it_knows(left: &Server, key: i64) {
+async fn answers_reads(left: &Server, key: i64) {
     let (status, topology) = rest(left, "GET", "/v2/topology", "");
     assert_eq!((status, &topology["clusterSize"]), (200, &3.into()));
     assert!(!topology.to_string().contains("leader"), "{topology}");
@@ -79,7 +79,7 @@ async fn without_a_majority_commands_are_refused_with_the_cause_and_reads_are_an
     servers[0].kill();
     servers[1].kill();
     refuses_commands(&servers[2]).await;
-    tells_what_it_knows(&servers[2], key).await;
+    answers_reads(&servers[2], key).await;
     servers[0] = nodes.start(0).await.unwrap();
     eventually("commands with a majority", async || {
         client.create_instance(&request).await.is_ok()

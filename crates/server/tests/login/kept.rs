@@ -103,7 +103,7 @@ fn tag(answer: &Value) -> String {
 const NEW: &str = "if-none-match: *";
 
 #[test]
-fn each_user_has_their_own_objects_and_reads_what_the_other_one_shares() {
+fn users_have_separate_objects_and_can_read_shared_ones() {
     let here = TempDir::new().unwrap();
     let running = server(&here);
     make_anna(&running);

@@ -242,7 +242,7 @@ fn key_of(server: &Server, of: &str) -> String {
 }
 
 /// Asserts that the answer contains nothing of acme; the caller's own keys are not secret.
-fn assert_tells_nothing(what: &str, answer: &Value) {
+fn assert_reveals_nothing(what: &str, answer: &Value) {
     let text = answer.to_string();
     assert!(
         !text.contains(SECRET) && !text.contains("acme"),
@@ -251,16 +251,16 @@ fn assert_tells_nothing(what: &str, answer: &Value) {
 }
 
 #[test]
-fn nothing_of_a_tenant_is_told_to_another() {
+fn nothing_of_a_tenant_is_revealed_to_another() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
     let file = configuration(here);
     let server = Server::start(here, &["--config", &file], &[CHECKS]);
     fill(&server);
-    no_search_tells(&server);
-    no_statistics_tell(&server);
+    no_search_reveals_it(&server);
+    no_statistics_reveal_it(&server);
     no_cursor_leads_to_it(&server);
-    no_key_tells(&server);
+    no_key_reveals_it(&server);
     no_command_reaches_it(&server);
     nothing_is_made_for_it(&server);
     no_job_of_it_is_handed_out(&server);
@@ -289,12 +289,12 @@ fn nothing_of_a_tenant_is_told_to_another() {
     );
 }
 
-fn no_search_tells(server: &Server) {
+fn no_search_reveals_it(server: &Server) {
     for (of, field) in SEARCHES {
         let path = format!("/v2/{of}/search");
         let (status, found) = server.post(&path, "{}", BERT);
         assert_eq!(status, 200, "{of}: {found}");
-        assert_tells_nothing(of, &found);
+        assert_reveals_nothing(of, &found);
         let theirs: Vec<Value> = items(server, of, ANNA);
         // Entries about the cluster, such as batch operations, belong to no tenant.
         let theirs = theirs
@@ -330,7 +330,7 @@ fn no_search_tells(server: &Server) {
     }
 }
 
-fn no_statistics_tell(server: &Server) {
+fn no_statistics_reveal_it(server: &Server) {
     let times = json!({"filter": {"from": "2020-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z"}});
     for (path, body) in [
         (
@@ -347,7 +347,7 @@ fn no_statistics_tell(server: &Server) {
         let path = format!("/v2/{path}");
         let (status, found) = post(server, &path, &body, BERT);
         assert_eq!(status, 200, "{path}: {found}");
-        assert_tells_nothing(&path, &found);
+        assert_reveals_nothing(&path, &found);
         assert_eq!(found["items"], json!([]), "{path}");
         let (_, theirs) = post(server, &path, &body, ANNA);
         assert_ne!(theirs["items"], json!([]), "{path}");
@@ -360,7 +360,7 @@ fn no_statistics_tell(server: &Server) {
         (200, &0.into()),
         "{used}"
     );
-    assert_tells_nothing("usage", &used);
+    assert_reveals_nothing("usage", &used);
 }
 
 /// Another caller's cursor pages through one's own rows only.
@@ -376,7 +376,7 @@ fn no_cursor_leads_to_it(server: &Server) {
     );
 }
 
-fn no_key_tells(server: &Server) {
+fn no_key_reveals_it(server: &Server) {
     for (of, path) in [
         ("process-definitions", "process-definitions/KEY"),
         ("process-definitions", "process-definitions/KEY/xml"),

@@ -94,7 +94,7 @@ fn on(need: &str) -> &'static str {
 }
 
 #[test]
-fn users_are_managed_by_who_was_granted_it_in_whichever_way() {
+fn user_operations_need_their_permission_however_it_was_granted() {
     let rows = rows();
     let directory = TempDir::new().unwrap();
     let here = directory.path();

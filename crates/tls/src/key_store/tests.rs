@@ -23,7 +23,7 @@ fn read(store: &KeyStore) -> Result<KeyPair, String> {
 }
 
 #[test]
-fn the_key_is_found_with_its_certificates_whoever_wrote_the_store() {
+fn the_key_and_its_certificates_are_found_in_stores_of_all_writers() {
     let expected = read(&store(written("openssl.p12"), "hush")).unwrap();
     // Those of the server and one intermediate; the self-signed authority is not part of the chain.
     assert_eq!(expected.chain.len(), 2);

@@ -95,7 +95,7 @@ fn an_id_is_made_when_all_have_met_and_by_node_0_alone() {
 }
 
 #[test]
-fn a_bootstrapping_node_that_is_lost_before_it_told_anybody_is_waited_for() {
+fn nodes_wait_for_a_bootstrapping_node_lost_before_it_shared_its_id() {
     let [zero, one, two] = fresh();
     meet(&zero, &one).unwrap();
     meet(&zero, &two).unwrap();
@@ -231,7 +231,7 @@ fn a_node_that_was_left_behind_is_refused_and_knows_why() {
 }
 
 #[test]
-fn a_survivor_that_has_not_heard_of_it_comes_over_and_once_it_has_nobody_of_before_is_awaited() {
+fn an_awaited_survivor_takes_the_new_epoch_and_later_nobody_of_the_old_one_is_admitted() {
     let survivor = node(0, &of_epoch(1));
     survivor.bootstrap.nodes_are([0, 2].into(), [2].into());
     let late = node(2, &of_epoch(0));

@@ -72,7 +72,7 @@ fn frames_of_each_version_are_read_and_written_without_change() {
 }
 
 #[test]
-fn jobs_of_both_versions_say_what_they_said() {
+fn jobs_of_all_versions_decode_to_the_same_values() {
     for version in OLDEST_VERSION..=PROTOCOL_VERSION {
         let jobs = jobs(version);
         assert!(jobs.len() >= 2, "version {version}");
@@ -87,7 +87,7 @@ fn jobs_of_both_versions_say_what_they_said() {
 }
 
 #[test]
-fn a_node_of_version_1_gets_a_job_without_what_it_does_not_know() {
+fn a_node_of_version_1_gets_a_job_without_newer_fields() {
     let mut job = jobs(2)
         .into_iter()
         .find(|job| job.business_id.is_some())

@@ -66,7 +66,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn entries_stay_while_somebody_holds_and_renews_the_pin() {
+    fn entries_stay_while_a_pin_is_held_and_renewed() {
         let now = Instant::now();
         let mut pins = LogPins::default();
         assert_eq!(pins.compactable(9, now), 9);

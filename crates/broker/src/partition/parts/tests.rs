@@ -224,7 +224,7 @@ impl Rig {
 }
 
 #[tokio::test]
-async fn an_answer_leaves_when_the_disk_has_what_it_says_and_not_before() {
+async fn an_answer_is_sent_only_after_its_records_are_on_disk() {
     let now = Instant::now();
     let mut rig = Rig::new(now);
     let mut reply = rig.broadcast(now);

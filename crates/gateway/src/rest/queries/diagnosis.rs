@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incident_says_what_its_job_would_say() {
+    fn an_incident_is_reported_instead_of_its_job() {
         let who = Map::new();
         let both = vec![
             json!({"for": "INCIDENT", "since": null}),

@@ -49,7 +49,7 @@ async fn jobs_are_activated_and_large_ones_are_spread_over_messages() {
 }
 
 #[tokio::test]
-async fn an_activated_job_is_told_with_all_its_fields() {
+async fn an_activated_job_has_all_its_fields() {
     let gateway = start().await;
     gateway.broker.jobs.lock().push(job(1));
     let mut stream = client(&gateway)

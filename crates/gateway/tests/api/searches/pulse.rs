@@ -83,7 +83,7 @@ fn one_job() -> Bpmn {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pulse_moves_with_what_changes_and_stays_while_nothing_does() {
+async fn a_pulse_changes_only_with_the_kinds_of_rows_that_changed() {
     let mut live = Live::start().await;
     live.rig.deploy(one_job());
     let (deployed, tag) = live.pulse().await;
@@ -140,7 +140,7 @@ async fn a_store_that_does_not_count_is_never_said_to_be_unchanged() {
 }
 
 #[tokio::test]
-async fn the_pulse_is_for_those_who_have_logged_in_and_is_the_same_for_all_of_them() {
+async fn the_pulse_requires_a_login() {
     let gateway = login::protected().await;
     assert_eq!(ask(&gateway, PULSE, &[], "").await.status, 401);
     let shown = basic("anna", "right");

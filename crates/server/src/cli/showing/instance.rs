@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_says_who_is_missing() {
+    fn a_waiting_job_is_shown_with_its_cause() {
         let job = |cause: &str, facts: Value| {
             let item = json!({"elementId": "charge", "cause": cause, "since": "S", "facts": facts, "remedy": "Start one."});
             waits(&json!({"items": [item], "hasMore": false}), "")

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn exporters_are_shown_with_what_is_in_their_way() {
+    fn exporters_are_shown_with_their_failures() {
         let details = serde_json::json!({ "0": { "1": { "exporters": {
             "search": {
                 "state": "FAILING", "exportedPosition": 7, "lag": 35, "failingForSeconds": 12, "message": "http://s: refused",

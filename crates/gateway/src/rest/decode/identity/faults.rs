@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_faults_are_told_at_once() {
+    fn all_faults_are_reported_at_once() {
         let ids = IdPattern::default();
         let mut faults = Faults::new(&ids);
         faults.id("username", Some(" "));

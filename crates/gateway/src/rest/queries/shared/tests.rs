@@ -106,7 +106,7 @@ async fn an_answer_under_other_rights_is_nobodys() {
 }
 
 #[tokio::test]
-async fn those_who_ask_at_the_same_time_wait_for_one_answer() {
+async fn concurrent_callers_wait_for_one_answer() {
     let shared = SharedAnswers::new(1, SharedCounts::default());
     let directory = Arc::new(Directory::default());
     let answers = ["1", "2", "3"].map(|says| asks(&shared, question("/a", None), &directory, says));

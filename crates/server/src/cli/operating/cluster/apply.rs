@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_change_is_asked_for_again() {
+    fn only_temporary_refusals_are_retried() {
         for (status, why, expected) in [
             (StatusCode::BAD_REQUEST, "more copies than nodes", true),
             (StatusCode::CONFLICT, "another change goes on", false),

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_still_told() {
+    fn damage_is_still_reported() {
         let directory = tempfile::tempdir().unwrap();
         let (mut log, _) = Log::open(Arc::new(RealDisk), directory.path(), small()).unwrap();
         for index in 1..=100 {

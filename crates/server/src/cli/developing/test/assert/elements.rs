@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn each_state_of_elements_is_told_from_the_others() {
+    fn each_state_of_elements_is_distinguished() {
         use ElementsState as E;
         let elements = [
             element("a", "COMPLETED"),
