@@ -178,7 +178,7 @@ async fn one_tenant_gets_its_share_of_the_limit_and_others_are_not_affected() {
         assert!(reply.take_arrived_now().is_none());
         std::mem::forget(reply);
     }
-    paused.go_on();
+    paused.resume();
     until("all are answered", || status.limit.inflight() == 0).await;
     let answer = rig.broker.execute(start("acme")).await;
     assert!(
@@ -254,7 +254,7 @@ async fn commands_by_key_count_for_the_sole_tenant_of_their_caller() {
     assert!(accepts(finish(&sole)).await);
     // The tenant of a caller with several tenants is ambiguous.
     assert!(accepts(change(&both)).await);
-    paused.go_on();
+    paused.resume();
     until("all are answered", || status.limit.inflight() == 0).await;
 }
 
@@ -275,7 +275,7 @@ impl Paused<'_> {
         paused
     }
 
-    fn go_on(&self) {
+    fn resume(&self) {
         self.status()
             .processing_paused
             .store(false, Ordering::Relaxed);
@@ -340,7 +340,7 @@ async fn commands_whose_clients_have_gone_are_not_carried_out_and_hold_no_place(
     .await;
     // A request abandoned just before the partition continues, and not found by a check.
     drop(rig.broker.execute(Request::internal(complete(job, 100))));
-    paused.go_on();
+    paused.resume();
     patient.await.result.unwrap();
     rig.complete(job).await.unwrap();
     assert_eq!(
@@ -382,5 +382,5 @@ async fn an_inbox_is_bounded_in_bytes_and_in_number() {
         })
         .await;
     }
-    paused.go_on();
+    paused.resume();
 }

@@ -144,7 +144,7 @@ fn a_leader_that_is_gone_is_replaced_at_once() {
         // Messages sent before the crash arrive before the connections break.
         world.run_for(ELECTION / 10);
         for to in world.ids() {
-            world.tell_gone(leader, to);
+            world.report_gone(leader, to);
         }
         // The first candidate may lack entries of the other one.
         world.run_for(ELECTION / 2);
@@ -160,7 +160,7 @@ fn a_false_report_of_a_lost_leader_does_not_unseat_it() {
         world.run_until(10 * ELECTION);
         let before = world.leader().expect("a leader");
         let follower = if before.1 == 1 { 2 } else { 1 };
-        world.tell_gone(before.1, follower);
+        world.report_gone(before.1, follower);
         world.run_for(5 * ELECTION);
         assert_eq!(world.leader(), Some(before), "seed {seed}");
     }

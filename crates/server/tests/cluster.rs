@@ -275,7 +275,7 @@ async fn round(
     })
     .await;
     match &servers[victim] {
-        Some(paused) => paused.go_on(),
+        Some(paused) => paused.resume(),
         None => servers[victim] = Some(nodes.start(victim).await.unwrap()),
     }
     tokio::time::sleep(Duration::from_millis(300)).await;

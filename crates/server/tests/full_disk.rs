@@ -166,7 +166,7 @@ async fn fill_until_stalled(server: &Server, disk: &FileSystem) -> Filler {
     let said = server.log().matches(told).count();
     let mut filler = disk.fill();
     let seen = || server.log().matches(told).count() > said;
-    let refilled = eventually_told(seen, || filler.take_more()).await;
+    let refilled = eventually_holds(seen, || filler.take_more()).await;
     let text = server.log();
     assert!(
         refilled,
@@ -183,7 +183,7 @@ async fn fill_until_stalled(server: &Server, disk: &FileSystem) -> Filler {
 
 /// Whether the condition becomes true in time. Space that the server frees meanwhile, mainly log before a checkpoint, is taken to the last
 /// byte: with a few hundred KiB left a server with little state takes checkpoints and continues for ever.
-async fn eventually_told(holds: impl Fn() -> bool, mut meanwhile: impl FnMut()) -> bool {
+async fn eventually_holds(holds: impl Fn() -> bool, mut meanwhile: impl FnMut()) -> bool {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         if holds() {

@@ -224,7 +224,7 @@ async fn a_process_that_stood_still_ends_when_its_number_was_taken() {
         !next.is_finished(),
         "it does not act beside a process that may"
     );
-    servers[0].go_on();
+    servers[0].resume();
     assert_eq!(servers[0].ends(), Some(1));
     let said = cluster.logged(0);
     assert!(

@@ -259,7 +259,7 @@ mod tests {
         (proxy, near, far)
     }
 
-    fn hears(stream: &mut TcpStream, word: &[u8]) {
+    fn receives(stream: &mut TcpStream, word: &[u8]) {
         let mut received = vec![0; word.len()];
         stream.read_exact(&mut received).unwrap();
         assert_eq!(received, word);
@@ -275,13 +275,13 @@ mod tests {
             far.write_all(word).unwrap();
             std::thread::sleep(Duration::from_millis(10));
         }
-        hears(&mut near, b"abc");
+        receives(&mut near, b"abc");
         assert!(begin.elapsed() >= delay);
         near.write_all(b"d").unwrap();
-        hears(&mut far, b"d");
+        receives(&mut far, b"d");
         proxy.delay(Direction::Back, Duration::ZERO);
         far.write_all(b"e").unwrap();
-        hears(&mut near, b"e");
+        receives(&mut near, b"e");
     }
 
     #[test]
@@ -290,13 +290,13 @@ mod tests {
         proxy.hold_way(Direction::Forth, true);
         near.write_all(b"held").unwrap();
         far.write_all(b"goes").unwrap();
-        hears(&mut near, b"goes");
+        receives(&mut near, b"goes");
         far.set_read_timeout(Some(Duration::from_millis(50)))
             .unwrap();
         assert!(far.read(&mut [0; 1]).is_err(), "nothing arrives");
         far.set_read_timeout(None).unwrap();
         proxy.hold_way(Direction::Forth, false);
-        hears(&mut far, b"held");
+        receives(&mut far, b"held");
         assert_eq!(proxy.connections(), 1);
         proxy.cut();
         assert_eq!(near.read(&mut [0; 1]).unwrap(), 0);

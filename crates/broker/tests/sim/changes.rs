@@ -42,7 +42,7 @@ impl World {
             return;
         };
         let from = own.member;
-        let said = own.hear(heard, &mut self.own_oracle);
+        let said = own.handle(heard, &mut self.own_oracle);
         let Said {
             messages,
             admissions,
@@ -71,11 +71,11 @@ impl World {
         }
     }
 
-    pub fn told(&mut self, host: u32, told: ControlMessage) {
+    pub fn receive_control(&mut self, host: u32, message: ControlMessage) {
         if !self.host(host).up {
             return;
         }
-        match told {
+        match message {
             ControlMessage::Admit(admission) => self.admitted(host, *admission),
             ControlMessage::Join { member, members } => self.join(host, member, members),
             ControlMessage::Propose(entry) => {

@@ -43,7 +43,7 @@ impl World {
         let replica = first.replica_of(left, PARTITION).unwrap();
         assert_eq!(first.goes_on_from(left, PARTITION), Some(old));
         let mut node = self.nodes.remove(&old).unwrap();
-        self.members = node.goes_on_as(replica, first.revision, &mut self.oracle);
+        self.members = node.continue_as(replica, first.revision, &mut self.oracle);
         self.nodes.insert(replica, node);
         self.own_oracle = Oracle::new([own]);
         let here: &mut Host = self.host(left);
@@ -57,7 +57,7 @@ impl World {
     }
 
     /// Resumes clients, faults and operators.
-    fn goes_on(&mut self) {
+    fn resume(&mut self) {
         self.quiet = false;
         self.faults = true;
         self.after(1000, Happening::Client);
@@ -83,7 +83,7 @@ fn the_remaining_machine_recovers_and_others_return() {
         world.heal_and_check();
         let before: BTreeMap<u64, u64> = world.oracle.acknowledged.clone();
         world.is_left((seed % 3) as u32);
-        world.goes_on();
+        world.resume();
         world.run_for(1_500_000);
         world.heal_and_check();
         assert!(world.oracle.acknowledged.len() > before.len());

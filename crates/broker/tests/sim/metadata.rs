@@ -194,7 +194,7 @@ impl Metadata {
     }
 
     /// Passes an event to the member, and carries out the consequences.
-    pub fn hear(&mut self, heard: MemberEvent, oracle: &mut Oracle) -> Said {
+    pub fn handle(&mut self, heard: MemberEvent, oracle: &mut Oracle) -> Said {
         let Some(Running { core, log }) = &mut self.running else {
             return Said::default();
         };

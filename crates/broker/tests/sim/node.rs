@@ -236,7 +236,7 @@ impl Node {
     }
 
     /// Recovers from the loss of the others: continues as another member, alone. The node is stopped.
-    pub fn goes_on_as(&mut self, own: u64, plan: u64, oracle: &mut Oracle) -> Members {
+    pub fn continue_as(&mut self, own: u64, plan: u64, oracle: &mut Oracle) -> Members {
         self.store.forget();
         let meta = self.store.meta();
         let checkpoint = EntryId {

@@ -287,7 +287,7 @@ impl World {
                 self.settle(flight.to);
             }
             Happening::Metadata(flight) => self.metadata_arrives(flight),
-            Happening::ControlMessage(host, told) => self.told(host, *told),
+            Happening::ControlMessage(host, message) => self.receive_control(host, *message),
             Happening::Remote(command) => self.remote(&command),
             Happening::Tick { host, life } => self.tick(host, life),
             Happening::DiskDone { node, life } => {
@@ -360,7 +360,7 @@ impl World {
         self.metadata_event(host, MemberEvent::Tick);
         if let Some(id) = replica {
             if self.kind.hibernate {
-                self.tell_silence(host, id);
+                self.report_silence(host, id);
             }
             if let Some(running) = self.nodes.get_mut(&id).and_then(|it| it.running.as_mut()) {
                 running.core.group_mut().tick();
@@ -388,7 +388,7 @@ impl World {
     }
 
     /// Tells the node's replica which members are silent.
-    fn tell_silence(&mut self, host: u32, id: u64) {
+    fn report_silence(&mut self, host: u32, id: u64) {
         let now = self.agenda.now;
         let heard = &self.hosts[&host].heard;
         let silence = |member: u64| {

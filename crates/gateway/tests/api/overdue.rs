@@ -78,7 +78,7 @@ fn text<'v>(item: &'v Value, name: &str) -> &'v str {
 }
 
 /// Process, element, and count.
-fn told(answer: &Value) -> Vec<(&str, &str, i64)> {
+fn listed(answer: &Value) -> Vec<(&str, &str, i64)> {
     let items = answer["items"].as_array().expect("items").iter();
     items
         .map(|it| {
@@ -122,7 +122,7 @@ async fn the_most_overdue_element_comes_first_in_every_store() {
         let gateway = over(&batches, backend, |_| {}).await;
         let answer = found(&gateway).await;
         assert_eq!(
-            told(&answer),
+            listed(&answer),
             [
                 ("slow", "charge", 2),
                 ("quick", "charge", 1),
@@ -164,7 +164,7 @@ async fn an_element_waiting_for_its_inner_elements_is_not_listed() {
     for backend in BACKENDS {
         let gateway = over(&batches, backend, |_| {}).await;
         assert_eq!(
-            told(&found(&gateway).await),
+            listed(&found(&gateway).await),
             [("p", "each", 3)],
             "{backend:?}"
         );
@@ -199,7 +199,7 @@ async fn ten_are_listed_with_a_note_that_there_are_more() {
         .map(|name| (&**name, "charge", 1))
         .collect();
     assert_eq!(
-        (told(&answer), &answer["hasMore"]),
+        (listed(&answer), &answer["hasMore"]),
         (expected, &json!(true))
     );
 }
@@ -235,6 +235,6 @@ async fn only_processes_whose_instances_the_caller_may_read_are_listed() {
         let answer = ask(&gateway, ("GET", PATH), &headers, "").await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         let answer = serde_json::from_str(&answer.text).expect("JSON");
-        assert_eq!(told(&answer), expected);
+        assert_eq!(listed(&answer), expected);
     }
 }

@@ -442,7 +442,7 @@ impl Node {
                 running.group.offer_snapshot(to, begin, Box::new(source));
             }
             Event::SnapshotChunk { part, bytes, .. } => running.take_in(part, bytes),
-            Event::Members(members) => self.news.push(told(oracle, members)),
+            Event::Members(members) => self.news.push(note_voters(oracle, members)),
             Event::DiscardSnapshot => running.chunks.clear(),
             Event::InstallSnapshot { id: at } => {
                 let chunks = std::mem::take(&mut running.chunks);
@@ -519,7 +519,7 @@ impl Running {
     }
 }
 
-fn told(oracle: &mut Oracle, members: Members) -> Members {
+fn note_voters(oracle: &mut Oracle, members: Members) -> Members {
     oracle.voters_are(members.index, members.voters.clone());
     members
 }

@@ -288,7 +288,7 @@ impl World {
             Happening::Refused { gone, to } => {
                 let is_gone = |node: &Node| node.running.is_none();
                 if self.nodes.get(&gone).is_none_or(is_gone) {
-                    self.tell_gone(gone, to);
+                    self.report_gone(gone, to);
                 }
             }
             Happening::Tick { node, life } => {
@@ -296,7 +296,7 @@ impl World {
                     return;
                 }
                 self.beat(node);
-                self.tell_silence(node);
+                self.report_silence(node);
                 if let Some(running) = self
                     .nodes
                     .get_mut(&node)
@@ -351,7 +351,7 @@ impl World {
     }
 
     /// Tells the node's member which members are silent.
-    fn tell_silence(&mut self, id: u64) {
+    fn report_silence(&mut self, id: u64) {
         if self.mutation == Mutation::WatchNobody {
             return;
         }
@@ -475,7 +475,7 @@ impl World {
                 self.network.cut.clear();
                 // Something in between refused the connection, although the node is up.
                 let to = self.any();
-                self.tell_gone(id, to);
+                self.report_gone(id, to);
             }
             9 => {
                 let to = self.any();
@@ -503,7 +503,7 @@ impl World {
     }
 
     /// Tells a node that connections to another one are refused.
-    pub fn tell_gone(&mut self, gone: u64, to: u64) {
+    pub fn report_gone(&mut self, gone: u64, to: u64) {
         let node = self.nodes.get_mut(&to);
         if let Some(running) = node.and_then(|node| node.running.as_mut()) {
             running.group.gone(|of| of == gone);

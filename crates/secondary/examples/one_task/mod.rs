@@ -55,7 +55,7 @@ impl Writing {
 
     /// Adds this many instances, each in its own entry. Returns the number of the first of them.
     #[allow(dead_code)] // Of one of the examples.
-    pub fn goes_on(&mut self, instances: usize) -> usize {
+    pub fn continue_with(&mut self, instances: usize) -> usize {
         (self.per_entry, self.instances) = (1, self.begun + instances);
         self.begun
     }

@@ -372,7 +372,7 @@ impl<'a> Asking<'a> {
 
 /// Creates an instance and searches it immediately.
 pub fn just_created(filled: &mut Filled, place: &Where, count: usize) {
-    let from = filled.writing.goes_on(count);
+    let from = filled.writing.continue_with(count);
     let mut times = Times::begin("what was just created, by the value of its variable", place);
     for order in from..from + count {
         filled.write();

@@ -27,7 +27,7 @@ fn anna() -> Claims {
 }
 
 /// Entity, operation and result of each entry, in order.
-fn told(store: &Filled) -> Vec<String> {
+fn entries(store: &Filled) -> Vec<String> {
     let text = |row: &Json, name: &str| row[name].as_str().unwrap().to_string();
     let rows = store.find(&AUDIT_LOG, "{}").into_iter();
     rows.map(|row| {
@@ -66,7 +66,7 @@ fn actions_of_users_are_audited_and_those_of_the_process_are_not() {
     rig.cancel(instance).unwrap();
     follow(&mut rig, &store);
     assert_eq!(
-        told(&store),
+        entries(&store),
         [
             "RESOURCE CREATE SUCCESS",
             "PROCESS_INSTANCE CREATE SUCCESS",
@@ -141,7 +141,7 @@ fn definitions_and_decisions_come_and_go() {
     .unwrap();
     rig.delete_resource(file).unwrap();
     follow(&mut rig, &store);
-    let mut told = told(&store);
+    let mut told = entries(&store);
     told.sort_unstable();
     assert_eq!(
         told,
@@ -167,7 +167,7 @@ fn anonymous_callers_are_audited_where_configured() {
         let task = rig.user_task();
         rig.assign(task, "bert", "").unwrap();
         follow(&mut rig, store);
-        told(store)
+        entries(store)
     };
     assert_eq!(
         tell(&audited(super::BACKEND, AuditConfig::default())),
@@ -247,7 +247,7 @@ fn changes_of_identities_and_rights_are_audited_by_id() {
     assert!(again.is_err());
     follow(&mut rig, &store);
     let own = |entry: &String| !entry.starts_with("AUTHORIZATION DELETE");
-    let told: Vec<String> = told(&store).into_iter().filter(own).collect();
+    let told: Vec<String> = entries(&store).into_iter().filter(own).collect();
     assert_eq!(
         told,
         [
@@ -313,10 +313,10 @@ fn the_initial_set_up_is_not_audited() {
     rig.send(Command::Identity(setup)).unwrap();
     follow(&mut rig, &store);
     assert_eq!(store.find(&USER, "{}").len(), 1);
-    assert_eq!(told(&store), [""; 0]);
+    assert_eq!(entries(&store), [""; 0]);
     rig.claims = Claims::Anonymous;
     let create = IdentityCommand::CreateGroup(sales());
     rig.send(Command::Identity(create)).unwrap();
     follow(&mut rig, &store);
-    assert_eq!(told(&store), ["GROUP CREATE SUCCESS"]);
+    assert_eq!(entries(&store), ["GROUP CREATE SUCCESS"]);
 }

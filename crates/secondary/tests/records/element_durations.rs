@@ -17,7 +17,7 @@ fn of_element(store: &Filled, id: &str) -> Vec<Json> {
 }
 
 /// Shortest and longest duration in a row, and the count in the bucket of `ms`.
-fn told(row: &Json, ms: i64) -> (i64, i64, i64) {
+fn summary(row: &Json, ms: i64) -> (i64, i64, i64) {
     let number = |name: &str| row[name].as_i64().unwrap_or(-1);
     let count = durations::COUNTS[durations::place(ms)];
     (number("shortest"), number("longest"), number(count))
@@ -44,14 +44,14 @@ fn completed_elements_are_counted_by_duration() {
     assert_eq!(of_element(&store, "task"), Vec::<Json>::new());
     let started = of_element(&store, "start");
     assert_eq!(started.len(), 1);
-    assert_eq!(told(&started[0], 0), (0, 0, 4));
+    assert_eq!(summary(&started[0], 0), (0, 0, 4));
     // The start is stored already, the end comes in another window.
     rig.advance(5_000);
     let jobs = rig.jobs("work");
     rig.complete(&jobs[0], "{}");
     follow(&mut rig, &store);
     let one = of_element(&store, "task");
-    assert_eq!(told(&one[0], 5_000), (5_000, 5_000, 1));
+    assert_eq!(summary(&one[0], 5_000), (5_000, 5_000, 1));
     // Added in another window, together with an element that starts and ends in it.
     rig.advance(55_000);
     rig.complete(&jobs[1], "{}");
@@ -61,9 +61,9 @@ fn completed_elements_are_counted_by_duration() {
     follow(&mut rig, &store);
     let all = of_element(&store, "task");
     assert_eq!(all.len(), 1);
-    assert_eq!(told(&all[0], 60_000), (0, 60_000, 1));
-    assert_eq!(told(&all[0], 5_000), (0, 60_000, 1));
-    assert_eq!(told(&all[0], 0), (0, 60_000, 1));
+    assert_eq!(summary(&all[0], 60_000), (0, 60_000, 1));
+    assert_eq!(summary(&all[0], 5_000), (0, 60_000, 1));
+    assert_eq!(summary(&all[0], 0), (0, 60_000, 1));
     // Cancelled elements do not count.
     let instance = Key(jobs[2].process_instance_key.0);
     rig.cancel(instance).unwrap();
@@ -77,7 +77,7 @@ fn completed_elements_are_counted_by_duration() {
     assert_eq!(days.len(), 2);
     assert_eq!(days[0], all[0]);
     let long = ELEMENT_DURATION_SPAN + 60_000;
-    assert_eq!(told(&days[1], long), (long, long, 1));
+    assert_eq!(summary(&days[1], long), (long, long, 1));
     assert_eq!(days[1]["tenantId"], "<default>");
     assert_eq!(days[1]["processDefinitionId"], "p");
     sums_up(&store, long);
@@ -131,7 +131,7 @@ fn inner_instances_are_counted_and_multi_instance_bodies_are_not() {
     follow(&mut rig, &store);
     let rows = of_element(&store, "task");
     assert_eq!(rows.len(), 1);
-    assert_eq!(told(&rows[0], 1_000), (1_000, 3_000, 1));
+    assert_eq!(summary(&rows[0], 1_000), (1_000, 3_000, 1));
     let counts = durations::COUNTS.map(|name| rows[0][name].as_i64().unwrap_or_default());
     assert_eq!(counts.iter().sum::<i64>(), 3);
 }

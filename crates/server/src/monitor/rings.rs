@@ -189,14 +189,14 @@ mod tests {
         rings.put(step, BTreeMap::from([(partition, values)]));
     }
 
-    fn told(rings: &Rings, from: i64) -> Json {
+    fn shown(rings: &Rings, from: i64) -> Json {
         serde_json::from_str(&rings.since(from)).unwrap()
     }
 
     #[test]
     fn a_ring_has_the_measured_values_and_marks_missing_ones() {
         let mut rings = Rings::default();
-        assert_eq!(told(&rings, 0)["series"], json!([]));
+        assert_eq!(shown(&rings, 0)["series"], json!([]));
         put(&mut rings, 100, 1, vec![value("jobs", 1.5)]);
         put(
             &mut rings,
@@ -204,7 +204,7 @@ mod tests {
             1,
             vec![value("jobs", 4.0), value("elements", 7.0)],
         );
-        let all = told(&rings, 100 * STEP);
+        let all = shown(&rings, 100 * STEP);
         assert_eq!(
             all,
             json!({"from": 500_000, "series": [
@@ -213,13 +213,13 @@ mod tests {
             ]})
         );
         // From within a step, the next step is the first one returned.
-        let newest = told(&rings, 102 * STEP + 1);
+        let newest = shown(&rings, 102 * STEP + 1);
         assert_eq!(newest["from"], 103 * STEP);
         assert_eq!(newest["series"][0]["points"], json!([4]));
-        assert_eq!(told(&rings, 104 * STEP)["series"][0]["points"], json!([]));
+        assert_eq!(shown(&rings, 104 * STEP)["series"][0]["points"], json!([]));
         // A clock that was set back has no effect.
         put(&mut rings, 90, 1, vec![value("jobs", 9.0)]);
-        assert_eq!(told(&rings, 100 * STEP), all);
+        assert_eq!(shown(&rings, 100 * STEP), all);
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
                 vec![value("jobs", step as f32)],
             );
         }
-        let all = told(&rings, i64::MIN);
+        let all = shown(&rings, i64::MIN);
         let series = all["series"].as_array().unwrap();
         assert_eq!(series.len(), 1, "{all}");
         let points = series[0]["points"].as_array().unwrap();
@@ -245,7 +245,7 @@ mod tests {
         );
         // After a gap longer than the ring, no earlier points are left.
         put(&mut rings, 10_000, 2, vec![value("elements", 1.0)]);
-        let after = told(&rings, i64::MIN);
+        let after = shown(&rings, i64::MIN);
         assert_eq!(after["series"].as_array().unwrap().len(), 1, "{after}");
         assert_eq!(after["series"][0]["name"], "elements");
     }
@@ -263,7 +263,7 @@ mod tests {
             );
         }
         assert_eq!(
-            told(&rings, 0)["series"].as_array().unwrap().len(),
+            shown(&rings, 0)["series"].as_array().unwrap().len(),
             MAX_SERIES
         );
         // A series without any number takes no room.

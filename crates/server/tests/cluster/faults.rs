@@ -163,7 +163,7 @@ pub fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server
 }
 
 /// Waits until the others have their own leader and accept work.
-async fn go_on_without(servers: &[Server], victim: usize, ledger: &Shared) {
+async fn others_continue_without(servers: &[Server], victim: usize, ledger: &Shared) {
     let before = ledger.created();
     let client = others(servers, victim).next().unwrap().client();
     eventually("the others to go on", async || {
@@ -202,7 +202,7 @@ async fn acknowledged_commands_survive_leaders_cut_off_in_one_or_both_directions
         let clients = Clients::start(others(&servers, victim), &ledger);
         tokio::time::sleep(Duration::from_millis(400)).await;
         net.hold(victim, cut, true);
-        go_on_without(&servers, victim, &ledger).await;
+        others_continue_without(&servers, victim, &ledger).await;
         net.hold(victim, cut, false);
         takes_work(&servers[victim], &ledger).await;
         println!("{cut:?}: without an answer for {:?}", clients.end().await);
@@ -226,10 +226,10 @@ async fn a_leader_that_is_paused_for_half_a_minute_follows_when_it_is_back() {
     let before = ledger.created();
     eventually("work", async || ledger.created() > before + 50).await;
     servers[victim].stop();
-    go_on_without(&servers, victim, &ledger).await;
+    others_continue_without(&servers, victim, &ledger).await;
     // The duration of the fault; it has no influence on the result.
     tokio::time::sleep(Duration::from_secs(30)).await;
-    servers[victim].go_on();
+    servers[victim].resume();
     takes_work(&servers[victim], &ledger).await;
     println!("without an answer for {:?}", clients.end().await);
     waiting.end().await;
@@ -294,7 +294,7 @@ async fn with_a_disk(injection: &str, then: Then) -> Duration {
     match then {
         Then::IsReplaced(words) => {
             eventually("it to give up", async || says(words)).await;
-            go_on_without(&servers, 0, &ledger).await;
+            others_continue_without(&servers, 0, &ledger).await;
         }
         Then::GoesOn => {
             let before = ledger.created();

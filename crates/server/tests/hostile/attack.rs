@@ -122,7 +122,7 @@ impl Attackers {
         )
     }
 
-    fn goes_on(&self) -> bool {
+    fn is_running(&self) -> bool {
         !self.0.ended.load(Ordering::Relaxed)
     }
 
@@ -135,7 +135,7 @@ impl Attackers {
     }
 
     async fn deploy_and_start(self, client: Client) {
-        while self.goes_on() {
+        while self.is_running() {
             let n = self.0.next.fetch_add(1, Ordering::Relaxed);
             let mut dice = Dice::of(self.0.seed, n);
             let xml = models::file(&mut dice, n);
@@ -220,7 +220,7 @@ impl Attackers {
     /// A worker that completes, fails and throws at random, sometimes with large variables.
     async fn work(self, client: Client) {
         let mut dice = Dice::of(self.0.seed, u64::MAX);
-        while self.goes_on() {
+        while self.is_running() {
             let mut request = ActivateJobs::new(models::JOB, 1 + dice.below(60) as i32);
             request.long_poll = Some(Duration::from_millis(200));
             request.timeout = Duration::from_millis(dice.size(20_000));
@@ -259,7 +259,7 @@ impl Attackers {
 
     async fn publish(self, client: Client) {
         let mut dice = Dice::of(self.0.seed, u64::MAX - 1);
-        while self.goes_on() {
+        while self.is_running() {
             let message = Message {
                 name: models::MESSAGE.into(),
                 correlation_key: "key".into(),

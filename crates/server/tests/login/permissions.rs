@@ -267,7 +267,7 @@ impl Row {
     }
 
     /// Whether an answer contains any information.
-    fn tells(&self, answer: &Value) -> bool {
+    fn shows(&self, answer: &Value) -> bool {
         fn some_number(value: &Value) -> bool {
             match value {
                 Value::Number(number) => number.as_f64() != Some(0.0),
@@ -306,8 +306,8 @@ impl Row {
             // Metrics are exported only occasionally.
             Some(true) if self.operation == "getUsageMetrics" => status == 200,
             Some(true) if self.kind == "empty" => status == 200,
-            Some(true) => (200..300).contains(&status) && (!self.is_list() || self.tells(&answer)),
-            Some(false) if self.is_list() => status == 403 || status == 200 && !self.tells(&answer),
+            Some(true) => (200..300).contains(&status) && (!self.is_list() || self.shows(&answer)),
+            Some(false) if self.is_list() => status == 403 || status == 200 && !self.shows(&answer),
             Some(false) => status == 403,
         };
         let text = answer.to_string();

@@ -91,7 +91,7 @@ fn wrong(row: &Row, things: &Things<'_>, token: &str) -> Option<String> {
         Stranger::Forbidden => status == 403,
         Stranger::Unauthorized => status == 401,
         // A list that belongs to a hidden object may be refused like the object.
-        Stranger::Nothing => status == 404 || status == 200 && !row.tells(&answer),
+        Stranger::Nothing => status == 404 || status == 200 && !row.shows(&answer),
     };
     let text: String = answer.to_string().chars().take(300).collect();
     (!is_right).then(|| format!("{expected:?}, not {status} {text}"))

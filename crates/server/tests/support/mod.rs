@@ -261,7 +261,7 @@ impl Server {
     }
 
     /// Continues after [`Server::stop`] (SIGCONT).
-    pub fn go_on(&self) {
+    pub fn resume(&self) {
         let _ = Command::new("kill")
             .args(["-CONT", &self.id().to_string()])
             .status();

@@ -22,7 +22,7 @@ pub struct Status {
 
 impl World {
     /// Sends the machine's status to the others.
-    pub fn tell_status(&mut self, from: u32) {
+    pub fn send_status(&mut self, from: u32) {
         let mut status = Status::default();
         for partition in self.routing.partitions() {
             let replica = &self.replicas[&(partition, from)];
@@ -45,7 +45,7 @@ impl World {
     }
 
     /// Handles the status of another machine. Followers of a failed replica would not notice otherwise, as its machine is alive.
-    pub fn hears(&mut self, host: u32, from: u32, status: Status) {
+    pub fn receive_status(&mut self, host: u32, from: u32, status: Status) {
         for partition in status.failed.clone() {
             let place = (partition, host);
             let Some(running) = &mut self.node(place).running else {
@@ -62,7 +62,7 @@ impl World {
     }
 
     /// Tells the machine's replicas which other machines are silent. Hibernating ones would not notice.
-    pub fn tell_silence(&mut self, host: u32) {
+    pub fn report_silence(&mut self, host: u32) {
         let now = self.agenda.now;
         let heard = &self.hosts[host as usize].heard;
         let silence: Vec<u64> = (0..MACHINES)

@@ -295,7 +295,7 @@ impl World {
                 way,
             } => self.comes(host, partition, *sent, way),
             Happening::Request { place, id, request } => self.process(place, id, &request),
-            Happening::Status { host, from, status } => self.hears(host, from, status),
+            Happening::Status { host, from, status } => self.receive_status(host, from, status),
             Happening::Settle(place) => self.settle(place),
             Happening::Tick { host, life } => self.tick(host, life),
             Happening::DiskDone { place, life } => self.disk_done(place, life),
@@ -353,8 +353,8 @@ impl World {
         if !here.up || here.life != life {
             return;
         }
-        self.tell_status(host);
-        self.tell_silence(host);
+        self.send_status(host);
+        self.report_silence(host);
         self.deliver_held(host);
         for partition in self.routing.partitions() {
             let place = (partition, host);
