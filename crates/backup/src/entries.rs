@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn entries_come_back_and_none_is_cut_in_silence(entries in entries(), cut in any::<prop::sample::Index>()) {
+        fn entries_decode_to_the_same_and_a_cut_within_an_entry_is_an_error(entries in entries(), cut in any::<prop::sample::Index>()) {
             let mut content = Vec::new();
             let mut ends = vec![0];
             for entry in &entries {

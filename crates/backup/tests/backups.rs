@@ -155,7 +155,7 @@ fn age(directory: &Path, by: Duration) {
 }
 
 #[test]
-fn a_backup_on_which_nobody_works_has_failed() {
+fn an_abandoned_backup_counts_as_failed() {
     let Fixture { directory, store } = fixture();
     begun(1).create(&store).unwrap();
     age(directory.path(), SILENT - Duration::from_secs(30));

@@ -395,7 +395,7 @@ fn a_base_that_its_range_needs_stays_and_deleting_one_deletes_all_of_it() {
 }
 
 #[test]
-fn a_backup_that_is_damaged_can_be_deleted_and_hides_no_other_one() {
+fn a_damaged_backup_can_be_deleted_and_does_not_hide_others() {
     let fixture = Fixture::new();
     fixture.base(1, 100, None);
     fixture.base(2, 200, Some(1));

@@ -141,7 +141,7 @@ async fn when_nothing_happens_nothing_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_away_holds_the_log_and_nobody_else_and_catches_up() {
+async fn an_absent_exporter_holds_the_log_but_no_other_exporter_and_catches_up() {
     let (away, well) = (Fake::default(), Fake::default());
     away.0.lock().is_away = true;
     let rig = Rig::new(exporting(&[("away", &away), ("well", &well)])).await;

@@ -391,7 +391,7 @@ async fn job_types_beyond_the_bound_share_one_series() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn waiting_for_a_result_is_a_creation_as_any_other() {
+async fn a_creation_that_awaits_its_result_is_counted_as_a_creation() {
     let rig = Rig::new(|_| {}).await;
     let straight = skep_model::builder::Bpmn::process("straight")
         .start("start")

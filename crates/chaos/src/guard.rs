@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_that_is_gone_lets_nothing_be_done() {
+    fn nothing_can_be_done_without_a_running_guard() {
         let mut guard = Guard::start(&["true".into()]).unwrap();
         guard.child.wait().unwrap();
         // A process being started concurrently may hold the pipe for a moment.

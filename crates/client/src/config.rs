@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_and_a_password_are_sent_as_rfc_7617_has_it() {
+    fn credentials_are_encoded_as_in_rfc_7617() {
         let login = Authorization::basic("Aladdin", "open sesame").unwrap();
         let header = login.header().unwrap();
         assert_eq!(header, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_go_round_the_nodes() {
+    fn copies_are_placed_round_robin() {
         let layout = Layout {
             nodes: vec![0, 1, 4, 5],
             copies: 3,

@@ -451,7 +451,7 @@ fn origin() -> Origin {
 }
 
 #[test]
-fn commands_between_partitions_read_and_write_as_ever() {
+fn the_encoding_of_commands_between_partitions_is_unchanged() {
     let plain = remote_commands().into_iter().map(Sent::from);
     let said = remote_commands()
         .into_iter()
@@ -469,7 +469,7 @@ fn commands_between_partitions_read_and_write_as_ever() {
 }
 
 #[test]
-fn signals_of_other_tenants_than_the_default_one_read_and_write_as_ever() {
+fn the_encoding_of_signals_of_other_tenants_is_unchanged() {
     let signal = |of_client| {
         let signal = BroadcastedSignal {
             tenant: TenantId::new("acme"),

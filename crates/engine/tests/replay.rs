@@ -689,7 +689,7 @@ fn a_replayed_state_is_the_state_that_wrote_the_log() {
 }
 
 #[test]
-fn so_is_that_of_instances_that_are_modified_at_random() {
+fn replaying_random_modifications_leads_to_the_same_state() {
     let mut all = Tally::default();
     skep_sim::each(25, |seed| all.add(run(seed, 2, Change::Modify)));
     // A single run may have none.
@@ -698,7 +698,7 @@ fn so_is_that_of_instances_that_are_modified_at_random() {
 }
 
 #[test]
-fn so_is_that_of_instances_that_are_migrated_at_random() {
+fn replaying_random_migrations_leads_to_the_same_state() {
     let mut all = Tally::default();
     skep_sim::each(25, |seed| all.add(run(seed, 2, Change::Migrate)));
     let enough = all.runs < 25 || all.changed > all.runs;

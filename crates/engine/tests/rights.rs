@@ -389,7 +389,7 @@ fn play(seed: u64) -> [usize; 3] {
 }
 
 #[test]
-fn each_command_is_answered_by_the_rights_of_its_moment() {
+fn each_command_is_checked_against_the_permissions_at_its_time() {
     let mut answers = [0; 3];
     skep_sim::each(25, |seed| {
         for (sum, count) in answers.iter_mut().zip(play(seed)) {

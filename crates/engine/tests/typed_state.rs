@@ -98,7 +98,7 @@ fn methods_that_change_rows_are_visible_only_to_appliers() {
 }
 
 #[test]
-fn nobody_damages_the_state() {
+fn only_tests_damage_the_state() {
     for folder in ["processing", "appliers"] {
         for (path, source) in sources(folder) {
             assert!(!source.contains(".damage("), "{path}");

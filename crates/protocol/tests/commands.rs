@@ -173,7 +173,7 @@ fn a_command_by_key_goes_to_the_partition_of_the_key_and_is_written_as_its_inten
 }
 
 #[test]
-fn to_give_a_task_back_takes_less_of_its_assignee_than_of_others() {
+fn the_assignee_needs_less_than_others_to_unassign_a_task() {
     let assign = |assignee: &str| {
         Command::AssignUserTask(AssignUserTask {
             user_task_key: Key::new(1, 1),

@@ -199,7 +199,7 @@ macro_rules! all_samples {
 }
 
 #[test]
-fn every_value_type_reads_and_writes_as_ever() {
+fn the_encoding_of_every_value_type_is_unchanged() {
     macro_rules! lines {
         ($($sample:ident),+) => { vec![$(named(&$sample())),+] };
     }
@@ -244,7 +244,7 @@ fn batch() -> Vec<u8> {
 }
 
 #[test]
-fn a_batch_reads_and_writes_as_ever() {
+fn the_encoding_of_a_batch_is_unchanged() {
     // A line is added for each new value type, each new version of one, and each new intent that is the last of its type: they change the
     // content of the batch, not its format.
     let lines = golden("batch.txt", &[("batch.7".to_string(), batch())]);

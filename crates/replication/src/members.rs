@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_and_changes_survive_their_bytes() {
+    fn members_and_changes_decode_to_the_same() {
         let members = Members {
             index: 700,
             plan: 300,

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_is_not_of_a_cluster_that_it_is_not_configured_for() {
+    fn a_gateway_ignores_clusters_that_it_is_not_configured_for() {
         let gateway = gateway(Some("b"));
         learns_of(&gateway, "a");
         assert!(gateway.bootstrap().identity().cluster_id.is_empty());

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_portion_is_delivered_at_the_next_look_and_nothing_overtakes_it() {
+    fn commands_beyond_a_portion_are_delivered_next_and_in_order() {
         let (commands, delivered) = (HeldCommands::default(), RefCell::new(Vec::new()));
         let most = 3 * PORTION as u32;
         for n in 0..most {
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_held_than_there_is_room_for_and_nothing_for_ever() {
+    fn held_commands_are_bounded_and_expire() {
         let commands = HeldCommands::default();
         for n in 0..40 {
             commands.send(n % 3, held(n), |_| 1 << 20, Some);

@@ -197,7 +197,7 @@ mod tests {
     const NAME: StreamId = 7;
 
     #[test]
-    fn idle_nodes_give_half_of_theirs_to_the_one_that_starves() {
+    fn idle_nodes_give_half_of_their_share_to_a_starving_one() {
         let mut shares = Shares::new(30, NAME, 0..3);
         let now = Instant::now();
         assert_eq!(shares.starves(1, now).shrink, [(0, 5), (2, 5)]);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_keeps_one_and_those_that_starve_are_not_asked() {
+    fn every_node_keeps_one_and_starving_nodes_are_not_asked() {
         let mut shares = Shares::new(3, NAME, 0..3);
         let now = Instant::now();
         assert_eq!(shares.starves(0, now), Moves::default());

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_known_by_its_last_question_for_a_day() {
+    fn a_worker_is_listed_for_a_day_after_its_last_request() {
         let workers = Workers::default();
         workers.asked(asker("pay", "a", 1), 1);
         workers.asked(asker("pay", "a", 5), 5);

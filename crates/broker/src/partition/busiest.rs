@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_do_a_little_nobody_is_named() {
+    fn instances_that_all_do_a_little_are_not_named() {
         let mut busiest = Busiest::default();
         busiest.window_ends(10_000);
         for n in 0..100_000 {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_partition_names_nobody() {
+    fn a_quiet_partition_names_no_instance() {
         let mut busiest = Busiest::default();
         busiest.window_ends(10_000);
         busiest.count(Some(key(7)), 12);

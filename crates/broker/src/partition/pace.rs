@@ -36,7 +36,7 @@ mod tests {
     use super::{Duration, Instant, Pace};
 
     #[test]
-    fn bytes_go_at_the_rate_and_no_burst_makes_up_for_a_long_pause() {
+    fn bytes_are_sent_at_the_rate_without_a_burst_after_a_long_pause() {
         let began = Instant::now();
         let at = |millis| began + Duration::from_millis(millis);
         let mut pace = Pace::new(1_000_000, began);

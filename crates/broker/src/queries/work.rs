@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn of_jobs_with_workers_only_some_are_read_at_a_time() {
+    fn only_a_limited_number_of_activated_jobs_is_read_at_a_time() {
         let mut state = cold(MAX_READ + 50, 1);
         let work = of_state(1, &mut state);
         assert_eq!(

@@ -113,7 +113,7 @@ fn an_older_copy_of_the_directory_does_not_start() {
 }
 
 #[test]
-fn a_member_that_was_added_again_starts_without_files_and_the_one_of_before_does_not() {
+fn a_member_added_again_starts_without_files_but_its_predecessor_does_not() {
     let node = Node::new();
     node.start(member(2, 0)).unwrap();
     std::fs::remove_dir_all(node.directory()).unwrap();
@@ -134,7 +134,7 @@ fn a_replica_that_was_given_up_starts_without_files() {
 }
 
 #[test]
-fn a_crash_between_the_two_marks_is_no_older_copy() {
+fn a_crash_between_the_two_marks_does_not_count_as_an_older_copy() {
     let node = Node::new();
     node.start(member(2, 0)).unwrap();
     let mark = mark(node.0.path(), "1");

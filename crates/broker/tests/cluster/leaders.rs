@@ -19,7 +19,7 @@ fn led(rig: &Rig) -> Option<Vec<usize>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn leaders_are_even_by_themselves_without_a_node_and_once_it_is_back() {
+async fn leaders_are_rebalanced_when_a_node_stops_and_when_it_returns() {
     let nodes = Nodes::new(3, 4);
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;

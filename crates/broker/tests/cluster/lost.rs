@@ -185,7 +185,7 @@ fn put(nodes: &mut Nodes, node: usize, content: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crash_at_any_time_leaves_it_decided_as_a_whole_or_not_at_all() {
+async fn an_unsafe_recovery_is_atomic_across_crashes() {
     let mut nodes = Nodes::new(3, 1);
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;

@@ -541,7 +541,7 @@ async fn a_node_that_stops_is_replaced_and_comes_back() {
 
 /// There is no other node from which to learn how the cluster was bootstrapped.
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_that_all_stopped_before_they_had_agreed_on_how_they_begin_agree_later() {
+async fn nodes_that_stopped_during_the_bootstrap_finish_it_later() {
     let nodes = Nodes::new(3, 3);
     for rig in nodes.all().await {
         stop(rig).await;

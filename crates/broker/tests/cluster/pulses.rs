@@ -92,12 +92,12 @@ async fn pages_miss_nothing(nodes: &Nodes) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_at_any_node_misses_nothing_that_any_other_has_carried_out() {
+async fn a_page_of_any_node_misses_no_changes_of_the_others() {
     pages_miss_nothing(&Nodes::new(3, 2)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_does_it_if_the_rows_are_in_a_database() {
+async fn a_page_from_a_shared_database_misses_no_changes() {
     let Some(server) = skep_testbed::shared_postgres() else {
         return;
     };
@@ -111,7 +111,7 @@ async fn nor_does_it_if_the_rows_are_in_a_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_if_they_are_in_a_search_server() {
+async fn a_page_from_a_shared_search_server_misses_no_changes() {
     let Some(server) = skep_testbed::shared_search_server(skep_testbed::Product::OpenSearch) else {
         return;
     };

@@ -231,7 +231,7 @@ async fn keys_and_exporter_settings_survive_a_record_that_fails_at_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_nodes_are_empty_afterwards_and_one_that_was_away_brings_nothing_back() {
+async fn three_nodes_are_empty_after_a_purge_and_an_absent_one_restores_nothing() {
     three_are_empty_afterwards(Nodes::new(3, 3)).await;
 }
 

@@ -143,7 +143,7 @@ async fn a_cancellation_does_not_wait_behind_others() {
 }
 
 #[tokio::test]
-async fn more_items_than_one_page_has() {
+async fn a_batch_operation_may_have_more_items_than_a_page() {
     let rig = with_many_instances().await;
     let key = begin(&rig, BatchOperationType::CancelProcessInstance, "{}").await;
     let row = ended(&rig, key).await;
@@ -301,7 +301,7 @@ async fn a_deleted_definition_takes_its_history_with_it() {
 }
 
 #[tokio::test]
-async fn without_a_store_it_is_refused() {
+async fn a_batch_operation_without_secondary_storage_is_refused() {
     let rig = Rig::new(|config| config.secondary_storage = None).await;
     let command = CreateBatchOperation {
         kind: BatchOperationType::CancelProcessInstance,

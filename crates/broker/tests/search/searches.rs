@@ -188,7 +188,7 @@ async fn a_restart_continues_where_the_file_ends() {
 }
 
 #[tokio::test]
-async fn a_key_of_no_partition_is_the_key_of_nothing() {
+async fn a_key_of_an_unknown_partition_finds_nothing() {
     let rig = open(1).await;
     for key in [Key(-1), Key(0), Key::new(77, 1), Key(i64::MAX)] {
         let query = Query::Get {
@@ -303,7 +303,7 @@ async fn a_page_of_large_values_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_pattern_may_be_as_long_as_is_said_and_no_longer() {
+async fn a_pattern_has_a_maximum_length() {
     let rig = with_one_task(1).await;
     let filter = |sign: &str, count: usize| {
         let pattern = sign.repeat(count);

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_that_of_the_process_that_made_it() {
+    fn a_connection_belongs_to_the_node_of_its_process() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let own = i32::try_from(std::process::id()).unwrap();

@@ -72,7 +72,7 @@ fn a_measure_is_taken_of_each_window_and_across_them() {
 }
 
 #[test]
-fn a_slope_is_that_of_most_pairs_in_an_hour() {
+fn a_slope_is_the_hourly_median_over_pairs() {
     let mut record = Record::default();
     for second in 0..1_000 {
         // One MiB in a hundred seconds, and a few outliers.
@@ -161,7 +161,7 @@ fn speed_is_not_judged_on_a_noisy_machine_and_counts_are() {
 }
 
 #[test]
-fn an_experiment_is_refuted_before_it_is_not_run_before_it_is_held() {
+fn refuted_takes_precedence_over_not_run_and_that_over_held() {
     let held = at_most(Measure::of("p99"), 99.0);
     let refuted = at_most(Measure::of("p99"), 1.0);
     let missing = at_most(Measure::of("none"), 1.0);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_that_which_the_program_has_made() {
+    fn only_anonymous_memory_counts() {
         let status = "VmRSS:\t  9000 kB\nRssAnon:\t  2048 kB\nRssFile:\t 6952 kB\n";
         assert_eq!(anonymous(status), Some(2 << 20));
         assert_eq!(anonymous("VmRSS: 1 kB"), None);

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_that_fall_and_instances_that_vanish_are_found_out() {
+    fn falling_totals_and_vanishing_instances_are_detected() {
         let (mut all, mut one, mut other) =
             (Searches::default(), Reader::default(), Reader::default());
         let took = Duration::from_millis(2);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_why() {
+    fn refusals_without_a_reason_are_counted_as_odd() {
         let why = Looked::Refused { says_why: true };
         assert_eq!(refusal(503, r#"{"detail": "node 1 is away"}"#), why);
         let mut all = Searches::default();

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_that_loses_doubles_or_sticks_is_found_out() {
+    fn lost_surplus_and_unfinished_instances_are_detected() {
         let known = |pairs: &[(i64, bool)]| pairs.iter().copied().collect::<HashMap<_, _>>();
         let well = known(&[(1, true), (2, true)]);
         assert_eq!(compare(&well, &[1, 2], 0), Findings::default());

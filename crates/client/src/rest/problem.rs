@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_says_which() {
+    fn conflicts_are_distinguished_by_their_title() {
         let exists = r#"{"title":"ALREADY_EXISTS","detail":"d"}"#;
         assert_eq!(code_and_detail(409, exists).0, Code::AlreadyExists);
         let state = r#"{"title":"INVALID_STATE","detail":"d"}"#;

@@ -136,7 +136,7 @@ fn a_cancelled_change_stops_where_it_is_and_the_next_one_finishes_it() {
 }
 
 #[test]
-fn a_node_that_comes_again_is_another_member_everywhere() {
+fn a_node_that_is_added_again_is_a_new_member_everywhere() {
     let state = changing(&three(), &Request::ForceRemove { brokers: vec![1] });
     let state = finish(state);
     assert_eq!(state.nodes.keys().copied().collect::<Vec<_>>(), [0, 2]);
@@ -151,7 +151,7 @@ fn a_node_that_comes_again_is_another_member_everywhere() {
 }
 
 #[test]
-fn priorities_are_noted_without_anybody_doing_anything() {
+fn changed_priorities_need_no_operation() {
     let request = Request::Join {
         broker: 2,
         partition: 1,
@@ -164,7 +164,7 @@ fn priorities_are_noted_without_anybody_doing_anything() {
 }
 
 #[test]
-fn as_many_changes_are_remembered_as_there_is_room_for() {
+fn a_limited_number_of_finished_changes_is_remembered() {
     let mut state = three();
     for priority in 10..100 {
         let request = Request::Join {
@@ -179,7 +179,7 @@ fn as_many_changes_are_remembered_as_there_is_room_for() {
 }
 
 #[test]
-fn states_and_entries_survive_their_bytes() {
+fn states_and_entries_decode_to_the_same() {
     let state = finish(changing(
         &three(),
         &Request::ForceRemove { brokers: vec![2] },

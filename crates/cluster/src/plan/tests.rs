@@ -69,7 +69,7 @@ fn one_node_becomes_three() {
 }
 
 #[test]
-fn a_broker_goes_after_others_have_its_partitions() {
+fn a_broker_is_removed_after_others_have_its_partitions() {
     let four = cluster(&[0, 1, 2, 3], 3, 4);
     let operations = names(&four, &scale(&[], &[3], None));
     assert_eq!(operations.last().unwrap(), "remove 3");
@@ -116,7 +116,7 @@ fn a_lost_broker_is_taken_out_of_all_groups() {
 }
 
 #[test]
-fn a_majority_that_is_there_is_not_overruled() {
+fn a_forced_removal_is_limited_to_lost_brokers() {
     let both = Request::ForceRemove {
         brokers: vec![1, 2],
     };
@@ -198,7 +198,7 @@ fn given_up(state: &mut State, operations: Vec<Operation>) {
 }
 
 #[test]
-fn a_broker_whose_coming_was_given_up_gets_no_copies_before_it_is_added_again() {
+fn a_broker_whose_addition_was_cancelled_gets_no_copies_until_it_is_added_again() {
     let mut state = cluster(&[0, 1], 2, 1);
     given_up(&mut state, vec![Operation::BrokerAdd { broker_id: 2 }]);
     let join = Request::Join {
@@ -212,7 +212,7 @@ fn a_broker_whose_coming_was_given_up_gets_no_copies_before_it_is_added_again() 
 }
 
 #[test]
-fn the_only_copy_that_is_whole_does_not_leave() {
+fn the_only_complete_copy_cannot_leave() {
     let mut state = cluster(&[0, 1], 1, 1);
     let join = Operation::PartitionJoin {
         broker_id: 1,
@@ -348,7 +348,7 @@ fn routed(state: &State) -> (u32, u32, u32) {
 }
 
 #[test]
-fn partitions_become_fewer_by_being_drained() {
+fn the_number_of_partitions_is_reduced_by_draining_them() {
     let mut state = scaled();
     assert_eq!(routed(&state), (2, 4, 4));
     assert_eq!(
@@ -419,7 +419,7 @@ fn partitions_get_no_new_instances_before_their_nodes_go() {
 }
 
 #[test]
-fn there_are_not_fewer_partitions_than_the_cluster_began_with_nor_too_many() {
+fn the_number_of_partitions_has_a_minimum_and_a_maximum() {
     let state = scaled();
     for (count, reason) in [
         (0, "began with 2"),
@@ -436,7 +436,7 @@ fn there_are_not_fewer_partitions_than_the_cluster_began_with_nor_too_many() {
 }
 
 #[test]
-fn brokers_and_partitions_come_in_one_change() {
+fn brokers_and_partitions_can_be_added_in_one_change() {
     let state = cluster(&[0], 1, 1);
     let request = Request::Scale {
         add: vec![1],

@@ -151,7 +151,7 @@ fn repeated_purges_raise_the_least_key_even_without_new_keys() {
 }
 
 #[test]
-fn one_that_was_given_up_is_asked_for_again_and_nothing_else_is_done_before() {
+fn a_cancelled_purge_must_be_repeated_before_any_other_change() {
     for steps in 0..8 {
         let mut state = cluster(&[0, 1, 2], 2, 2);
         let before = copies(&state);

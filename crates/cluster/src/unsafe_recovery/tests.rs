@@ -96,7 +96,7 @@ fn the_longest_log_of_the_latest_term_is_kept_and_copied_to_other_survivors() {
 }
 
 #[test]
-fn the_newest_state_counts_and_the_change_that_was_under_way_ends() {
+fn a_recovery_takes_the_newest_state_and_cancels_its_running_change() {
     let old = cluster(&[0, 1, 2, 3], 1, 1);
     let mut newer = old.clone();
     let planned = old.plan(&Request::AddBroker(4), 2).unwrap();
@@ -147,7 +147,7 @@ fn an_incomplete_copy_cannot_be_recovered_from() {
 }
 
 #[test]
-fn a_partition_that_has_its_majority_lives_on() {
+fn a_partition_with_a_surviving_majority_keeps_its_members() {
     // Partition 1 is on the nodes 0, 1, 2; most of the nodes are lost all the same.
     let old = cluster(&[0, 1, 2, 3, 4], 3, 1);
     let survivors = [survivor(&old, 0, 1, 5), survivor(&old, 1, 1, 5)];

@@ -110,12 +110,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_variables_are_survived(model in 0usize..5, variables in variables()) {
+    fn arbitrary_variables_do_not_panic(model in 0usize..5, variables in variables()) {
         run(models()[model].as_bytes(), &variables);
     }
 
     #[test]
-    fn changed_bytes_are_survived(
+    fn changed_bytes_do_not_panic(
         model in 0usize..5,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         variables in variables(),
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_that_are_cut_doubled_or_moved_are_survived(
+    fn removed_doubled_and_moved_parts_do_not_panic(
         model in 0usize..5,
         from in any::<prop::sample::Index>(),
         length in 1usize..200,
@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn words_that_are_exchanged_are_survived(
+    fn exchanged_words_do_not_panic(
         model in 0usize..5,
         word in prop::sample::select(vec!["x", "f", "#a", "#in", "#k", "t", "number", "d", "UNIQUE", "1", "in", "list"]),
         other in prop::sample::select(vec!["x", "f(f)", "#a", "#in", "#k", "#d", "t", "string", "", "-", "f", "for"]),

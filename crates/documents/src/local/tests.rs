@@ -94,7 +94,7 @@ async fn expired_documents_are_gone_and_their_space_is_freed() {
 
 /// A directory lists its entries in any order: with this many later hours, some past ones come late.
 #[tokio::test]
-async fn past_hours_are_swept_however_many_are_to_come() {
+async fn past_hours_are_swept_however_many_later_ones_there_are() {
     const PAST: i64 = 10;
     const LATER: i64 = 4000;
     let directory = tempfile::tempdir().unwrap();

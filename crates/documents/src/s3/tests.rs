@@ -94,7 +94,7 @@ async fn a_document_comes_back_as_it_was_given() {
 }
 
 #[tokio::test]
-async fn an_empty_document_is_one() {
+async fn an_empty_document_can_be_stored() {
     let Some((_server, store)) = started() else {
         return;
     };
@@ -227,7 +227,7 @@ async fn a_service_that_refuses_or_is_away_counts_as_unavailable_until_it_return
 }
 
 #[test]
-fn headers_have_json_that_means_the_same() {
+fn json_in_headers_keeps_its_meaning() {
     for json in [
         r#"{ "a" : [ 1.50, "x  y\\" , " \" é😀\u007f" ] }"#,
         "{\n\t\"b\": {}\r\n}",

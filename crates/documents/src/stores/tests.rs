@@ -83,7 +83,7 @@ async fn without_a_named_store_the_default_one_is_used() {
 }
 
 #[tokio::test]
-async fn one_of_several_nodes_says_where_a_document_may_be() {
+async fn a_missing_document_of_an_unshared_store_is_explained_in_a_cluster() {
     let directory = tempfile::tempdir().unwrap();
     let mut config = config(directory.path());
     config.is_one_of_several = true;
@@ -102,7 +102,7 @@ async fn one_of_several_nodes_says_where_a_document_may_be() {
 }
 
 #[tokio::test]
-async fn so_many_downloads_and_no_more() {
+async fn concurrent_downloads_are_limited() {
     let directory = tempfile::tempdir().unwrap();
     let stores = open(&config(directory.path()));
     let create = stores.create(Some("inmemory"), Some("d"), Given::default(), "abc".into());

@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_must_be_there_is_not_missed_without_a_word() {
+    fn a_missing_row_that_must_exist_panics_with_its_key() {
         let tables = Arc::new(Tables::new(Arc::new(EmptyStore)));
         let mut table = Table::<Timer>::open(&tables).unwrap();
         assert!(table.must_get_mut(Key::NONE).is_none(), "it names nothing");

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_has_one_copy_whatever_was_asked_for_in_between() {
+    fn equal_texts_share_one_copy() {
         let mut names = Names::default();
         let text = |n: usize| format!("{}-{}", "n".repeat(n % 5), n % 100);
         let copies: Vec<Arc<str>> = (0..100).map(|n| names.get(&text(n))).collect();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_never_too_many_and_never_long_ones() {
+    fn the_number_and_the_length_of_shared_names_are_limited() {
         let mut names = Names::default();
         let long = "x".repeat(MAX_LENGTH + 1);
         assert_eq!(&*names.get(&long), long);

@@ -259,7 +259,7 @@ fn run(seed: u64) -> usize {
 }
 
 #[test]
-fn a_state_that_takes_changes_back_is_that_of_the_committed_log() {
+fn a_state_after_undo_is_that_of_the_committed_log() {
     let (mut runs, mut lost) = (0, 0);
     skep_sim::each(25, |seed| {
         runs += 1;

@@ -254,7 +254,7 @@ fn a_job_without_retries_raises_an_incident_of_a_separate_type() {
 }
 
 #[test]
-fn many_that_end_at_once_do_so_in_steps() {
+fn many_activities_are_cancelled_over_several_turns() {
     let active = r#"=for i in 1..1000 return "a""#;
     let mut rig = Rig::with(process(active));
     let instance = rig.create("p", "{}");

@@ -355,7 +355,7 @@ fn a_stream_with_room_passes_over_the_jobs_that_its_client_may_not_take() {
 }
 
 #[test]
-fn a_push_asks_for_the_rights_of_its_moment() {
+fn a_push_is_checked_against_the_permissions_at_its_time() {
     let mut rig = asking(1);
     deploy(&mut rig, process("order"));
     deploy(&mut rig, process("other"));
@@ -432,7 +432,7 @@ fn a_signal_reaches_all_or_nothing_of_each_partition() {
 }
 
 #[test]
-fn conditions_of_processes_that_may_not_be_started_must_not_hold() {
+fn an_evaluation_is_refused_if_a_condition_of_a_forbidden_process_holds() {
     let mut rig = asking(1);
     let starts = |id, condition: &str| Bpmn::process(id).start_condition("s", condition).end("e");
     deploy(&mut rig, starts("small", "=amount < 10"));
@@ -466,7 +466,7 @@ fn assign(user_task_key: Key, assignee: &str, claim: bool) -> Command {
 }
 
 #[test]
-fn to_claim_for_oneself_takes_less_than_to_give_to_others() {
+fn claiming_a_task_needs_less_than_assigning_it_to_others() {
     let mut rig = asking(1);
     deploy(&mut rig, task());
     created(&mut rig, Claims::Internal, "order");
@@ -543,7 +543,7 @@ fn batch_operations_use_the_permissions_of_their_creator() {
 }
 
 #[test]
-fn identity_asks_for_its_own_permissions() {
+fn identity_commands_need_their_own_permissions() {
     let mut rig = asking(1);
     let create = Command::Identity(IdentityCommand::CreateRole(new("clerk")));
     forbidden(&mut rig, is("anna"), create.clone());

@@ -96,7 +96,7 @@ fn commands_on_a_banned_instance_are_refused_with_the_reason() {
 }
 
 #[test]
-fn a_banned_instance_can_be_cancelled_and_is_gone_then() {
+fn cancelling_a_banned_instance_removes_it() {
     let mut rig = Rig::with(process());
     let instance = rig.create("p", r#"{"order":"A"}"#);
     rig.ban(instance).unwrap();

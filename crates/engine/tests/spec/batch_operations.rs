@@ -239,7 +239,7 @@ fn the_definition_follows_its_instances_on_every_partition() {
 }
 
 #[test]
-fn two_operations_take_turns() {
+fn concurrent_batch_operations_take_turns() {
     let mut rig = Rig::with(process());
     let keys = instances(&mut rig, 80);
     let first = create(&mut rig, asked(CANCEL));
@@ -324,7 +324,7 @@ fn a_suspended_batch_operation_waits_until_it_is_resumed() {
 }
 
 #[test]
-fn cancelled_while_it_executes_it_leaves_the_rest_alone() {
+fn a_cancelled_batch_operation_leaves_the_remaining_items_alone() {
     let mut rig = Rig::with(process());
     let keys = instances(&mut rig, 130);
     let key = create(&mut rig, asked(CANCEL));
@@ -473,7 +473,7 @@ fn a_filter_is_required_and_has_a_limit() {
 }
 
 #[test]
-fn large_instances_do_not_pile_up() {
+fn the_number_of_instances_cancelled_at_a_time_is_bounded() {
     let mut rig = Rig::with(process());
     let keys = instances(&mut rig, 50);
     let key = create(&mut rig, asked(CANCEL));

@@ -120,7 +120,7 @@ fn choose(lone: &mut Lone, key: Key, items: &[Key]) {
 }
 
 #[test]
-fn ten_thousand_items_leave_room_for_others() {
+fn other_work_proceeds_beside_ten_thousand_items() {
     let mut lone = deployed();
     // One in four exists; the others fail, and take as much work.
     let some = |n: u64| match n % 4 {

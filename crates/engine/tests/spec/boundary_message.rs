@@ -80,7 +80,7 @@ fn at_a_sub_process_it_interrupts_the_scope() {
 }
 
 #[test]
-fn two_that_wait_for_the_same_name_are_an_incident() {
+fn two_events_waiting_for_the_same_message_are_an_incident() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .service_task("task", "work")

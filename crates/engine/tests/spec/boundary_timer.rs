@@ -75,7 +75,7 @@ fn a_non_interrupting_one_leaves_its_activity_running() {
 
 /// As in the reference engine: the last one in the document goes first.
 #[test]
-fn of_two_that_fall_due_together_the_later_in_the_document_fires() {
+fn of_two_timers_due_together_the_later_in_the_document_fires() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .service_task("task", "work")

@@ -42,7 +42,7 @@ fn panic_of(break_rule: fn(&mut State, Key)) -> (String, Option<Key>, Key) {
 }
 
 #[test]
-fn a_scope_that_loses_more_children_than_it_has_is_no_scope_without_children() {
+fn a_scope_losing_more_children_than_it_has_is_a_fault() {
     let (text, working_for, instance) = panic_of(|state, instance| {
         state.damage(instance, |process| process.active_children = 0);
     });
@@ -51,7 +51,7 @@ fn a_scope_that_loses_more_children_than_it_has_is_no_scope_without_children() {
 }
 
 #[test]
-fn an_element_without_its_definition_is_not_passed_over() {
+fn an_element_without_its_definition_is_a_fault() {
     let (text, working_for, instance) = panic_of(|state, instance| {
         let child = state.elements.child_after(instance, Key::NONE);
         state.damage(child, |task| task.process_definition_key = Key(17));

@@ -84,7 +84,7 @@ fn a_failed_evaluation_is_an_incident_and_tried_again() {
 }
 
 #[test]
-fn a_decision_that_is_not_there_is_an_incident_until_it_is() {
+fn a_missing_decision_is_an_incident_until_it_is_deployed() {
     let mut rig = Rig::new();
     rig.deployed(vec![("p.bpmn", process("=which").end("e").xml())]);
     let instance = rig.create("p", r#"{"x":1,"which":"fee"}"#);
@@ -116,7 +116,7 @@ fn boundary_events_are_closed_again_as_it_never_waits() {
 }
 
 #[test]
-fn a_loop_of_decisions_is_held_up_in_the_end() {
+fn an_endless_loop_of_decisions_raises_an_incident() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .sub_process("sub", |b| {

@@ -50,7 +50,7 @@ fn only_a_process_instance_can_be_cancelled() {
 }
 
 #[test]
-fn says_so_before_it_ends_them() {
+fn canceling_is_recorded_before_the_elements_end() {
     let mut rig = Rig::with(
         Bpmn::process("p")
             .start("s")

@@ -183,7 +183,7 @@ fn concurrent_throw_events_share_the_subscriptions() {
 
 /// Each compensated activity is one step, and a restart in between continues.
 #[test]
-fn put_off_between_all_steps_it_is_the_same() {
+fn compensation_completes_with_a_pause_after_each_step() {
     let mut rig = Rig::new();
     rig.turn_steps(1);
     let bpmn = nested(|sub| compensable(sub, "b").end("e2"));
@@ -401,7 +401,7 @@ fn an_event_sub_process_compensates_its_enclosing_scope() {
 /// In the process and in a sub-process. Completed sub-processes are compensated with their content, and so are completed activities of the
 /// event sub-process itself.
 #[test]
-fn an_event_sub_process_compensates_all_that_is_around_it_in_the_order_of_completion() {
+fn an_event_sub_process_compensates_its_whole_scope_in_the_order_of_completion() {
     let inside = |sub: Bpmn| {
         let done = sub.start("s2").sub_process("inner", |inner| {
             compensable(inner.start("s3"), "b").end("e3")

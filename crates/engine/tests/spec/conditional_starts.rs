@@ -146,7 +146,7 @@ fn a_deleted_definition_waits_no_more() {
 
 /// The answer comes after all conditions were evaluated, however many turns it takes.
 #[test]
-fn very_many_take_their_time() {
+fn very_many_conditions_are_evaluated_over_several_turns() {
     let mut rig = Rig::new();
     let files = (0..40).map(|i| {
         (

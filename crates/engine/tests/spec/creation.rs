@@ -155,7 +155,7 @@ fn start_instructions_are_checked() {
 }
 
 #[test]
-fn a_failing_mapping_of_a_scope_around_the_start_does_not_matter() {
+fn failing_input_mappings_of_scopes_around_the_start_are_ignored() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .sub_process("sub", |sub| {
@@ -283,7 +283,7 @@ fn await_result_is_refused_when_the_instance_is_cancelled() {
 }
 
 #[test]
-fn a_request_that_nobody_waits_for_any_more_is_forgotten() {
+fn a_forgotten_request_gets_no_answer() {
     let (mut rig, ..) = versions();
     let request = rig.send_async(
         with(|c| {
@@ -325,7 +325,7 @@ fn terminate_after_ends_the_instance_after_an_element() {
 }
 
 #[test]
-fn to_terminate_after_an_element_that_does_not_exist_never_happens() {
+fn terminating_after_an_unknown_element_has_no_effect() {
     let mut rig = Rig::with(Bpmn::process("p").start("s").task("a").end("e"));
     let instance =
         created(&mut rig, with(|c| c.terminate_after = vec!["x".into()])).process_instance_key;

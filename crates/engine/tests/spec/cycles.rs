@@ -80,7 +80,7 @@ fn a_running_cycle_keeps_its_initial_value() {
 }
 
 #[test]
-fn a_cycle_that_repeats_nothing_fires_once() {
+fn a_cycle_without_repetitions_fires_once() {
     let mut rig = Rig::with(ticking("R0/PT1M"));
     rig.create("p", "{}");
     rig.advance(10 * MINUTE);
@@ -136,7 +136,7 @@ fn a_start_that_has_passed_is_due_now() {
 }
 
 #[test]
-fn a_start_to_come_is_waited_for() {
+fn a_cycle_waits_for_a_start_in_the_future() {
     let mut rig = Rig::with(ticking("R2/2026-01-01T00:30:00Z/PT10M"));
     let instance = rig.create("p", "{}");
     for _ in 0..5 {

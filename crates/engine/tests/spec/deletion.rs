@@ -82,7 +82,7 @@ fn a_version_with_instances_goes_with_the_last_of_them() {
 }
 
 #[test]
-fn each_partition_lets_go_of_it_for_itself() {
+fn each_partition_drops_a_deleted_definition_on_its_own() {
     let mut rig = Rig::with_partitions(2);
     let key = deploy(&mut rig, "a");
     let instance = rig.create_on(2, "p", "{}");
@@ -220,7 +220,7 @@ fn the_history_of_a_definition_goes_by_a_batch_operation() {
 }
 
 #[test]
-fn instances_that_still_run_leave_the_history_with_their_end() {
+fn running_instances_leave_the_history_when_they_end() {
     let mut rig = Rig::with_partitions(2);
     let key = deploy(&mut rig, "a");
     let completed = rig.create_on(2, "p", "{}");

@@ -58,7 +58,7 @@ fn the_variables_of_an_error_leave_the_boundary_event_by_its_mappings_alone() {
 }
 
 #[test]
-fn any_other_code_by_the_one_that_catches_all() {
+fn any_other_code_is_caught_by_the_event_that_catches_all() {
     let mut rig = Rig::with(process());
     let instance = rig.create("p", "{}");
     let job = rig.job("work");
@@ -68,7 +68,7 @@ fn any_other_code_by_the_one_that_catches_all() {
 }
 
 #[test]
-fn an_empty_code_by_the_one_that_catches_all_too() {
+fn an_empty_code_is_caught_by_the_event_that_catches_all() {
     let mut rig = Rig::with(process());
     let instance = rig.create("p", "{}");
     let job = rig.job("work");

@@ -11,7 +11,7 @@ fn thrower(sub: Bpmn) -> Bpmn {
 }
 
 #[test]
-fn nothing_has_to_catch_it() {
+fn an_escalation_need_not_be_caught() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .throw_escalation("raise", "late")

@@ -92,7 +92,7 @@ fn a_disabled_exporter_keeps_its_position_and_resumes_at_the_end_or_at_anothers(
 }
 
 #[test]
-fn an_exporter_cannot_begin_where_one_is_that_does_nothing() {
+fn an_exporter_cannot_be_initialized_from_an_unknown_one() {
     let mut rig = Rig::new();
     let disable = ExportingChange::Disable { id: "a".into() };
     change(&mut rig, disable).unwrap();
@@ -103,7 +103,7 @@ fn an_exporter_cannot_begin_where_one_is_that_does_nothing() {
 }
 
 #[test]
-fn a_deleted_exporter_is_forgotten_and_one_that_is_not_there_is_not_found() {
+fn a_deleted_exporter_is_gone_and_cannot_be_deleted_again() {
     let mut rig = Rig::new();
     report(&mut rig, &[("a", 5)]);
     let delete = ExportingChange::Delete { id: "a".into() };
@@ -127,7 +127,7 @@ fn the_phase_stays_and_pausing_twice_is_fine() {
 }
 
 #[test]
-fn so_many_exporters_are_known_and_not_more() {
+fn the_number_of_exporters_is_limited() {
     let mut rig = Rig::new();
     for n in 0..64 {
         report(&mut rig, &[(&format!("e{n}"), 1)]);

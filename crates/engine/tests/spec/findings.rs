@@ -105,7 +105,7 @@ fn oversized_models_and_names_have_codes_of_their_own() {
 }
 
 #[test]
-fn forms_and_scripts_have_codes_as_models_have() {
+fn refused_forms_and_scripts_have_codes_too() {
     for (text, code) in [
         ("{", "FILE_NOT_READABLE"),
         (r#" ["a", null]"#, "FILE_NOT_READABLE"),

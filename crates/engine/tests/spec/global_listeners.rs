@@ -92,7 +92,7 @@ fn they_run_by_priority_before_and_behind_those_of_the_model() {
 }
 
 #[test]
-fn they_are_those_of_the_beginning_of_a_transition() {
+fn a_transition_keeps_the_listeners_of_its_beginning() {
     let mut rig = Rig::with(process());
     create(&mut rig, listener("a", COMPLETING)).unwrap();
     let instance = rig.create("p", "{}");

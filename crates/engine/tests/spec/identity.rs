@@ -168,7 +168,7 @@ fn the_set_up_creates_missing_entities_and_a_repetition_nothing() {
 }
 
 #[test]
-fn a_set_up_that_cannot_be_made_whole_changes_nothing() {
+fn a_set_up_that_is_partly_invalid_changes_nothing() {
     let mut rig = Rig::new();
     let mut setup = defaults::setup();
     setup.users.push(user("anna"));
@@ -197,7 +197,7 @@ fn the_first_administrator_is_made_once() {
 }
 
 #[test]
-fn nobody_becomes_the_first_administrator_where_the_role_has_a_member_of_any_kind() {
+fn no_first_administrator_is_created_if_the_role_has_a_member_of_any_kind() {
     for kind in [EntityType::Group, EntityType::Client] {
         let mut rig = Rig::new();
         send(&mut rig, set_up()).unwrap();

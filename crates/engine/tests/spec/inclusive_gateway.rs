@@ -288,7 +288,7 @@ fn terminate_end_events_take_waiting_tokens_along() {
 }
 
 #[test]
-fn put_off_between_all_steps_it_joins_all_the_same() {
+fn the_gateway_joins_with_a_pause_after_each_step() {
     let mut rig = Rig::new();
     rig.turn_steps(1);
     rig.deploy(branches());

@@ -216,7 +216,7 @@ fn a_job_can_be_failed_after_its_time_out() {
 }
 
 #[test]
-fn so_can_one_that_no_worker_has_taken() {
+fn a_job_that_no_worker_has_taken_can_be_failed() {
     let mut rig = Rig::with(process());
     let instance = rig.create("p", "{}");
     let job_key = rig.events("JOB").next().unwrap().key;

@@ -197,7 +197,7 @@ fn an_instance_begins_where_its_message_is() {
 }
 
 #[test]
-fn to_correlate_starts_an_instance_and_says_which() {
+fn correlating_starts_an_instance_and_returns_its_key() {
     let mut rig = Rig::with(process());
     let answer = correlate(&mut rig, "k").unwrap();
     let Response::MessageCorrelated {

@@ -470,7 +470,7 @@ fn a_definition_that_is_deleted_goes_when_its_last_instance_is_migrated_away() {
 }
 
 #[test]
-fn nothing_becomes_one_of_a_definition_that_is_deleted() {
+fn instances_cannot_be_migrated_to_a_deleted_definition() {
     let (mut rig, instance) = rig(one_task("p", "a"), one_task("q", "b"));
     let other = rig.create("q", "{}");
     let target = rig.definition("q");
@@ -482,7 +482,7 @@ fn nothing_becomes_one_of_a_definition_that_is_deleted() {
 }
 
 #[test]
-fn a_token_waits_on_at_an_inclusive_gateway_unless_nothing_more_can_come() {
+fn a_token_at_an_inclusive_gateway_continues_if_no_other_can_arrive_after_a_migration() {
     let source = Bpmn::process("p")
         .start("s")
         .inclusive("fork")

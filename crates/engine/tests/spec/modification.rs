@@ -224,7 +224,7 @@ fn an_event_sub_process_begins_without_its_event_and_interrupts_nothing() {
 }
 
 #[test]
-fn a_scope_that_cannot_listen_waits_with_an_incident_and_loses_nothing() {
+fn a_scope_that_cannot_subscribe_waits_with_an_incident_and_loses_nothing() {
     let bpmn = Bpmn::process("p")
         .start("s")
         .service_task("a", "a")
@@ -553,7 +553,7 @@ fn start_listeners_of_the_element_run_and_those_of_new_scopes_do_not() {
 }
 
 #[test]
-fn nothing_to_do_is_done() {
+fn an_empty_modification_is_accepted() {
     let mut rig = Rig::with(nested());
     let instance = rig.create("p", "{}");
     rig.modify(instance)

@@ -144,7 +144,7 @@ fn wide(tasks: usize) -> Bpmn {
 }
 
 #[test]
-fn there_is_a_limit_and_it_is_said() {
+fn the_number_of_instructions_is_limited() {
     let mut rig = Rig::with(nested());
     let instance = rig.create("p", "{}");
     let mut all = rig.modify(instance);

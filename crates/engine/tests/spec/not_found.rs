@@ -65,7 +65,7 @@ fn commands() -> Vec<Command> {
 }
 
 #[test]
-fn a_key_of_no_partition_is_answered_as_a_partition_answers_a_key_that_it_does_not_have() {
+fn a_key_of_an_unknown_partition_gets_the_refusal_of_an_unknown_key() {
     for command in commands() {
         let request = Request::internal(command.clone());
         let refusal = key_not_found(&request).expect("it is refused");
@@ -78,7 +78,7 @@ fn a_key_of_no_partition_is_answered_as_a_partition_answers_a_key_that_it_does_n
 }
 
 #[test]
-fn a_command_that_names_no_key_has_no_such_refusal() {
+fn a_command_without_a_key_has_no_such_refusal() {
     let request = Request::internal(Command::ResetClock);
     assert_eq!(key_not_found(&request), None);
 }

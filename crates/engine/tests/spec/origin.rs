@@ -66,7 +66,7 @@ fn references_stay_with_work_that_is_put_off() {
 }
 
 #[test]
-fn the_work_of_others_has_their_references() {
+fn the_work_of_other_commands_has_no_foreign_references() {
     let mut rig = Rig::with(fork(6));
     rig.turn_steps(1);
     rig.interrupted = true;
@@ -158,7 +158,7 @@ fn anna() -> Claims {
 }
 
 #[test]
-fn a_distributed_command_says_it_to_every_partition_also_when_it_is_repeated() {
+fn a_distributed_command_carries_its_caller_to_every_partition_even_when_repeated() {
     let mut rig = Rig::with_partitions(2);
     let mut lost = false;
     rig.fate = Box::new(move |command| match command {

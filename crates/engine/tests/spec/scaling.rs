@@ -184,7 +184,7 @@ fn large_global_state_comes_in_parts() {
 }
 
 #[test]
-fn nothing_is_kept_for_a_partition_that_has_not_come_about() {
+fn nothing_is_kept_for_a_partition_that_does_not_exist_yet() {
     let mut rig = rig();
     rig.fate = Box::new(|command| match command {
         RemoteCommand::Scaling(_) => Fate::Lost,
@@ -212,7 +212,7 @@ fn nobody_answers(command: &RemoteCommand) -> Fate {
 }
 
 #[test]
-fn clients_do_not_wait_for_a_partition_that_is_not_whole() {
+fn clients_do_not_wait_for_an_incomplete_partition() {
     let mut rig = rig();
     rig.fate = Box::new(nobody_answers);
     scale_up(&mut rig);
@@ -225,7 +225,7 @@ fn clients_do_not_wait_for_a_partition_that_is_not_whole() {
 }
 
 #[test]
-fn no_signal_is_kept_for_a_partition_that_is_not_whole() {
+fn no_signals_are_kept_for_an_incomplete_partition() {
     let mut rig = rig();
     rig.fate = Box::new(nobody_answers);
     scale_up(&mut rig);
@@ -301,7 +301,7 @@ fn a_signal_of_a_partition_that_learns_late_reaches_new_ones() {
 }
 
 #[test]
-fn there_are_never_fewer_than_before_and_the_same_again_is_nothing() {
+fn scaling_down_is_refused_and_repeating_a_scaling_has_no_effect() {
     let mut rig = rig();
     scale_up(&mut rig);
     settle(&mut rig);
@@ -315,7 +315,7 @@ fn there_are_never_fewer_than_before_and_the_same_again_is_nothing() {
 
 /// The request for more partitions was abandoned before any of them existed.
 #[test]
-fn fewer_than_were_wanted_are_enough() {
+fn an_abandoned_scaling_can_be_replaced_by_a_smaller_one() {
     let mut rig = rig();
     rig.fate = Box::new(|command| match command {
         RemoteCommand::Scaling(_) => Fate::Lost,
@@ -335,7 +335,7 @@ fn fewer_than_were_wanted_are_enough() {
 }
 
 #[test]
-fn those_that_have_asked_stay() {
+fn partitions_that_have_requested_the_state_cannot_be_dropped() {
     let mut rig = rig();
     rig.fate = Box::new(nobody_answers);
     scale_up(&mut rig);
@@ -345,7 +345,7 @@ fn those_that_have_asked_stay() {
 }
 
 #[test]
-fn a_second_time_works_as_the_first() {
+fn scaling_works_repeatedly() {
     let mut rig = Rig::with_configs(PARTITIONS, |id| EngineConfig {
         routing: Arc::new(match id {
             1 => Routing::new(1),

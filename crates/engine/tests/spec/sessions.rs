@@ -104,7 +104,7 @@ fn a_session_is_found_by_its_id_until_it_is_ended_and_by_the_next_leader_too() {
 }
 
 #[test]
-fn nobody_but_the_server_asks_for_sessions() {
+fn only_the_server_can_use_sessions() {
     let mut rig = Rig::with_configs(1, |id| EngineConfig {
         identity: IdentityConfig {
             authorizations: true,
@@ -142,7 +142,7 @@ fn a_session_ends_when_it_was_not_used_for_long_and_after_half_a_day_in_any_case
 }
 
 #[test]
-fn one_that_is_over_is_none_before_its_row_is_gone() {
+fn an_expired_session_is_not_found_even_before_its_row_is_gone() {
     let mut rig = rig();
     begin(&mut rig, 1, "anna");
     rig.now += 30 * MINUTE;

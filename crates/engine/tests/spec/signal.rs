@@ -36,7 +36,7 @@ fn it_reaches_all_that_wait_for_it() {
 }
 
 #[test]
-fn nobody_has_to_wait_for_it() {
+fn a_signal_that_nobody_waits_for_is_not_kept() {
     let mut rig = Rig::with(waiting());
     broadcast(&mut rig, "go", "{}").unwrap();
     rig.create("p", "{}");
@@ -194,7 +194,7 @@ fn a_process_that_starts_itself_has_an_incident() {
 }
 
 #[test]
-fn very_many_that_wait_take_turns() {
+fn very_many_waiting_instances_are_reached_over_several_turns() {
     let mut rig = Rig::with(waiting());
     rig.turn_steps(50);
     rig.interrupted = true;

@@ -154,7 +154,7 @@ fn variable(tenant: &str) -> ClusterVariableValue {
 }
 
 #[test]
-fn nothing_is_made_for_a_tenant_that_the_caller_is_not_assigned_to() {
+fn commands_for_a_tenant_that_the_caller_is_not_assigned_to_are_refused() {
     let mut rig = checking(1);
     // The answer is the same whether the other tenant has such an entity or not.
     for is_there in [false, true] {
@@ -329,7 +329,7 @@ fn of_task() -> [Made; 3] {
 }
 
 #[test]
-fn a_key_of_another_tenant_is_answered_like_a_key_of_nothing() {
+fn keys_of_another_tenant_are_answered_like_unknown_keys() {
     let mut rig = checking(1);
     let of_nothing = Key::new(1, 4_000_000);
     for (key, command) in commands(&mut rig) {
@@ -349,7 +349,7 @@ fn a_key_of_another_tenant_is_answered_like_a_key_of_nothing() {
 }
 
 #[test]
-fn an_incident_of_another_tenant_is_not_there() {
+fn an_incident_of_another_tenant_is_not_found() {
     let mut rig = checking(1);
     inside(&mut rig, "acme", |rig| {
         rig.deploy(process("order"));
@@ -368,7 +368,7 @@ fn an_incident_of_another_tenant_is_not_there() {
 }
 
 #[test]
-fn definitions_that_are_named_by_key_are_those_of_the_tenant_that_is_named() {
+fn definitions_named_by_key_must_belong_to_the_named_tenant() {
     let mut rig = checking(1);
     commands(&mut rig);
     let definition = last(&rig, "PROCESS", "CREATED");
@@ -402,7 +402,7 @@ fn definitions_that_are_named_by_key_are_those_of_the_tenant_that_is_named() {
 }
 
 #[test]
-fn a_cluster_variable_of_another_tenant_is_not_there() {
+fn a_cluster_variable_of_another_tenant_is_not_found() {
     let mut rig = checking(1);
     let create = Command::CreateClusterVariable(variable("acme"));
     by(&mut rig, "anna", "acme", create).unwrap();

@@ -76,7 +76,7 @@ fn a_date_and_time_without_zone_is_meant_in_utc() {
 }
 
 #[test]
-fn the_model_says_whose_it_is_and_when_it_is_due() {
+fn a_task_has_the_assignment_dates_and_form_of_the_model() {
     let mut rig = Rig::with(process(
         r#"<zeebe:assignmentDefinition assignee="=who" candidateGroups="a, b," candidateUsers="=[who]"/>
            <zeebe:taskSchedule dueDate="=due" followUpDate="2031-05-05T07:08:09Z"/>
@@ -159,7 +159,7 @@ fn results_of_expressions_must_have_the_expected_type() {
 }
 
 #[test]
-fn users_get_give_and_take_tasks() {
+fn tasks_are_assigned_claimed_and_unassigned() {
     let mut rig = Rig::with(process(ANNA));
     rig.create("p", "{}");
     let task = rig.user_task();
@@ -327,7 +327,7 @@ fn a_task_of_the_older_form_is_a_job() {
 }
 
 #[test]
-fn a_key_of_nothing_is_not_found() {
+fn commands_for_an_unknown_task_are_refused() {
     let mut rig = Rig::new();
     let nothing = Key::new(1, 99);
     for answer in [

@@ -80,7 +80,7 @@ fn an_unchanged_local_variable_is_set_in_the_outer_scope() {
 }
 
 #[test]
-fn so_does_one_that_is_set_by_a_client() {
+fn an_unchanged_variable_set_by_a_client_is_set_in_the_outer_scope() {
     let mut rig = Rig::with(process());
     let instance = rig.create("p", r#"{"m":5}"#);
     let (sub, task) = (rig.element_key("sub"), rig.element_key("task"));
@@ -96,7 +96,7 @@ fn so_does_one_that_is_set_by_a_client() {
 }
 
 #[test]
-fn and_one_that_a_called_process_gives_back() {
+fn an_unchanged_variable_of_a_called_process_is_set_in_the_outer_scope() {
     let parent = Bpmn::process("parent")
         .start("s")
         .call_activity("call", "child")

@@ -36,7 +36,7 @@ fn one_task() -> Bpmn {
 }
 
 #[test]
-fn finished_instances_are_passed_over_and_others_are_not() {
+fn finished_instances_are_skipped_and_others_are_applied() {
     let mut rig = recording(one_task());
     let first = rig.create("p", r#"{"a":1}"#);
     rig.work("work", r#"{"b":2}"#);

@@ -68,7 +68,7 @@ fn id(node: &Node) -> String {
 }
 
 #[test]
-fn an_id_is_made_when_all_have_met_and_by_node_0_alone() {
+fn only_node_0_creates_an_id_once_all_nodes_have_met() {
     let [zero, one, two] = fresh();
     meet(&one, &two).unwrap();
     meet(&zero, &one).unwrap();
@@ -211,7 +211,7 @@ fn of_epoch(epoch: u64) -> Identity {
 }
 
 #[test]
-fn a_node_that_was_left_behind_is_refused_and_knows_why() {
+fn a_node_that_was_removed_as_lost_is_refused_and_knows_why() {
     let survivor = node(0, &of_epoch(1));
     survivor.bootstrap.nodes_are([0].into(), BTreeSet::new());
     let old = node(2, &of_epoch(0));
@@ -245,7 +245,7 @@ fn an_awaited_survivor_takes_the_new_epoch_and_later_nobody_of_the_old_one_is_ad
 }
 
 #[test]
-fn nodes_that_know_nothing_of_epochs_see_another_cluster() {
+fn a_later_epoch_looks_like_another_cluster_to_nodes_without_epochs() {
     assert_eq!(of_epoch(0).presented(), "c");
     assert_ne!(of_epoch(3).presented(), "c");
     assert_eq!(id_and_epoch(&of_epoch(3).presented()), ("c", 3));
@@ -253,7 +253,7 @@ fn nodes_that_know_nothing_of_epochs_see_another_cluster() {
 }
 
 #[test]
-fn a_node_whose_number_had_another_process_founds_nothing_and_is_added() {
+fn a_node_with_a_reused_number_can_only_be_added() {
     let [zero, one, two] = fresh();
     two.bootstrap.only_joins();
     meet(&zero, &one).unwrap();

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn work_ends_the_rest_and_is_looked_after_twice() {
+    fn work_ends_hibernation_and_is_followed_by_two_checks() {
         let now = Instant::now();
         let mut checks = Checks::new(SECOND, now);
         count(&mut checks, now, 300 * SECOND, Some(Duration::MAX));

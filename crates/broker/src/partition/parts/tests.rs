@@ -291,7 +291,7 @@ fn a_checkpoint_is_due_after_its_period_and_a_failed_one_soon() {
 }
 
 #[test]
-fn a_state_that_is_given_up_takes_no_checkpoint_with_it() {
+fn abandoning_a_state_waits_for_its_running_checkpoint_and_ignores_it() {
     let now = Instant::now();
     let mut rig = Rig::new(now);
     let _reply = rig.broadcast(now);

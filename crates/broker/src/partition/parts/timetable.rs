@@ -92,7 +92,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn ticks_come_at_their_pace_and_late_ones_are_not_made_up_for() {
+    fn ticks_keep_their_interval_and_missed_ones_are_skipped() {
         let begin = Instant::now();
         let mut timetable = Timetable::new(SECOND, begin);
         assert!(timetable.ticks(TICK, begin));

@@ -62,7 +62,7 @@ fn noisy_or_inconclusive_comparisons_count_as_not_run() {
 }
 
 #[test]
-fn an_interval_is_that_of_the_median_and_the_same_each_time() {
+fn the_interval_of_the_median_is_reproducible() {
     let interval_of = |values: &[f64]| interval(values).unwrap();
     let same = interval_of(&[1.0; 10]);
     assert_eq!((same.low, same.median, same.high), (1.0, 1.0, 1.0));

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn few_and_many_are_found_and_weighed_alike() {
+    fn few_and_many_variables_are_found_and_weighed_alike() {
         for count in [0, 1, FEW, FEW + 1, 3 * FEW] {
             let mut scope = scope(0..count);
             for i in 0..count {
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn those_asked_for_come_in_the_order_of_their_creation() {
+    fn selected_variables_come_in_the_order_of_their_creation() {
         let names: VariableNames = ["v9", "v20", "v3", "v9", "x"].into_iter().collect();
         for (count, expected) in [(FEW, vec![3, 9]), (30, vec![3, 9, 20])] {
             let scope = scope(0..count);
