@@ -195,7 +195,7 @@ camunda:
 {{- $users := list -}}
 {{- range $initialization.users }}{{ $users = append $users (omit . "password" "secret") }}{{ end -}}
 {{- with $users }}{{ $_ := set $security "initialization.users" . }}{{ end -}}
-{{- /* All ports listen for other pods, and the server does not start before it was told whether they log in. */}}
+{{- /* All ports listen for other pods, and the server does not start until it is configured whether they log in. */}}
 {{- if not (or (hasKey $security "authentication.method") (hasKey $security "authentication.unprotected-api")) }}{{ $_ := set $security "authentication.unprotected-api" true }}{{ end -}}
 {{- with $security -}}
 security:
