@@ -1,5 +1,5 @@
-//! The values of events, one function per value type. Fields that belong to parts of the API that do not exist yet have
-//! their empty value, so that readers find every field they know.
+//! The values of events, one function per value type. Fields that the log does not store have their empty value, so that
+//! readers find every field they know.
 
 use std::sync::Arc;
 
