@@ -53,7 +53,7 @@ test("a retry that works leaves no incident, and the data was mended before", as
   const key = String(items[0]?.processInstanceKey);
   await api.send("PUT", `/element-instances/${key}/variables`, { variables: { charged: true } });
   await open(`/processes/i/${key}`);
-  await page.getByRole("region", { name: "Why it does not go on" }).getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("region", { name: "Why it is stuck" }).getByRole("button", { name: "Retry" }).click();
   await expect(page.locator(".instance-facts").getByText("Completed")).toBeVisible();
 });
 

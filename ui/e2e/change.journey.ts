@@ -102,7 +102,7 @@ test("data is mended and tried again as one", async ({ page, open, api }) => {
   const { processInstanceKey: key } = await api.start("mended");
   for (const job of await api.jobs("charge-mended")) await api.complete(job, { charged: "perhaps" });
   await open(`/processes/i/${key}?tab=variables`);
-  await expect(page.getByRole("heading", { name: "Why it does not go on" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Why it is stuck" })).toBeVisible();
   await page.getByRole("button", { name: "Value of charged" }).click();
   await page.getByRole("textbox", { name: "Value, as JSON" }).fill("true");
   await page.getByRole("button", { name: "Save and retry" }).click();

@@ -71,7 +71,7 @@ for (const [process, first, second] of STUCK) {
 
 test("an incident is the first thing that its instance says", async ({ page, open, api }) => {
   await open(`/processes/i/${await instanceOf(api, "order", { hasIncident: true })}`);
-  await expect(page.getByRole("region", { name: "Why it does not go on" }).getByRole("button", { name: "Retry" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Why it is stuck" }).getByRole("button", { name: "Retry" })).toBeVisible();
 });
 
 test("history, data and drawing speak of the same element", async ({ page, open, api }) => {

@@ -5,7 +5,7 @@ import { expect, test } from "./journey";
 test("a server that asks nobody says so, and has no people to list", async ({ page, open }) => {
   await open("/");
   await page.getByRole("button", { name: "Nobody logs in here" }).click();
-  await expect(page.getByText("This server asks nobody who they are")).toBeVisible();
+  await expect(page.getByText("This server does not require a login")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Admin" }).click();
   const parts = page.getByRole("navigation", { name: "Parts of Admin" });

@@ -78,7 +78,7 @@ export const change = {
   ready: (count: number) => (count === 1 ? "1 element is mapped" : `${number(count)} elements are mapped`),
   doMigrate: "Migrate",
   migrateTitle: (to: string) => `Migrate to ${to}?`,
-  migrateText: "The instance goes on from where it stands, by the new model. The way back is another migration.",
+  migrateText: "The instance continues where it is, in the new model. To go back, migrate it again.",
   migrated: "The instance was migrated",
   over: "This instance is over",
   overText: "Only an instance at work can be changed.",

@@ -23,7 +23,7 @@ export const decisions = {
   decision: "Decision",
   result: "Result",
   instance: "Process instance",
-  tried: "by itself",
+  tried: "standalone",
   when: "Evaluated",
   failure: "Why it failed",
   inputs: "Inputs",

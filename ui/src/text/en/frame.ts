@@ -59,7 +59,7 @@ export const frame = {
     palette: "Find anything",
     filter: "To the filter",
     help: "This help",
-    pause: "Stop or go on updating",
+    pause: "Pause or resume updates",
     rows: "Up and down a list, Enter opens, Space selects",
     diagram: "In a diagram: along the flows; + and - zoom, 0 shows all",
   },

@@ -4,7 +4,7 @@ export const incidents = {
   errors: "Errors",
   allErrors: "All errors",
   none: "No incidents",
-  noneText: "Every process instance can go on.",
+  noneText: "No process instance is stuck.",
   noneLast: (when: string) => `The last one began ${when}, and was resolved.`,
   gone: "This error is gone",
   goneText: "No instance at work has it any more.",

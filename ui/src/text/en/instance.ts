@@ -2,7 +2,7 @@
 import { span } from "../format";
 
 export const instance = {
-  why: "Why it does not go on",
+  why: "Why it is stuck",
   whyOk: "What it waits for",
   whyMore: (count: number) => `${count} more`,
   nothing: "Nothing is known that it waits for. It is at work right now, or its next step is about to happen.",

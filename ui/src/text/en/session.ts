@@ -25,7 +25,7 @@ export const session = {
   roles: "Roles",
   tenants: "Tenants",
   nobody: "Nobody logs in here",
-  nobodyText: "This server asks nobody who they are: whoever reaches it may do everything.",
+  nobodyText: "This server does not require a login: everyone who can reach it may do everything.",
   absent: "This server has no login.",
   unprotected: "Its API is unprotected (camunda.security.authentication.unprotected-api).",
   lack: (permission: string, on: string) => `You need ${permission} on ${on}. Ask an admin.`,

@@ -66,7 +66,7 @@ export const words = {
   explain: (title: string) => `What ${title} means`,
   failure: {
     NO_ANSWER: "The server did not answer",
-    NO_ANSWER_detail: "It may have stopped, or the network between here and there is down. This page asks again by itself.",
+    NO_ANSWER_detail: "It may have stopped, or the network between here and there is down. This page retries automatically.",
     off: "This server keeps no history to search",
     offDetail: "Its secondary storage is switched off (camunda.data.secondary-storage.type: none). Commands and jobs work; lists, counts and histories need it.",
     absent: "This server does not have that yet",
