@@ -27,7 +27,7 @@ test("a variable is edited as text, and what was not touched is not sent", async
   await expect(value).toHaveValue(BIG);
   await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
   await value.fill("[1, 2");
-  await expect(page.getByText("This is no JSON")).toBeVisible();
+  await expect(page.getByText("This is not valid JSON")).toBeVisible();
   await value.fill(`[${BIG}, 0.10]`);
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByText("big was saved")).toBeVisible();
@@ -41,7 +41,7 @@ test("a variable is added to the scope that is looked at", async ({ page, open, 
   await page.getByRole("tab", { name: "Variables" }).click();
   await page.getByRole("button", { name: "Add a variable" }).click();
   await page.getByRole("textbox", { name: "Name" }).fill("members");
-  await expect(page.getByText("There is a variable of this name")).toBeVisible();
+  await expect(page.getByText("A variable of this name exists")).toBeVisible();
   await page.getByRole("textbox", { name: "Name" }).fill("note");
   await page.getByRole("textbox", { name: "Value, as JSON" }).fill('"hello"');
   await page.getByRole("button", { name: "Save" }).click();
@@ -107,7 +107,7 @@ test("chosen rows alone are cancelled", async ({ page, open, api }) => {
   await expect(page.getByText("2 selected")).toBeVisible();
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByRole("button", { name: "Cancel them" }).click();
-  await expect(page.getByText("The batch operation has begun")).toBeVisible();
+  await expect(page.getByText("The batch operation has started")).toBeVisible();
   const active = async () => (await api.post("/process-instances/search", { filter: { processInstanceKey: { $in: keys }, state: "ACTIVE" } })).items.length;
   await expect.poll(active).toBe(1);
 });

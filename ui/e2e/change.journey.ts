@@ -33,7 +33,7 @@ test("a plan is made, undone, shared by its address, and applied as one", async 
   await page.getByRole("button", { name: "Variables for Tell member" }).click();
   const value = page.getByRole("textbox", { name: "A JSON object of names and values" });
   await value.fill("[1]");
-  await expect(page.getByText("This is no JSON object")).toBeVisible();
+  await expect(page.getByText("This is not a JSON object")).toBeVisible();
   await value.fill('{"results": [], "big": 12345678901234567890123}');
   await page.getByRole("button", { name: "Set" }).click();
   await page.getByRole("button", { name: "Review 2" }).click();
@@ -54,7 +54,7 @@ test("what the server refuses is said beside the plan, and nothing is lost", asy
   await page.getByRole("button", { name: "Never mind" }).click();
   await page.getByRole("button", { name: /Take back: Add a token/ }).click();
   await page.getByRole("button", { name: "Review 1" }).click();
-  await expect(page.getByText("the instance ends as cancelled")).toBeVisible();
+  await expect(page.getByText("the instance will be cancelled")).toBeVisible();
   await page.getByRole("button", { name: "Apply" }).click();
   await expect(page.locator(".instance-facts").getByText("Cancelled")).toBeVisible();
 });

@@ -21,7 +21,7 @@ test("one that failed says why, and shows the rules that were in each other's wa
   await expect(page.getByRole("alert")).toContainText("allows only one rule to match");
   await expect(page.locator("tr.lit")).toHaveCount(2);
   await expect(page.getByRole("region", { name: "Evaluated together" }).getByRole("link", { name: "Cover of the customer" })).toBeVisible();
-  await page.getByRole("region", { name: "What decides what" }).getByRole("link", { name: "Cover of the customer" }).click();
+  await page.getByRole("region", { name: "Dependencies" }).getByRole("link", { name: "Cover of the customer" }).click();
   await expect(page).toHaveURL(/decision=cover&tab=table/);
   await expect(page.getByRole("columnheader", { name: /Years a customer/ })).toBeVisible();
 });
@@ -34,7 +34,7 @@ test("a try tells what each decision came to, and takes numbers as they are writ
   // What the decision reads, and what those read that it asks.
   await expect(field).toHaveValue(/"amount": null[^]*"customer": null/);
   await field.fill('{"customer": {"years": 7}, "amount": 2500.10');
-  await expect(page.getByText("This is no JSON")).toBeVisible();
+  await expect(page.getByText("This is not valid JSON")).toBeVisible();
   await field.fill('{"customer": {"years": 7}, "amount": 2500.10}');
   await page.getByRole("button", { name: "Evaluate" }).click();
   await expect(page.getByRole("region", { name: "What is paid" }).locator("tr.lit")).toContainText("a manager");

@@ -34,7 +34,7 @@ test("warnings are told, and what is no expression is shown where it is wrong", 
   expect(await field.evaluate((area: HTMLTextAreaElement) => area.selectionStart)).toBe(8);
   await page.getByRole("textbox", { name: "Variables, as JSON" }).fill("[1]");
   await expect(page.getByText("Variables are an object")).toBeVisible();
-  await expect(result).toContainText("Nothing to evaluate it with");
+  await expect(result).toContainText("No variables to evaluate it with");
   await page.setViewportSize({ width: 360, height: 760 });
   await fits(page);
 });

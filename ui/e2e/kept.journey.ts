@@ -11,7 +11,7 @@ test("a view is saved, shared, opened by somebody else, and deleted", async ({ p
   await page.getByRole("textbox", { name: "Name of the view" }).fill(title);
   await page.keyboard.press("Enter");
   await expect(page.getByText(`The view ${title} is saved`)).toBeVisible();
-  await page.getByRole("button", { name: `Share ${title} with everybody` }).click();
+  await page.getByRole("button", { name: `Share ${title} with everyone` }).click();
   await expect(page.getByRole("button", { name: `Do not share ${title}` })).toBeVisible();
 
   const elsewhere = await browser.newContext();

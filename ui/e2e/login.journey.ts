@@ -7,7 +7,7 @@ test("one logs in, arrives where one wanted to go, and logs out", async ({ page,
   await expect(page).toHaveURL(/\/ui\/login\?next=/);
   await expect(page).toHaveTitle("Log in to Skep – Skep");
   await logIn(page, "root", "nonsense");
-  await expect(page.getByText("This name and password do not belong together.")).toBeVisible();
+  await expect(page.getByText("The user name or the password is wrong.")).toBeVisible();
   await logIn(page, "root");
   await expect(page).toHaveURL(/\/ui\/processes\?process=order$/);
   await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();

@@ -41,7 +41,7 @@ test("tokens of many are moved, and what ended is deleted from history", async (
   await page.getByRole("button", { name: "More" }).click();
   await page.getByRole("menuitem", { name: "Delete from history…" }).click();
   await page.getByRole("button", { name: "Delete them" }).click();
-  await expect(page.getByText("The batch operation has begun")).toBeVisible();
+  await expect(page.getByText("The batch operation has started")).toBeVisible();
   await expect(page.getByText("No instance matches these filters")).toBeVisible({ timeout: 20_000 });
 });
 

@@ -52,7 +52,7 @@ test("a node that was just started says that it begins to measure", async ({ pag
     await expect(page.getByRole("region", { name: "Throughput" }).locator("canvas")).toBeVisible();
     await page.route("**/skep/v1/monitor*", (route) => route.fulfill({ json: { from: new Date().toISOString(), stepMs: 5_000, missing: [], series: [] } }));
     await page.reload();
-    await expect(page.getByText("Measuring has just begun")).toBeVisible();
+    await expect(page.getByText("Measurements have just begun")).toBeVisible();
   } finally {
     await young.stop();
   }
@@ -86,7 +86,7 @@ test("refusals are drawn by their causes, and a full disk is said", async ({ pag
   await open("/monitor");
   const refusals = page.getByRole("region", { name: "Back-pressure" });
   await expect(refusals.getByRole("button", { name: /Write rate .*\/s/ })).toBeVisible();
-  await expect(refusals.getByText("Node 0 takes no new work: its disk is nearly full")).toBeVisible();
+  await expect(refusals.getByText("Node 0 accepts no new work: its disk is nearly full")).toBeVisible();
 });
 
 test("the day has no measurements, and the cluster leads here", async ({ page, open }) => {

@@ -31,7 +31,7 @@ test("a message to nobody is refused, and published instead it waits", async ({ 
   await dialog.getByRole("button", { name: "Correlate" }).click();
   await expect(page.locator(".announcement.failed")).toContainText("nobody-waits-for-this");
   await dialog.getByRole("combobox", { name: "How" }).selectOption("Publish");
-  await dialog.getByRole("textbox", { name: "Lives for, in seconds" }).fill("60");
+  await dialog.getByRole("textbox", { name: "Time to live, in seconds" }).fill("60");
   await dialog.getByRole("button", { name: "Publish" }).click();
   await expect(page.getByText("The message was published")).toBeVisible();
 });

@@ -22,7 +22,7 @@ test("an hour without work says so", async ({ page }) => {
   const idle = await startServer();
   await page.goto(`${idle.url}/ui/monitor`);
   await expect(page.getByText("No jobs in this time")).toBeVisible();
-  await expect(page.getByText("Nothing was asked of workers in this time")).toBeVisible();
+  await expect(page.getByText("No job types in this time")).toBeVisible();
   await idle.stop();
 });
 

@@ -29,7 +29,7 @@ test("what one sees of a login passes axe and fits", async ({ page, context, gua
   await expect(page.getByLabel("Password")).toBeVisible();
   await sound(page, "login");
   await logIn(page, "root", "nonsense");
-  await expect(page.getByText("This name and password do not belong together.")).toBeVisible();
+  await expect(page.getByText("The user name or the password is wrong.")).toBeVisible();
   await sound(page, "login, refused");
   await enter(page, guarded.url, "/admin/users");
   await page.goto(`${guarded.url}/ui/processes/i/${guarded.instance}`);

@@ -56,7 +56,7 @@ test("counts change while one looks", async ({ page, open, api }) => {
 const STUCK = [
   ["repair", "No worker asks for estimate-repair", "Start a worker for jobs of the type 'estimate-repair', or check whether the worker asks for another type."],
   ["payment", "Waits for the message invoice-paid", "Waits for its timer, due in"],
-  ["approval", "Waits for somebody of managers", "due in"],
+  ["approval", "Waits for a member of managers", "due in"],
 ] as const;
 for (const [process, first, second] of STUCK) {
   test(`an instance of ${process} says what it waits for`, async ({ page, open, api }) => {
@@ -203,7 +203,7 @@ test("time is moved from moment to moment, and variables stay those of now", asy
   const key = String((await api.post("/process-instances/search", { filter: { processDefinitionId: "order", state: "COMPLETED" }, page: { limit: 1 } })).items[0]?.processInstanceKey);
   await open(`/processes/i/${key}?tab=variables`);
   await page.getByRole("button", { name: "Replay" }).click();
-  await expect(page.getByText("Variables are those of now")).toBeVisible();
+  await expect(page.getByText("Variables show their current values")).toBeVisible();
   const slider = page.getByRole("slider", { name: "Moment" });
   await slider.press("ArrowRight");
   await expect(page).toHaveURL(/at=20/);
@@ -213,7 +213,7 @@ test("time is moved from moment to moment, and variables stay those of now", asy
   await slider.press("End");
   await expect(page.locator('.djs-element[data-element-id="charge"].sk-done')).toHaveCount(1);
   await page.getByRole("button", { name: "Now" }).click();
-  await expect(page.getByText("Variables are those of now")).toHaveCount(0);
+  await expect(page.getByText("Variables show their current values")).toHaveCount(0);
 });
 
 test("who did what is said as far as it is kept, and else the setting that would keep it", async ({ page, open, api }) => {

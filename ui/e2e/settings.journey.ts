@@ -4,7 +4,7 @@ import { expect, test } from "./journey";
 
 test("a server that asks nobody says so, and has no people to list", async ({ page, open }) => {
   await open("/");
-  await page.getByRole("button", { name: "Nobody logs in here" }).click();
+  await page.getByRole("button", { name: "Login is off" }).click();
   await expect(page.getByText("This server does not require a login")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Admin" }).click();
@@ -13,7 +13,7 @@ test("a server that asks nobody says so, and has no people to list", async ({ pa
   await expect(parts.getByRole("link", { name: "Cluster variables" })).toBeVisible();
   await expect(parts.getByRole("link", { name: "Users" })).toHaveCount(identity ? 1 : 0);
   await open("/login");
-  await expect(page.getByText("Nobody logs in here")).toBeVisible();
+  await expect(page.getByText("Login is off")).toBeVisible();
 });
 
 test("a cluster variable is made, changed and deleted, and keeps its digits", async ({ page, open, api }) => {

@@ -20,7 +20,7 @@ test("a process is started by its form, and its files are documents in its task"
   await page.getByLabel("Photos").setInputFiles([photo, { ...photo, name: "door.png" }]);
   await page.getByLabel("Bill").setInputFiles(bill);
   await page.getByRole("button", { name: "Start", exact: true }).click();
-  await expect(page.getByText("New claim has begun")).toBeVisible();
+  await expect(page.getByText("New claim was started")).toBeVisible();
   await page.getByRole("link", { name: "Open the instance" }).click();
   const key = /\/i\/(\d+)/.exec(page.url())?.[1];
   const valueOf = async (name: string) => {

@@ -70,7 +70,7 @@ test("what is sent, deployed and started is of a tenant that somebody chose", as
   await expect.poll(() => search("globex")).toBeGreaterThan(0);
   await page.goto(`${apart.url}/ui/tasks?start=order&tenant=acme`);
   await page.getByRole("button", { name: "Start", exact: true }).last().click();
-  await expect(page.getByText("has begun")).toBeVisible();
+  await expect(page.getByText("was started")).toBeVisible();
   const count = async (tenantId: string) => (await apart.root.post("/process-instances/search", { filter: { processDefinitionId: "order", tenantId } })).items.length;
   await expect.poll(() => count("acme")).toBe(4);
 });

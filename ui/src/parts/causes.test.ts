@@ -42,7 +42,7 @@ test("message, timer and called instance say what is to come", () => {
 });
 
 test("a task says who is to do it, and by when", () => {
-  expect(said(finding("USER_TASK", { candidateGroups: ["managers"], candidateUsers: [], dueDate: "2026-11-25T12:00:00Z" }))).toEqual(["Waits for somebody of managers", "due in 2d"]);
+  expect(said(finding("USER_TASK", { candidateGroups: ["managers"], candidateUsers: [], dueDate: "2026-11-25T12:00:00Z" }))).toEqual(["Waits for a member of managers", "due in 2d"]);
   expect(said(finding("USER_TASK", { assignee: "anna" }))).toEqual(["Waits for anna", undefined]);
 });
 

@@ -15,7 +15,7 @@ export const batches = {
   title: "Batches",
   kind: (name: string) => kinds[name] ?? name.toLowerCase().replaceAll("_", " "),
   none: "No batch operations",
-  noneText: "They begin where many instances are cancelled or retried at a time: on Processes and Incidents.",
+  noneText: "Start one on Processes or Incidents, by cancelling or retrying many instances at once.",
   operation: "Operation",
   state: "State",
   progress: "Progress",
@@ -40,7 +40,7 @@ export const batches = {
   suspend: "Suspend",
   resume: "Resume",
   cancel: "Cancel",
-  cancelText: "What was done stays done. The rest is left as it is.",
+  cancelText: "Finished items stay as they are. The rest is left alone.",
   gone: "There is no such batch operation",
   goneText: (key: string) => `None has the key ${key}.`,
 } as const;

@@ -4,7 +4,7 @@ import { atLeast } from "../format";
 export const home = {
   title: "Home",
   running: "Running",
-  runningHint: "process instances at work",
+  runningHint: "active process instances",
   stuck: "With incidents",
   stuckHint: "instances that are stuck",
   stuckNone: "nothing is stuck",
@@ -19,7 +19,7 @@ export const home = {
   errorsNone: "No incidents",
   errorsNoneText: "No process instance is stuck.",
   late: "Waiting too long",
-  lateNone: "No token waits longer than usual. What is usual is known once an element was completed 20 times within four weeks.",
+  lateNone: "No token waits longer than usual. A usual duration is known once an element was completed 20 times within four weeks.",
   lateMore: "There are more elements like these.",
   lateFor: (waits: string, usual: string) => `the oldest for ${waits}, mostly done within ${usual}`,
   lateOf: (process: string, version: number | null) => (version === null ? process : `${process}, version ${version}`),

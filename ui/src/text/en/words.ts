@@ -35,7 +35,7 @@ const errors: Record<string, string> = {
   CALLED_ELEMENT_ERROR: "The process to call was not found",
   CALLED_DECISION_ERROR: "The decision to call was not found",
   DECISION_EVALUATION_ERROR: "A decision failed",
-  UNHANDLED_ERROR_EVENT: "Nobody caught a BPMN error",
+  UNHANDLED_ERROR_EVENT: "A BPMN error was not caught",
   MESSAGE_SIZE_EXCEEDED: "Too large",
   FORM_NOT_FOUND: "The form was not found",
   RESOURCE_NOT_FOUND: "A resource was not found",
