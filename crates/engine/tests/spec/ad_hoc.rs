@@ -295,3 +295,121 @@ fn an_inner_instance_adds_its_result_once_even_if_the_condition_fails_first() {
     rig.assert_completed(instance);
     assert_eq!(rig.variable(instance, "results").as_deref(), Some("[1,2]"));
 }
+
+/// The content, and an event sub-process with the service task "x" that signals start beside it.
+fn content_with_event(inside: Bpmn) -> Bpmn {
+    content(inside).event_sub_process("esp", |sub| {
+        sub.start_signal("on", "go")
+            .non_interrupting()
+            .service_task("x", "x")
+    })
+}
+
+#[test]
+fn a_job_decides_again_when_an_event_sub_process_has_ended() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .ad_hoc("hoc", content_with_event)
+        .extension(r#"<zeebe:taskDefinition type="agent"/>"#)
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.broadcast("go", "{}");
+    decide(&mut rig, &[], false, false);
+    assert!(rig.jobs("agent").is_empty());
+    rig.work("x", "{}");
+    // The open job is outdated by the next end.
+    let outdated = rig.job("agent");
+    rig.broadcast("go", "{}");
+    rig.work("x", "{}");
+    let job = rig.job("agent");
+    assert_ne!(job.key, outdated.key);
+    rig.fail(&job, 1, 0);
+    decide(&mut rig, &[], true, false);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn the_completion_condition_is_evaluated_when_an_event_sub_process_ends() {
+    for cancels in ["true", "false"] {
+        let bpmn = Bpmn::process("p")
+            .start("s")
+            .ad_hoc("hoc", content_with_event)
+            .attribute("cancelRemainingInstances", cancels)
+            .active_elements(r#"=["a"]"#)
+            .until("=done")
+            .end("e");
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", r#"{"done":false}"#);
+        rig.broadcast("go", "{}");
+        rig.work("a", "{}");
+        rig.work("x", r#"{"done":true}"#);
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn an_event_sub_process_adds_to_the_output_collection() {
+    let output = r#"<zeebe:adHoc activeElementsCollection="=[&quot;a&quot;]" outputCollection="results" outputElement="=v"/>"#;
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .ad_hoc("hoc", content_with_event)
+        .extension(output)
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.broadcast("go", "{}");
+    rig.work("x", r#"{"v":1}"#);
+    rig.work("a", r#"{"v":2}"#);
+    rig.assert_completed(instance);
+    assert_eq!(rig.variable(instance, "results").as_deref(), Some("[1,2]"));
+}
+
+#[test]
+fn the_completion_condition_sees_the_variables_of_the_sub_process_only() {
+    for done in [false, true] {
+        let bpmn = Bpmn::process("p")
+            .start("s")
+            .ad_hoc("hoc", content)
+            .until("=done")
+            .end("e");
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", &format!(r#"{{"done":{done}}}"#));
+        let hoc = rig.element_key("hoc");
+        let local = format!(r#"{{"done":{}}}"#, !done);
+        activate(&mut rig, hoc, vec![element("a", &local)], false).unwrap();
+        rig.work("a", "{}");
+        assert_eq!(rig.is_running(instance), !done);
+    }
+}
+
+#[test]
+fn it_completes_when_all_its_activities_were_cancelled() {
+    let never = Bpmn::process("p")
+        .start("s")
+        .ad_hoc("hoc", content)
+        .active_elements(r#"=["a","b"]"#)
+        .until("=false")
+        .end("e");
+    let mut rig = Rig::with(never);
+    let instance = rig.create("p", "{}");
+    let hoc = rig.element_key("hoc");
+    activate(&mut rig, hoc, Vec::new(), true).unwrap();
+    rig.assert_completed(instance);
+
+    let mut rig = Rig::with(run_by_job());
+    let instance = rig.create("p", "{}");
+    decide(&mut rig, &["a"], false, false);
+    let hoc = rig.element_key("hoc");
+    activate(&mut rig, hoc, Vec::new(), true).unwrap();
+    rig.assert_completed(instance);
+
+    // An open job is cancelled with it.
+    let mut rig = Rig::with(run_by_job());
+    let instance = rig.create("p", "{}");
+    let hoc = rig.element_key("hoc");
+    activate(&mut rig, hoc, vec![element("a", "{}")], false).unwrap();
+    activate(&mut rig, hoc, Vec::new(), true).unwrap();
+    rig.assert_completed(instance);
+    assert!(rig.jobs("agent").is_empty());
+}

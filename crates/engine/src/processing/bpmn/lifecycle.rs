@@ -332,7 +332,7 @@ fn terminate_one(cx: &mut Context<'_>, key: Key) -> Option<Key> {
     if was_last {
         return Some(around);
     }
-    container::child_ended(cx, el.flow_scope());
+    container::child_terminated(cx, el.flow_scope());
     flows::reconsider_joins(cx, &el);
     None
 }

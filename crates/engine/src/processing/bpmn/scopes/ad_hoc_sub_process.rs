@@ -93,9 +93,10 @@ impl ElementBehavior for AdHocSubProcess {
     }
 }
 
+/// Its children are inner instances and event sub-processes, and both are treated alike.
 impl Container for AdHocSubProcess {
     fn child_completing(&self, cx: &mut Context<'_>, child: &Subject) -> Result<Verdict, Problem> {
-        let Some(definition) = definition_around(child).filter(|_| is_inner_instance(child)) else {
+        let Some(definition) = definition_around(child) else {
             return Ok(Verdict::GoOn);
         };
         let output = definition.output.as_ref();
@@ -126,7 +127,7 @@ impl Container for AdHocSubProcess {
     fn child_completed(&self, cx: &mut Context<'_>, child: &Subject) {
         let scope = child.flow_scope();
         let job = definition_around(child).and_then(|definition| definition.job.as_ref());
-        let Some(job) = job.filter(|_| is_inner_instance(child) && !is_fulfilled(cx, scope)) else {
+        let Some(job) = job.filter(|_| !is_fulfilled(cx, scope)) else {
             return;
         };
         if let Some(el) = Subject::load(cx, scope) {
@@ -146,9 +147,14 @@ impl Container for AdHocSubProcess {
             Rest::Done
         }
     }
+
+    /// Nobody decides about what was terminated: without children it completes, whatever its condition.
+    fn at_rest_after_termination(&self, _cx: &mut Context<'_>, _scope: &Subject) -> Rest {
+        Rest::Done
+    }
 }
 
-/// Evaluates the completion condition, which sees the output collection with the element of the completing child.
+/// Evaluates the completion condition in the scope of the ad-hoc sub-process. It sees the output collection with the element of the completing child.
 fn holds_with(
     cx: &mut Context<'_>,
     child: &Subject,
@@ -158,11 +164,12 @@ fn holds_with(
     let mut overlay = Named::default();
     if let Some((output, element)) = added
         && condition.variables().contains(&output.collection)
-        && let Some(list) = output_collection::appended(cx, child, &output.collection, element)
+        && let Some(list) =
+            output_collection::appended(cx, child.flow_scope(), &output.collection, element)
     {
         overlay.set(output.collection.clone(), list);
     }
-    let result = expression::extract_with(cx, condition, child.key, &overlay)?;
+    let result = expression::extract_with(cx, condition, child.flow_scope(), &overlay)?;
     match result.value {
         Value::Boolean(holds) => Ok(holds),
         _ => Err(result.is_not("'BOOLEAN'")),
@@ -207,14 +214,6 @@ fn definition_around(child: &Subject) -> Option<&Definition> {
         ElementKind::AdHocSubProcess(definition) => Some(definition),
         _ => None,
     }
-}
-
-/// Whether the child is an inner instance. An event sub-process is also a child, but is not.
-fn is_inner_instance(child: &Subject) -> bool {
-    matches!(
-        child.element().kind,
-        ElementKind::AdHocSubProcessInnerInstance
-    )
 }
 
 /// Whether no more decisions are expected.

@@ -37,6 +37,11 @@ pub(crate) trait Container: Sync {
 
     /// No child is active, and nothing in the scope is about to be activated.
     fn at_rest(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest;
+
+    /// The same, if the last child was terminated.
+    fn at_rest_after_termination(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        self.at_rest(cx, scope)
+    }
 }
 
 /// Effect of a child's completion on its scope.
@@ -107,6 +112,21 @@ pub(crate) fn is_terminating(cx: &mut Context<'_>, scope: Key) -> bool {
 
 /// Called when a child of `scope` has ended without a successor, or a token has ended: the scope may be done.
 pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
+    ended(cx, scope, |container, cx, scope| {
+        container.at_rest(cx, scope)
+    });
+}
+
+/// Called when a child of `scope` was terminated.
+pub(crate) fn child_terminated(cx: &mut Context<'_>, scope: Key) {
+    ended(cx, scope, |container, cx, scope| {
+        container.at_rest_after_termination(cx, scope)
+    });
+}
+
+type AtRest = fn(&dyn Container, &mut Context<'_>, &Subject) -> Rest;
+
+fn ended(cx: &mut Context<'_>, scope: Key, at_rest: AtRest) {
     // The process has no scope around it.
     if scope.is_none() {
         return;
@@ -124,21 +144,21 @@ pub(crate) fn child_ended(cx: &mut Context<'_>, scope: Key) {
             Some(event_sub_process) => step::activate_triggered(cx, event_sub_process),
             // The interrupting event ends it.
             None if row.is_interrupted() => {}
-            None => rest(cx, scope),
+            None => rest(cx, scope, at_rest),
         },
         ElementState::Terminating => lifecycle::terminated(cx, scope),
         ElementState::Activating | ElementState::Completing => {}
     }
 }
 
-fn rest(cx: &mut Context<'_>, scope: Key) {
+fn rest(cx: &mut Context<'_>, scope: Key, at_rest: AtRest) {
     let Some(el) = Subject::load(cx, scope) else {
         return;
     };
     let Some(container) = behavior_of(&el.element().kind).as_container() else {
         return cx.broken(format_args!("{scope} has had a child and is no scope"));
     };
-    match container.at_rest(cx, &el) {
+    match at_rest(container, cx, &el) {
         Rest::Done => cx.steps.push(Step::Complete(scope)),
         Rest::Waits => {}
         // One incident is enough.

@@ -109,12 +109,11 @@ pub(crate) fn append(
 /// The list as it will be once the element of the child has been appended. `None`: it is no list, or the child does not see it.
 pub(crate) fn appended(
     cx: &mut Context<'_>,
-    child: &Subject,
+    scope: Key,
     name: &Arc<str>,
     element: &JsonText,
 ) -> Option<JsonText> {
-    let scope = child.flow_scope();
-    let sees = cx.state.elements.scope_of_variable(child.key, name) == Some(scope);
+    let sees = cx.state.elements.scope_of_variable(scope, name) == Some(scope);
     let text = cx
         .state
         .elements
