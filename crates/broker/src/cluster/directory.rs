@@ -1,7 +1,8 @@
-//! The directory of identity on nodes without a replica of partition 1: they ask its leader ten times per second whether it has changed,
-//! and fetch all of it if so.
+//! The directory of identity on nodes without a replica of partition 1, or with one that takes no entries because the disk is nearly full:
+//! they ask its leader ten times per second whether it has changed, and fetch all of it if so.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -12,8 +13,12 @@ use tokio::runtime::Handle;
 use super::Cluster;
 use super::wire::NodeMessage;
 use crate::directory_view::HOME;
+use crate::local::Local;
+use crate::partition::PartitionHandle;
 
 const PACE: Duration = Duration::from_millis(100);
+/// After a pause of the process, what it knows about the others is as old as the pause. Within this time it hears from them.
+const AFTER_PAUSE: Duration = Duration::from_secs(1);
 
 /// A directory in transit between nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,15 +34,45 @@ pub(super) fn keep_following(cluster: &Arc<Cluster>, runtime: &Handle) {
     runtime.spawn(async move {
         let mut pace = tokio::time::interval(PACE);
         pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut pauses = Pauses::new(Instant::now());
         loop {
             pace.tick().await;
             let Some(cluster) = cluster.upgrade() else {
                 return;
             };
-            cluster.confirm_directory();
+            if pauses.is_over(Instant::now()) {
+                cluster.confirm_directory();
+            }
             cluster.ask_for_directory();
         }
     });
+}
+
+/// Recognizes that the process was paused.
+struct Pauses {
+    last: Instant,
+    since: Option<Instant>,
+}
+
+impl Pauses {
+    fn new(now: Instant) -> Pauses {
+        Pauses {
+            last: now,
+            since: None,
+        }
+    }
+
+    /// Called at each tick: whether the process has run long enough since its last pause.
+    fn is_over(&mut self, now: Instant) -> bool {
+        let since_last = now.saturating_duration_since(self.last);
+        self.last = now;
+        if since_last > AFTER_PAUSE {
+            self.since = Some(now);
+        }
+        self.since
+            .take_if(|since| now.saturating_duration_since(*since) > AFTER_PAUSE);
+        self.since.is_none()
+    }
 }
 
 impl Cluster {
@@ -56,7 +91,7 @@ impl Cluster {
         let Some(local) = self.local() else {
             return;
         };
-        if local.partition(HOME).is_some() {
+        if has_directory(local) {
             return;
         }
         if let Some(leader) = self.leader_of(HOME) {
@@ -90,5 +125,38 @@ impl Cluster {
         }
         local.directory.receive(directory);
         *self.peers.followed.lock() = Some((node, whole.number));
+    }
+}
+
+/// Whether the node's own replica of partition 1 keeps the directory up to date.
+fn has_directory(local: &Local) -> bool {
+    let takes_entries = |replica: &PartitionHandle| {
+        !local.disk.very_low.load(Ordering::Relaxed)
+            && !replica.status.no_room.load(Ordering::Relaxed)
+    };
+    let replica = local.partition(HOME);
+    replica.is_some_and(|replica| replica.leads() || takes_entries(&replica))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{AFTER_PAUSE, PACE, Pauses};
+
+    #[test]
+    fn after_a_pause_a_node_waits_until_it_has_heard_from_others() {
+        let mut now = Instant::now();
+        let mut pauses = Pauses::new(now);
+        let mut tick = |time: Duration| {
+            now += time;
+            pauses.is_over(now)
+        };
+        assert!(tick(PACE));
+        assert!(tick(AFTER_PAUSE), "it was only late");
+        assert!(!tick(Duration::from_secs(4)));
+        let waits = (0..20).take_while(|_| !tick(PACE)).count();
+        assert_eq!(waits, 10);
+        assert!(tick(PACE));
     }
 }
