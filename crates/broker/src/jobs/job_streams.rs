@@ -269,6 +269,10 @@ impl StreamRegistry {
                 stream.credit.fetch_add(reserved, Ordering::AcqRel);
             }
         }
+        self.job_types()
+    }
+
+    pub fn job_types(&self) -> Vec<Arc<str>> {
         self.by_type.keys().cloned().collect()
     }
 

@@ -6,6 +6,7 @@ use skep_engine::{Noted, RequestId, StreamId};
 use skep_identity::Directory;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_service::{Answer, Timings, Wakes};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::effect_sink::Effect;
@@ -26,6 +27,8 @@ pub struct Delivery {
     uncounted: Vec<(Noted, usize)>,
     /// The version of the directory that was published last; `None`: none since the partition was opened.
     directory: Option<u64>,
+    /// The version of the directory by which waiting jobs were last offered to the streams.
+    offered_by: u64,
 }
 
 impl Delivery {
@@ -37,7 +40,17 @@ impl Delivery {
             work,
             uncounted: Vec::new(),
             directory: None,
+            offered_by: 0,
         }
+    }
+
+    /// The job types of the open streams, once after each change of users and permissions: a stream may now have jobs that wait.
+    pub fn types_to_offer(&mut self, directory: &Directory) -> Vec<Arc<str>> {
+        let version = directory.version();
+        if std::mem::replace(&mut self.offered_by, version) == version {
+            return Vec::new();
+        }
+        self.streams.job_types()
     }
 
     /// Answers a request.

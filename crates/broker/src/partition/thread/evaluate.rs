@@ -48,6 +48,10 @@ impl Partition {
             }
             Work::Chosen { key, after, answer } => self.chosen(key, after, answer)?,
         }
+        let directory = &self.core.engine().state.identity.directory;
+        for job_type in self.delivery.types_to_offer(directory) {
+            self.intake.waits(Work::StreamHasRoom(job_type));
+        }
         self.log.evaluated();
         Ok(())
     }
