@@ -49,6 +49,13 @@ impl Tenancy {
                 "The field '{field}' has {} characters, and the id of a tenant has at most {MAX_TENANT_ID}.",
                 id.chars().count()
             )),
+            // Nobody has such a tenant, and a stream that asks for its jobs would wait for ever.
+            (Tenancy::On, id) if id.trim().is_empty() || id.contains(char::is_control) => {
+                invalid(format!(
+                    "The field '{field}' is '{}', which is not the id of a tenant.",
+                    id.escape_debug()
+                ))
+            }
             (Tenancy::On, id) => Ok(TenantId::new(id)),
         }
     }
@@ -217,6 +224,17 @@ mod tests {
             let refused = assigned.unwrap_err().to_string();
             assert!(refused.contains("'tenantFilter'"), "{refused}");
         }
+    }
+
+    #[test]
+    fn a_blank_tenant_is_refused_as_no_tenant_has_such_an_id() {
+        for id in [" ", "\t", "a\nb"] {
+            let refused = Tenancy::On.tenants(TenantFilter::Provided, [id]);
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("not the id of a tenant"), "{refused}");
+        }
+        // The configured pattern decides about other characters.
+        assert!(Tenancy::On.known("tenantId", "a b").is_ok());
     }
 
     #[test]

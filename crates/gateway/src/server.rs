@@ -219,6 +219,9 @@ fn http_server(config: &GatewayConfig) -> auto::Builder<TokioExecutor> {
         .initial_stream_window_size(256 * KIB)
         .initial_connection_window_size(1024 * KIB)
         .max_concurrent_streams(1024)
+        // Clients may cancel many calls at once, such as polls with short deadlines: by default, 20 that were not begun end the connection
+        // with all of its calls.
+        .max_pending_accept_reset_streams(1024)
         .max_send_buf_size(64 << 10)
         .max_frame_size(64 * KIB)
         .keep_alive_interval(config.stream_keep_alive)
