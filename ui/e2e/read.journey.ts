@@ -1,5 +1,6 @@
 // Reading: what an operator finds, by links, addresses and filters.
 import { readFile } from "node:fs/promises";
+import { sound } from "./axe";
 import { BIG, client, HOSTILE, LONG } from "./seed.mjs";
 import { expect, fits, instanceOf, test } from "./journey";
 import { startServer } from "./server.mjs";
@@ -108,6 +109,44 @@ test("jobs say who works on them, and which nobody takes", async ({ page, open }
   await expect(page.getByRole("row").nth(2)).toContainText("card network");
   await page.getByRole("link", { name: /estimate-repair/ }).click();
   await expect(page.getByText(/No worker has asked since .* Start one for jobs of the type estimate-repair/)).toBeVisible();
+});
+
+test("a job gets more tries, and its worker more time while it has it", async ({ page, open, api }) => {
+  const example = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+  await api.deploy([["order.bpmn", example.replaceAll('"order"', '"order-changed"').replaceAll("charge-card", "charge-changed")]]);
+  await api.start("order-changed");
+  await open("/jobs/charge-changed");
+  const change = page.getByRole("button", { name: /^Change the job/ });
+  await change.click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByLabel("Time from now on")).toBeDisabled();
+  await expect(dialog.getByRole("button", { name: "Change" })).toBeDisabled();
+  await dialog.getByLabel("Tries left").fill("0");
+  await expect(dialog.getByRole("alert")).toHaveText("Tries are a whole number, at least 1.");
+  await dialog.getByLabel("Tries left").fill("7");
+  await sound(page, "a job is changed");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("The job charge-changed is changed")).toBeVisible();
+  const row = page.getByRole("row").nth(1);
+  await expect(row.getByRole("gridcell").nth(3)).toHaveText("7");
+
+  const [held] = await api.jobs("charge-changed", 1, "w-1");
+  if (held === undefined) throw new Error("no worker got the job");
+  await expect(row).toContainText("w-1");
+  await change.click();
+  await expect(dialog.getByText("w-1 has the job")).toBeVisible();
+  await dialog.getByLabel("Time from now on").fill("7200");
+  await dialog.getByRole("button", { name: "Change" }).click();
+  await expect(dialog).toHaveCount(0);
+  const deadline = async () => Date.parse(String((await api.post("/jobs/search", { filter: { jobKey: held.jobKey } })).items[0]?.deadline)) - Date.now();
+  await expect.poll(deadline).toBeGreaterThan(3_600_000);
+
+  // It ends while it is being changed: that is said where one stands.
+  await change.click();
+  await dialog.getByLabel("Tries left").fill("9");
+  await api.complete(held);
+  await dialog.getByRole("button", { name: "Change" }).click();
+  await expect(dialog.getByRole("alert")).toContainText(held.jobKey);
 });
 
 test("a worker that begins to ask is seen: by its type, and where its job is", async ({ page, empty }) => {
