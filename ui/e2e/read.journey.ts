@@ -149,6 +149,22 @@ test("a job gets more tries, and its worker more time while it has it", async ({
   await expect(dialog.getByRole("alert")).toContainText(held.jobKey);
 });
 
+test("batch operations are listed by state and type", async ({ page, empty }) => {
+  const api = client(empty.url);
+  const operation = (what: string) => api.post(`/process-instances/${what}`, { filter: { processInstanceKey: "2251799813685000" } });
+  await Promise.all([operation("cancellation"), operation("incident-resolution")]);
+  await page.goto(`${empty.url}/ui/batches`);
+  await expect(page.getByRole("row", { name: /Cancel process instances/ }).first()).toBeVisible();
+  await page.getByRole("combobox", { name: "Operation" }).selectOption("Retry incidents");
+  await expect(page).toHaveURL(/type=RESOLVE_INCIDENT/);
+  await expect(page.getByRole("row", { name: /Retry incidents/ }).first()).toBeVisible();
+  await expect(page.getByRole("row", { name: /Cancel process instances/ })).toHaveCount(0);
+  await page.getByRole("combobox", { name: "State" }).selectOption("Suspended");
+  await expect(page.getByText("No batch operation is of this filter")).toBeVisible();
+  await page.getByRole("link", { name: "Show all" }).click();
+  await expect(page.getByRole("row", { name: /Cancel process instances/ }).first()).toBeVisible();
+});
+
 test("a worker that begins to ask is seen: by its type, and where its job is", async ({ page, empty }) => {
   const api = client(empty.url);
   // Other journeys on this server leave jobs of the type that the example has, and a worker would be given one of those.
