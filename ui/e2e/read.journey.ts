@@ -149,6 +149,25 @@ test("a job gets more tries, and its worker more time while it has it", async ({
   await expect(dialog.getByRole("alert")).toContainText(held.jobKey);
 });
 
+test("the feed says what happened, the newest first, and leads to the elements", async ({ page, open, api }) => {
+  const example = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+  await api.deploy([["order.bpmn", example.replaceAll('"order"', '"order-fed"').replaceAll("charge-card", "charge-fed")]]);
+  const { processInstanceKey: key } = await api.start("order-fed");
+  const [job] = await api.jobs("charge-fed");
+  if (job === undefined) throw new Error("no worker got the job");
+  await api.fail(job, "The card network is down");
+  await open(`/processes/i/${key}?tab=feed`);
+  const rows = page.getByRole("list", { name: "Feed" }).getByRole("listitem");
+  await expect(rows.first()).toContainText("Job failed, no tries left");
+  await expect(rows.first()).toContainText("The card network is down");
+  await expect(rows.last()).toContainText("The instance began");
+  await rows.filter({ hasText: "Charge card" }).filter({ hasText: "activated" }).getByRole("button", { name: "Charge card" }).click();
+  await expect(page).toHaveURL(/scope=\d+/);
+  await sound(page, "the feed");
+  await api.post(`/process-instances/${key}/cancellation`);
+  await expect(rows.first()).toContainText("The instance is cancelled");
+});
+
 test("batch operations are listed by state and type", async ({ page, empty }) => {
   const api = client(empty.url);
   const operation = (what: string) => api.post(`/process-instances/${what}`, { filter: { processInstanceKey: "2251799813685000" } });
