@@ -32,6 +32,12 @@ const notices = `assets/licences-${lock}.json`;
 
 const server = process.env.SKEP_URL ?? "http://127.0.0.1:8080";
 
+/** Everything that pages ask of a server: the API, what is of Skep alone, and the ways in and out. */
+const OF_SERVER = ["/v2", "/skep", "/login", "/logout", "/oauth2", "/sso-callback"];
+
+/** The server sees the host that the browser sees: so redirects lead back here, and cookies and tokens hold. */
+const proxy = Object.fromEntries(OF_SERVER.map((path) => [path, { target: server, changeOrigin: false }]));
+
 export default defineConfig(({ command }) => ({
   // Built pages may stand behind any prefix.
   base: command === "serve" ? "/ui/" : "./",
@@ -49,7 +55,7 @@ export default defineConfig(({ command }) => ({
     chunkSizeWarningLimit: 2000,
   },
   // The sample lies beside.
-  server: { proxy: { "/v2": server }, fs: { allow: [".."] } },
+  server: { proxy, fs: { allow: [".."] } },
   // No test leaves anything behind that another one would see.
   test: { isolate: false, include: ["src/**/*.test.ts", "src/**/*.test.tsx", "tools/**/*.test.ts"] },
 }));

@@ -1,6 +1,7 @@
 // Pages that only a server with people has: contrast and names by axe, no sideways scroll, in both themes and two widths.
 import { sound } from "./axe";
 import { expect } from "./journey";
+import { damage, damageForm, damageModel } from "./people.mjs";
 import { enter, logIn, test } from "./peopled";
 
 /** What the first admin sees of Admin. */
@@ -49,4 +50,22 @@ test("what one sees of a login passes axe and fits", async ({ page, context, gua
   await enter(page, guarded.url, "/admin/users", "olaf");
   await expect(page.getByText("Admin is not open to you")).toBeVisible();
   await sound(page, "not allowed");
+});
+
+test("the history of a task says who claimed, assigned and completed it", async ({ page, guarded }) => {
+  const { root } = guarded;
+  await root.deploy([["damage.bpmn", damageModel], ["damage.form", damageForm]]);
+  const { processInstanceKey } = await root.start("damage", damage(8, "1"));
+  let task = "";
+  await expect.poll(async () => (task = String((await root.post("/user-tasks/search", { filter: { processInstanceKey, state: "CREATED" } })).items[0]?.userTaskKey ?? ""))).not.toBe("");
+  await enter(page, guarded.url, `/tasks?task=${task}&tab=history`);
+  await expect(page.getByText("Nothing in the audit log")).toBeVisible();
+  await page.getByRole("button", { name: "Claim", exact: true }).last().click();
+  const rows = page.getByRole("list", { name: "History" }).getByRole("listitem");
+  await expect(rows).toHaveText([/^CompletedClaimedby root/]);
+  await root.post(`/user-tasks/${task}/assignment`, { assignee: "anna", allowOverride: true });
+  await root.send("DELETE", `/user-tasks/${task}/assignee`);
+  await root.post(`/user-tasks/${task}/completion`);
+  await expect(rows.locator("b")).toHaveText(["Completed", "Given back", "Assigned to anna", "Claimed"]);
+  await sound(page, "the history of a task");
 });

@@ -42,6 +42,8 @@ test("what failed of a batch operation is repeated, and nothing else", async ({ 
   const { key, failed } = await half(api, keys);
   await failAll(api, keys);
   await open(`/batches/${key}`);
+  // Each message names its incident, and all say the same.
+  await expect(page.getByRole("region", { name: "Why items failed" }).getByRole("listitem")).toHaveText([new RegExp(`^${failed}\\D`)]);
   const request = page.waitForRequest((each) => each.url().endsWith("/process-instances/incident-resolution"));
   await page.getByRole("button", { name: `Repeat the ${failed} that failed` }).click();
   await expect(page.getByRole("dialog")).toContainText(`Retry the incidents of ${failed} instances?`);

@@ -1,5 +1,5 @@
 // Questions about batch operations.
-import { type Answer, get, post } from "./client";
+import { type Answer, type Body, get, post } from "./client";
 import type { BatchKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { live } from "./live";
@@ -7,13 +7,22 @@ import { live } from "./live";
 export type Batch = Answer<"/batch-operations/search", "post">["items"][number];
 export type BatchItem = Answer<"/batch-operation-items/search", "post">["items"][number];
 
+type BatchFilter = NonNullable<Body<"/batch-operations/search", "post">["filter"]>;
+
+export const STATES = ["CREATED", "ACTIVE", "SUSPENDED", "COMPLETED", "PARTIALLY_COMPLETED", "FAILED", "CANCELED"] as const satisfies readonly Batch["state"][];
+export const TYPES = [
+  "CANCEL_PROCESS_INSTANCE", "RESOLVE_INCIDENT", "MIGRATE_PROCESS_INSTANCE", "MODIFY_PROCESS_INSTANCE", "DELETE_PROCESS_INSTANCE", "DELETE_DECISION_INSTANCE",
+  "DELETE_PROCESS_DEFINITION",
+] as const satisfies readonly Batch["batchOperationType"][];
+
 /** The newest first. */
-export const useBatches = () =>
-  useList(["batches", "all"], (how, from) =>
+export const useBatches = (filter: BatchFilter, after?: string) =>
+  useList(["batches", "all", filter], (how, from) =>
     post("/batch-operations/search", {}, {
+      filter,
       sort: [{ field: "startDate", order: "DESC" }, { field: "batchOperationKey", order: "DESC" }],
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
-    }, how), undefined, 2_000);
+    }, how), after, 2_000);
 
 export const batch = (key: BatchKey) =>
   live(["batches", "one", key], (how) => get("/batch-operations/{batchOperationKey}", { batchOperationKey: key }, how), 2_000);
@@ -32,4 +41,25 @@ export const failedKeys = (key: BatchKey) =>
   live(["batches", "failed", key], async (how) => {
     const { items } = await post("/batch-operation-items/search", {}, { filter: { batchOperationKey: key, state: "FAILED" as const }, page: { limit: 1000 } }, how);
     return items.flatMap((each) => each.processInstanceKey ?? []);
+  }, 10_000);
+
+const FAILURES = 1_000;
+const ROUNDS = 5;
+
+/** What was said of those that failed, as far as one can read at once. */
+export const failures = (key: BatchKey) =>
+  live(["batches", "failures", key], async (how) => {
+    const messages: string[] = [];
+    let after: string | null = null;
+    for (let round = 0; round < ROUNDS; round++) {
+      const { items, page }: Answer<"/batch-operation-items/search", "post"> = await post("/batch-operation-items/search", {}, {
+        filter: { batchOperationKey: key, state: "FAILED" as const },
+        sort: [{ field: "itemKey", order: "ASC" }],
+        page: after === null ? { limit: FAILURES } : { limit: FAILURES, after },
+      }, how);
+      messages.push(...items.map((each) => each.errorMessage ?? ""));
+      after = page.endCursor;
+      if (items.length < FAILURES || after === null) return { messages, isWhole: true };
+    }
+    return { messages, isWhole: false };
   }, 10_000);

@@ -1,5 +1,5 @@
 // Questions about jobs: what is asked of workers, and who answers.
-import { type Answer, type Body, command, get, post } from "./client";
+import { type Answer, type Body, command, get, patch, post } from "./client";
 import type { JobKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { done, live } from "./live";
@@ -43,6 +43,15 @@ export const useJobs = (type: string, view: View, after?: string) =>
       sort: [{ field: "jobKey", order: view === "all" ? "DESC" : "ASC" }],
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);
+
+export interface JobChange {
+  /** Tries left. */
+  retries?: number;
+  /** Milliseconds from now on, for the worker that has it. */
+  timeout?: number;
+}
+
+export const changeJob = (key: JobKey, changeset: JobChange): Promise<void> => done(patch("/jobs/{jobKey}", { jobKey: key }, { changeset }));
 
 /** Done as a worker would have done it; `variables` is JSON text. */
 export const completeJob = (key: JobKey, variables: string): Promise<unknown> =>

@@ -12,6 +12,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   "instances loads": [...INSTANCE, "incident", "processDefinition"],
   "instances within": [...INSTANCE, "incident"],
   "instances everything": [...INSTANCE, "incident"],
+  "instances feed": [...INSTANCE, "incident", "job", "correlatedMessageSubscription", "auditLog"],
   definitions: ["processDefinition"],
   variables: ["variable"],
   jobs: ["job", "processInstance"],

@@ -3,7 +3,7 @@ import { Outlet, createRootRoute, createRoute, createRouter, lazyRouteComponent,
 import { base } from "../api/client";
 import { chooseTenant } from "../api/tenant";
 import { adminSearch } from "../rooms/admin/search";
-import { batchSearch } from "../rooms/batches/search";
+import { batchSearch, batchesSearch } from "../rooms/batches/search";
 import { decisionSearch } from "../rooms/decisions/search";
 import { feelSearch } from "../rooms/feel/search";
 import { incidentSearch } from "../rooms/incidents/search";
@@ -103,6 +103,7 @@ const jobsOfType = createRoute({
 const batches = createRoute({
   getParentRoute: () => root,
   path: "/batches",
+  validateSearch: batchesSearch,
   component: lazyRouteComponent(() => import("../rooms/batches/page"), "Batches"),
 });
 const batch = createRoute({

@@ -1,6 +1,6 @@
 // The saved views: each can be opened, shared and deleted, and what is on the screen can be saved as another one.
 import { useQuery } from "@tanstack/react-query";
-import { Trash2, Users } from "lucide-react";
+import { Trash2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { type Entry, isConflict, isKeptByServer } from "../../api/kept";
 import { text } from "../../text";
@@ -8,6 +8,7 @@ import { announce } from "../announce";
 import { Conflict } from "../Conflict";
 import { failed } from "../failed";
 import { Note } from "../Note";
+import { ShareButton } from "../ShareButton";
 import { Shown } from "../Shown";
 import type { ViewsProps } from "./Views";
 import { drop, isOthers, leftBehind, save, searchOf, share, take, views } from "./views";
@@ -84,19 +85,7 @@ function One({ entry, changes: { busy, change }, choose }: { entry: Entry; chang
       </button>
       {others ? null : (
         <>
-          {isKeptByServer() ? (
-            <button
-              type="button"
-              className="button quiet icon small views-share"
-              aria-pressed={shared}
-              aria-label={shared ? t.unshare(title) : t.share(title)}
-              title={shared ? t.unshare(title) : t.share(title)}
-              disabled={busy}
-              onClick={() => void change(title, () => share(entry, !shared))}
-            >
-              <Users size={14} aria-hidden="true" />
-            </button>
-          ) : null}
+          {isKeptByServer() ? <ShareButton title={title} shared={shared} busy={busy} share={() => void change(title, () => share(entry, !shared))} /> : null}
           <button type="button" className="button quiet icon small" aria-label={t.drop(title)} title={t.drop(title)} disabled={busy} onClick={() => void change(title, () => drop(entry))}>
             <Trash2 size={14} aria-hidden="true" />
           </button>

@@ -13,6 +13,7 @@ import { type Col, Table } from "../../parts/Table";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { Control } from "./Control";
+import { Errors } from "./Errors";
 import { Progress } from "./Progress";
 import { Repeat } from "./Repeat";
 import type { BatchSearch } from "./search";
@@ -71,6 +72,7 @@ function Head({ operation }: { operation: Operation }) {
           ))}
         </ul>
       ) : null}
+      <Errors operation={operation} />
     </>
   );
 }

@@ -1,18 +1,22 @@
 // Batch operations: what was done to many instances at a time, and how far it is.
-import { Link } from "@tanstack/react-router";
-import { type Batch, useBatches } from "../../api/batches";
+import { Link, getRouteApi } from "@tanstack/react-router";
+import { type Batch, STATES, TYPES, useBatches } from "../../api/batches";
 import { router } from "../../app/router";
-import { Note } from "../../parts/Note";
+import { NextWindow } from "../../parts/NextWindow";
+import { Filtered, Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
 import { type Col, Table } from "../../parts/Table";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
+import { atLeast } from "../../text/format";
+import { FilterBar } from "./FilterBar";
 import { Progress } from "./Progress";
 import "../../parts/list.css";
 import "./batches.css";
 
+const route = getRouteApi("/batches");
 const t = text.batches;
 
 const columns: readonly Col<Batch>[] = [
@@ -35,10 +39,14 @@ const columns: readonly Col<Batch>[] = [
 ];
 
 export function Batches() {
-  const { query, list } = useBatches();
+  const search = route.useSearch();
+  const [state, type] = [STATES.find((each) => each === search.state), TYPES.find((each) => each === search.type)];
+  const { query, list } = useBatches({ ...(state === undefined ? {} : { state }), ...(type === undefined ? {} : { operationType: type }) }, search.after);
+  const isFiltered = state !== undefined || type !== undefined;
   return (
     <div className="list-page">
       <PageTitle title={t.title} />
+      <FilterBar search={search} found={query.data ? t.found(atLeast(list.total, list.more), list.total === 1) : " "} />
       <div className="list-body">
         <Shown query={query} rows={6}>
           {() => (
@@ -50,11 +58,12 @@ export function Batches() {
               onOpen={(row) => void router.navigate({ to: "/batches/$key", params: { key: row.batchOperationKey } })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
               isLoadingMore={query.isFetchingNextPage}
-              empty={<Note title={t.none}>{t.noneText}</Note>}
+              empty={isFiltered ? <Filtered title={t.noneFiltered} actions={<Link to="/batches" className="button small">{t.noFilter}</Link>} /> : <Note title={t.none}>{t.noneText}</Note>}
             />
           )}
         </Shown>
       </div>
+      <NextWindow next={list.next} />
     </div>
   );
 }

@@ -1,5 +1,10 @@
-// What the address of a batch operation says: which of its items.
+// What the addresses of batch operations say: which of them, and which of the items of one.
 import { only } from "../../app/search";
+
+const OF_ALL = ["state", "type", "after"] as const;
+export type BatchesSearch = Partial<Record<(typeof OF_ALL)[number], string>>;
+
+export const batchesSearch = (search: Record<string, unknown>): BatchesSearch => only(search, OF_ALL);
 
 const NAMES = ["items", "after"] as const;
 export type BatchSearch = Partial<Record<(typeof NAMES)[number], string>>;

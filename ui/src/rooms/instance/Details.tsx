@@ -6,6 +6,7 @@ import { type Instance, jobsOf, messagesOf } from "../../api/instances";
 import { text } from "../../text";
 import { compact } from "../../text/format";
 import { AuditTab } from "./AuditTab";
+import { FeedTab } from "./FeedTab";
 import { IncidentTab } from "./IncidentTab";
 import { JobTab } from "./JobTab";
 import { MessageTab } from "./MessageTab";
@@ -23,7 +24,7 @@ export function Details({ instance }: { instance: Instance }) {
   const jobs = useQuery(jobsOf(key));
   const messages = useQuery(messagesOf(key));
   const open = incidents.data?.items.filter((each) => each.state === "ACTIVE" || each.state === "PENDING").length ?? 0;
-  const counts = { variables: 0, incidents: open, jobs: jobs.data?.items.length ?? 0, messages: messages.data?.items.length ?? 0, audit: 0 };
+  const counts = { variables: 0, incidents: open, jobs: jobs.data?.items.length ?? 0, messages: messages.data?.items.length ?? 0, feed: 0, audit: 0 };
   return (
     <Tabs className="details" selectedKey={tab} onSelectionChange={(id) => chooseTab(TABS.find((each) => each === id) ?? "variables")}>
       <TabList className="tabs" aria-label={t.details}>
@@ -45,6 +46,9 @@ export function Details({ instance }: { instance: Instance }) {
       </TabPanel>
       <TabPanel id="messages" className="tab-panel">
         <MessageTab query={messages} />
+      </TabPanel>
+      <TabPanel id="feed" className="tab-panel">
+        <FeedTab instance={instance} />
       </TabPanel>
       <TabPanel id="audit" className="tab-panel">
         <AuditTab instance={instance} />

@@ -17,6 +17,7 @@ import { Head } from "./Head";
 import { History } from "./History";
 import { ScopeProvider } from "./scope";
 import { Why } from "./Why";
+import "../../parts/entries.css";
 import "./instance.css";
 
 const Modify = lazy(() => import("./modify/Modify"));

@@ -1,6 +1,9 @@
 // The jobs of one type, and the workers that ask for them.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { Pencil } from "lucide-react";
+import { Suspense, lazy, useMemo, useState } from "react";
+import { Button } from "react-aria-components";
 import { type JobRow, VIEWS, type View, jobWorkers, useJobs } from "../../api/jobs";
 import { router } from "../../app/router";
 import { NextWindow } from "../../parts/NextWindow";
@@ -13,9 +16,11 @@ import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { atLeast, exact, fromNow } from "../../text/format";
+import { isOpen } from "./change";
 import type { JobSearch } from "./search";
 import { type Type, type Worker, isAlone, workersOf } from "./types";
 
+const Change = lazy(() => import("./Change"));
 const t = text.jobs;
 
 const columns: readonly Col<JobRow>[] = [
@@ -35,9 +40,27 @@ const columns: readonly Col<JobRow>[] = [
   { id: "element", name: t.element, width: "1fr", minWidth: 120, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
   { id: "worker", name: t.worker, width: "1fr", minWidth: 132, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
   { id: "error", name: t.error, width: "3fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
-  { id: "tries", name: t.tries, width: 100, number: true, cell: (row) => row.retries },
   { id: "since", name: t.since, width: 112, number: true, cell: (row) => <Time at={row.creationTime} /> },
 ];
+
+/** With the way to change what can be changed. */
+const tries = (change: (job: JobRow) => void): Col<JobRow> => ({
+  id: "tries",
+  name: t.tries,
+  width: 112,
+  number: true,
+  cell: (row) => (
+    <>
+      {row.retries}
+      {isOpen(row) ? (
+        // One that keeps a press for itself: that of a row opens the instance.
+        <Button className="button quiet icon small" aria-label={t.changeOne(row.jobKey)} onPress={() => change(row)}>
+          <Pencil size={14} aria-hidden="true" />
+        </Button>
+      ) : null}
+    </>
+  ),
+});
 
 interface OfTypeProps {
   type: string;
@@ -50,7 +73,9 @@ interface OfTypeProps {
 export function OfType({ type, search, known, since }: OfTypeProps) {
   const view: View = VIEWS.find((each) => each === search.view) ?? "open";
   const { query, list } = useJobs(type, view, search.after);
-  const shown = useTenantColumn(columns, "element");
+  const [changed, change] = useState<JobRow>();
+  const all = useMemo(() => columns.toSpliced(-1, 0, tries(change)), []);
+  const shown = useTenantColumn(all, "element");
   return (
     <section className="list" aria-label={t.listed}>
       <Head type={type} known={known} since={since} />
@@ -81,6 +106,11 @@ export function OfType({ type, search, known, since }: OfTypeProps) {
         </Shown>
       </div>
       <NextWindow next={list.next} />
+      {changed === undefined ? null : (
+        <Suspense fallback={null}>
+          <Change job={changed} close={() => change(undefined)} />
+        </Suspense>
+      )}
     </section>
   );
 }

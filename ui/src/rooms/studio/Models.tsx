@@ -10,12 +10,14 @@ import { router } from "../../app/router";
 import { announce } from "../../parts/announce";
 import { failed } from "../../parts/failed";
 import { Note } from "../../parts/Note";
+import { ShareButton } from "../../parts/ShareButton";
 import { Shown } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { drafts, drop } from "./drafts";
 import { kindOf, nameOf } from "./kinds";
-import { allUnsent, dropUnsent } from "./unsent";
+import { settled } from "./sending";
+import { allUnsent, dropUnsent, keepUnsent, unsent } from "./unsent";
 
 const t = text.studio;
 const KEY = ["kept", "models"] as const;
@@ -31,7 +33,9 @@ interface Row {
   owner?: string;
   /** Where the server has none of it: takes it out of this browser. */
   forget?: () => void;
+  /** Of the server. */
   revision?: string;
+  shared?: boolean;
 }
 
 /** Kinds stand in the names that this page gives. */
@@ -39,7 +43,7 @@ const kindIn = (name: string): string => t.kinds[(["bpmn", "dmn", "form"] as con
 
 function rowsOf(kept: readonly Entry[]): Row[] {
   const me = userOf(sessionNow());
-  const there = kept.map(({ name, title, changed, owner, revision }): Row => ({ id: name, title, kind: kindIn(name), saved: Date.parse(changed), owner: owner === me ? undefined : owner, revision }));
+  const there = kept.map(({ name, title, changed, owner, revision, shared }): Row => ({ id: name, title, kind: kindIn(name), saved: Date.parse(changed), owner: owner === me ? undefined : owner, revision, shared }));
   const own = new Set(there.flatMap((row) => (row.owner === undefined ? [row.id] : [])));
   const alone = (forget: (id: string) => void) => ({ id, xml, saved }: { id: string; xml: string; saved: number }): Row[] =>
     own.has(id) ? [] : [{ id, title: nameOf(xml), kind: t.kinds[kindOf(xml)], saved, forget: () => forget(id) }];
@@ -58,15 +62,17 @@ export function Models({ begin }: { begin: (source: string) => void }) {
     if (row.owner !== undefined) void server.get("models", row.id, row.owner).then(({ body }) => begin(String(body.xml ?? "")), failed);
     else void router.navigate({ to: "/studio/$draft", params: { draft: row.id } });
   };
-  const remove = async (row: Row) => {
+  const [busy, setBusy] = useState<string>();
+  const change = async (row: Row, what: () => Promise<void>) => {
+    setBusy(row.id);
     try {
-      row.forget?.();
-      if (row.revision !== undefined) await server.drop("models", row.id, row.revision);
+      await what();
     } catch (error) {
       if (isConflict(error)) announce("failed", text.kept.conflict, text.kept.conflictText(row.title));
       else failed(error);
     } finally {
       await again();
+      setBusy(undefined);
     }
   };
   return (
@@ -84,7 +90,7 @@ export function Models({ begin }: { begin: (source: string) => void }) {
           <>
             <ul className="studio-list">
               {rows.map((row) => (
-                <One key={`${row.owner ?? ""} ${row.id}`} row={row} open={() => open(row)} remove={() => void remove(row)} />
+                <One key={`${row.owner ?? ""} ${row.id}`} row={row} busy={busy === row.id} open={() => open(row)} share={() => void change(row, () => share(row))} remove={() => void change(row, () => remove(row))} />
               ))}
             </ul>
             <Take again={again} />
@@ -95,7 +101,30 @@ export function Models({ begin }: { begin: (source: string) => void }) {
   );
 }
 
-function One({ row, open, remove }: { row: Row; open: () => void; remove: () => void }) {
+/** What is drawn and not sent yet goes on from the revision that sharing makes. */
+async function share({ id, title, revision, shared = false }: Row) {
+  if (revision === undefined) return;
+  await settled(id);
+  const { body } = await server.get("models", id);
+  const next = await server.put("models", id, { title, shared: !shared, body }, revision);
+  const mine = unsent(id);
+  if (mine?.revision === revision) keepUnsent(id, mine.xml, next, !shared);
+}
+
+async function remove({ id, revision, forget }: Row) {
+  forget?.();
+  if (revision !== undefined) await server.drop("models", id, revision);
+}
+
+interface OneProps {
+  row: Row;
+  busy: boolean;
+  open: () => void;
+  share: () => void;
+  remove: () => void;
+}
+
+function One({ row, busy, open, share, remove }: OneProps) {
   const title = row.title || row.id;
   return (
     <li>
@@ -108,8 +137,9 @@ function One({ row, open, remove }: { row: Row; open: () => void; remove: () => 
       <span className="faint">
         <Time at={new Date(row.saved).toISOString()} />
       </span>
+      {row.owner === undefined && row.revision !== undefined ? <ShareButton title={title} shared={row.shared === true} busy={busy} share={share} /> : null}
       {row.owner === undefined ? (
-        <button type="button" className="button quiet icon small" aria-label={t.drop(title)} title={t.drop(title)} onClick={remove}>
+        <button type="button" className="button quiet icon small" aria-label={t.drop(title)} title={t.drop(title)} disabled={busy} onClick={remove}>
           <Trash2 size={14} aria-hidden="true" />
         </button>
       ) : null}

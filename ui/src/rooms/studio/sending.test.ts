@@ -1,5 +1,6 @@
 // Models go to the server while they are drawn, and nothing of them is lost on the way.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Kept } from "../../api/kept";
 import { Problem } from "../../api/problem";
 import { Sending, type Sent } from "./sending";
 import { unsent } from "./unsent";
@@ -21,16 +22,22 @@ afterEach(() => void vi.useRealTimers());
 const model = (name: string): string => `<definitions><process id="p" name="${name}"/></definitions>`;
 
 /** A server whose answers are given one by one. */
-function sending(revision: string | null, answers: (string | Problem)[]) {
+function sending(revision: string | null, answers: (string | Problem)[], there?: Pick<Kept, "revision" | "shared" | "body">) {
   const puts: [unknown, string | null][] = [];
+  const shared: boolean[] = [];
   const told: Sent["kind"][] = [];
   const put = async (_: string, __: string, content: unknown, replaces: string | null) => {
     puts.push([(content as { body: { xml: string } }).body.xml, replaces]);
+    shared.push((content as { shared: boolean }).shared);
     const answer = answers.shift() ?? "end";
     if (answer instanceof Problem) throw answer;
     return answer;
   };
-  return { puts, told, model: new Sending({ put }, "m", revision, false, (sent) => told.push(sent.kind)) };
+  const get = async () => {
+    if (there === undefined) throw new Problem(404, "NOT_FOUND", "");
+    return there as Kept;
+  };
+  return { puts, shared, told, model: new Sending({ get, put }, "m", { revision, shared: false, base: model("base") }, (sent) => told.push(sent.kind)) };
 }
 
 describe("a model that is drawn", () => {
@@ -71,6 +78,24 @@ describe("a model that is drawn", () => {
       expect(puts.length).toBe(1);
       expect(unsent("m")).toMatchObject({ xml: model("b"), revision: "1" });
     }
+  });
+
+  it("goes on where it was only shared elsewhere", async () => {
+    const { puts, shared, told, model: sent } = sending("1", [new Problem(412, "PRECONDITION_FAILED", ""), "3"], { revision: "2", shared: true, body: { xml: model("base") } });
+    sent.change(model("a"));
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(puts).toEqual([[model("a"), "1"], [model("a"), "2"]]);
+    expect(shared).toEqual([false, true]);
+    expect(told.at(-1)).toBe("sent");
+    expect(unsent("m")).toBeUndefined();
+  });
+
+  it("is not sent over another drawing that was shared as well", async () => {
+    const { puts, told, model: sent } = sending("1", [new Problem(412, "PRECONDITION_FAILED", "")], { revision: "2", shared: true, body: { xml: model("theirs") } });
+    sent.change(model("a"));
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(puts).toHaveLength(1);
+    expect(told.at(-1)).toBe("conflict");
   });
 
   it("is sent when its page goes", async () => {

@@ -24,13 +24,19 @@ export class Sending {
   private busy = false;
   private stopped = false;
 
+  private revision: string | null;
+  private shared: boolean;
+  /** What the server has at that revision; `undefined`: that is not known. */
+  private base: string | undefined;
+
   constructor(
-    private readonly keeper: Pick<Keeper, "put">,
+    private readonly keeper: Pick<Keeper, "get" | "put">,
     private readonly id: string,
-    private revision: string | null,
-    private readonly shared: boolean,
+    from: { revision: string | null; shared: boolean; base?: string },
     private readonly tell: (sent: Sent) => void,
-  ) {}
+  ) {
+    ({ revision: this.revision, shared: this.shared, base: this.base } = from);
+  }
 
   /** False where the browser has no room for it until it is sent. */
   change(xml: string): boolean {
@@ -69,6 +75,7 @@ export class Sending {
   private async put(xml: string) {
     try {
       this.revision = await this.keeper.put("models", this.id, { title: (nameOf(xml) || this.id).slice(0, 200), shared: this.shared, body: { xml } }, this.revision);
+      this.base = xml;
       const newer = this.latest === xml ? undefined : this.latest;
       this.latest = newer;
       if (newer === undefined) {
@@ -79,8 +86,18 @@ export class Sending {
         if (!this.stopped) this.later(PAUSE);
       }
     } catch (error) {
-      this.refused(error);
+      if (!isConflict(error) || !(await this.isShared())) return this.refused(error);
+      keepUnsent(this.id, xml, this.revision, this.shared);
+      this.later(PAUSE);
     }
+  }
+
+  /** Whether it was shared elsewhere meanwhile, or no more, and nothing else: then it goes on from there. */
+  private async isShared(): Promise<boolean> {
+    const there = await this.keeper.get("models", this.id).catch(() => undefined);
+    if (there === undefined || this.base === undefined || there.body.xml !== this.base) return false;
+    [this.revision, this.shared] = [there.revision, there.shared];
+    return true;
   }
 
   private refused(error: unknown) {

@@ -12,6 +12,8 @@ interface Model {
   xml: string;
   revision: string | null;
   shared: boolean;
+  /** What the server has of it. */
+  base?: string;
   /** Another one each time that it was read. */
   round: number;
 }
@@ -23,7 +25,8 @@ async function read(id: string, round: number): Promise<Model> {
   if (mine) return { xml: mine.xml, revision: mine.revision, shared: mine.shared, round };
   try {
     const { body, revision, shared } = await server.get("models", id);
-    return { xml: String(body.xml ?? ""), revision, shared, round };
+    const xml = String(body.xml ?? "");
+    return { xml, base: xml, revision, shared, round };
   } catch (error) {
     const before = draft(id);
     if (!(error instanceof Problem && error.isGone) || before === undefined) throw error;
@@ -53,7 +56,7 @@ export function useModel(id: string) {
       (found) => {
         if (left) return;
         latest.current = found.xml;
-        current = new Sending(server, id, found.revision, found.shared, setSent);
+        current = new Sending(server, id, found, setSent);
         sending.current = current;
         setSent({ kind: "sent" });
         setModel(found);

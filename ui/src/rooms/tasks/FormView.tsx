@@ -38,11 +38,11 @@ interface FormProps {
   submit: () => void;
 }
 
-/** Those of another value than before. */
+/** Those of another value than before; copies, for the form goes on to write into its own. */
 const differing = (before: Values, now: Values): Touched =>
   Object.fromEntries(
     // Files are in the browser's memory alone: no draft can hold them.
-    Object.entries(now).filter(([, is]) => !JSON.stringify(is ?? null).includes('"files::')).filter(([name, is]) => JSON.stringify(is) !== JSON.stringify(before[name])).map(([name, is]) => [name, { was: before[name], is }]),
+    Object.entries(now).filter(([, is]) => !JSON.stringify(is ?? null).includes('"files::')).filter(([name, is]) => JSON.stringify(is) !== JSON.stringify(before[name])).map(([name, is]) => [name, { was: before[name], is: structuredClone(is) }]),
   );
 
 /** Where a form finds the documents that it shows. */

@@ -1,4 +1,4 @@
-// One task: what it is, whose it is, the work itself, and where in its process it stands.
+// One task: what it is, whose it is, the work itself, where in its process it stands, and who did what with it.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -11,11 +11,12 @@ import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { Head } from "./Head";
+import { Past } from "./Past";
 import { Work } from "./Work";
 
 const route = getRouteApi("/tasks");
 const t = text.tasks;
-const TABS = ["work", "process"] as const;
+const TABS = ["work", "process", "history"] as const;
 const NOTHING: ReadonlyMap<string, Mark> = new Map();
 
 export function Pane({ task, next }: { task: Task; next: TaskKey | undefined }) {
@@ -39,6 +40,9 @@ export function Pane({ task, next }: { task: Task; next: TaskKey | undefined }) 
         </TabPanel>
         <TabPanel id="process" className="tab-panel">
           <Process task={task} />
+        </TabPanel>
+        <TabPanel id="history" className="tab-panel">
+          <Past task={task} />
         </TabPanel>
       </Tabs>
     </>

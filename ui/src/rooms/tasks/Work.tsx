@@ -1,18 +1,22 @@
-// The work on a task: its form, its variables, and its end. What was written is never lost: it stays here, and in the browser,
-// whatever becomes of the task meanwhile.
+// The work on a task: its form, its variables, and its end. What was written is never lost: it stays here, and in the browser or on the
+// server, whatever becomes of the task meanwhile.
 import { useQuery } from "@tanstack/react-query";
+import { History } from "lucide-react";
 import { type ReactNode, Suspense, lazy, useState } from "react";
 import type { TaskKey } from "../../api/keys";
 import { type Task, type TaskVariable, taskForm, taskVariables } from "../../api/tasks";
+import type { Problem } from "../../api/problem";
 import { Note } from "../../parts/Note";
 import { Shown, Skeleton } from "../../parts/Shown";
+import { Time } from "../../parts/Time";
 import { text } from "../../text";
-import { NOTHING, isEmpty, keepDraft, withDraft } from "./draft";
+import { isEmpty, withDraft } from "./draft";
 import { roundedIn, valuesOf } from "./fill";
 import { fileFields, shownSafely, withoutFiles } from "./files";
 import { Documents } from "./Documents";
 import { Meanwhile } from "./Meanwhile";
 import { useCompletion } from "./completion";
+import { type Restored, type Where, restore } from "./keeping";
 import { Values } from "./Values";
 import { useWho } from "./who";
 
@@ -23,15 +27,17 @@ export function Work({ task, next }: { task: Task; next: TaskKey | undefined }) 
   const form = useQuery(taskForm(task.userTaskKey, task.formKey));
   const variables = useQuery(taskVariables(task.userTaskKey));
   const [round, begin] = useState(0);
-  const discard = () => {
-    keepDraft(task.userTaskKey, NOTHING);
-    begin(round + 1);
-  };
+  // Once for each time that the task is opened: the draft is written here from then on.
+  const draft = useQuery<Restored, Problem>({ queryKey: ["kept", "drafts", task.userTaskKey, round], queryFn: () => restore(task.userTaskKey), staleTime: Infinity, gcTime: 0 });
   return (
     <Shown query={form} rows={4}>
       {(found) => (
         <Shown query={variables} rows={4}>
-          {({ items }) => <Desk key={round} task={task} next={next} discard={discard} schema={found?.schema} variables={items} />}
+          {({ items }) => (
+            <Shown query={draft} rows={4}>
+              {(restored) => <Desk key={round} task={task} next={next} again={() => begin(round + 1)} schema={found?.schema} variables={items} restored={restored} />}
+            </Shown>
+          )}
         </Shown>
       )}
     </Shown>
@@ -45,25 +51,43 @@ export const forForm = (schema: string | undefined, values: Record<string, unkno
 interface DeskProps {
   task: Task;
   next: TaskKey | undefined;
-  /** Back to what the server has. */
-  discard: () => void;
+  /** Back to what the task has. */
+  again: () => void;
   schema: string | undefined;
   variables: readonly TaskVariable[];
+  restored: Restored;
 }
 
-function Desk({ task, next, discard, schema, variables }: DeskProps) {
+function Desk({ task, next, again, schema, variables, restored }: DeskProps) {
   const who = useWho();
-  const { draft, change, complete, busy, wrong, ready } = useCompletion(task, schema, next);
+  const { draft, where, change, complete, discard: drop, busy, wrong, ready } = useCompletion(task, schema, next, restored);
+  const discard = () => void drop().then(again);
   const [first] = useState(() => new Map(variables.map((each) => [each.name, each.value])));
   const [start] = useState(() => {
     const values = forForm(schema, valuesOf(first));
     return { values, draft: Object.keys(draft.form).length > 0 ? withDraft(values, draft) : undefined };
   });
+  const back = !isEmpty(restored.draft);
   const mine = task.state === "CREATED" && task.assignee !== null && task.assignee === who;
   const rounded = schema === undefined ? [] : roundedIn(schema, first);
   return (
     <div className="desk">
       <Meanwhile task={task} who={who} written={!isEmpty(draft)} discard={discard} />
+      {mine && back && !isEmpty(draft) ? (
+        <p className="desk-restored" role="status">
+          <History size={14} aria-hidden="true" />
+          <span className="grow">
+            {t.restored}
+            {restored.changed === undefined ? null : (
+              <span className="faint">
+                {`, ${t.restoredAt} `}
+                <Time at={restored.changed} />
+              </span>
+            )}
+          </span>
+          <Discard discard={discard} />
+        </p>
+      ) : null}
       {rounded.length > 0 ? <p className="desk-warning">{t.rounded(rounded.join(", "))}</p> : null}
       {schema === undefined ? <NoForm task={task} /> : (
         <Suspense fallback={<Skeleton rows={4} />}>
@@ -84,10 +108,10 @@ function Desk({ task, next, discard, schema, variables }: DeskProps) {
           </button>
           {isEmpty(draft) ? null : (
             <>
-              <span className="faint">{t.draft}</span>
-              <button type="button" className="button quiet small" onClick={discard}>
-                {t.discard}
-              </button>
+              <span className={where.kind === "alone" || where.kind === "large" ? "bad" : "faint"} role="status">
+                {placeOf(where)}
+              </span>
+              {back ? null : <Discard discard={discard} />}
             </>
           )}
         </footer>
@@ -95,6 +119,15 @@ function Desk({ task, next, discard, schema, variables }: DeskProps) {
     </div>
   );
 }
+
+const Discard = ({ discard }: { discard: () => void }) => (
+  <button type="button" className="button quiet small" onClick={discard}>
+    {t.discard}
+  </button>
+);
+
+const placeOf = (where: Where): string =>
+  where.kind === "alone" ? t.drafts.alone(where.why.isPassing ? text.words.failure.NO_ANSWER : where.why.detail) : t.drafts[where.kind];
 
 function NoForm({ task }: { task: Task }): ReactNode {
   const elsewhere = task.externalFormReference;

@@ -1,25 +1,33 @@
 // What somebody writes on a task, kept as he goes, and sent when he says that it is done.
 import { useNavigate } from "@tanstack/react-router";
-import { useCallback, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { TaskKey } from "../../api/keys";
 import { type Task, completeTask, valuesNow } from "../../api/tasks";
+import { isKeptByServer } from "../../api/kept";
 import { Problem } from "../../api/problem";
 import { isJson } from "../../parts/json";
 import { announce } from "../../parts/announce";
 import { failed } from "../../parts/failed";
 import { text } from "../../text";
-import { type Draft, NOTHING, draftOf, keepDraft } from "./draft";
+import { type Draft, NOTHING } from "./draft";
 import { toSend, tooLong } from "./fill";
 import { type Kept, keepFiles } from "./files";
 import type { Filled } from "./FormView";
+import { Keeping, type Restored, type Where } from "./keeping";
 import type { TaskSearch } from "./search";
 
 const t = text.tasks;
 
-export function useCompletion(task: Task, schema: string | undefined, next: TaskKey | undefined) {
+export function useCompletion(task: Task, schema: string | undefined, next: TaskKey | undefined, restored: Restored) {
   const key = task.userTaskKey;
   const navigate = useNavigate();
-  const [draft, setDraft] = useState<Draft>(() => draftOf(key));
+  const [draft, setDraft] = useState<Draft>(restored.draft);
+  const [where, setWhere] = useState<Where>({ kind: isKeptByServer() ? "sent" : "browser" });
+  const [keeping] = useState(() => new Keeping(key, task.name ?? task.elementId, restored.revision, setWhere));
+  useEffect(() => {
+    if (restored.unsent) keeping.change(restored.draft);
+    return () => keeping.flush();
+  }, [keeping, restored]);
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState<string>();
   const fill = useRef<() => Filled>(undefined);
@@ -31,11 +39,13 @@ export function useCompletion(task: Task, schema: string | undefined, next: Task
       setWrong(undefined);
       setDraft((before) => {
         const after = how(before);
-        keepDraft(key, after);
+        // A form speaks of changes also where it has only been drawn.
+        if (JSON.stringify(after) === JSON.stringify(before)) return before;
+        keeping.change(after);
         return after;
       });
     },
-    [key],
+    [keeping],
   );
   const complete = async () => {
     if (busy || (schema !== undefined && fill.current === undefined)) return;
@@ -51,7 +61,8 @@ export function useCompletion(task: Task, schema: string | undefined, next: Task
     try {
       if (filled && schema !== undefined) kept = await keepFiles(filled, schema, { processDefinitionId: task.processDefinitionId, processInstanceKey: task.processInstanceKey });
       await completeTask(key, toSend(kept?.filled ?? filled, draft.variables, await valuesNow(key)));
-      keepDraft(key, NOTHING);
+      // One that the server keeps now goes after thirty days.
+      keeping.end().catch(() => undefined);
       setDraft(NOTHING);
       announce("done", t.done(task.name ?? task.elementId));
       void navigate({ to: "/tasks", search: (search: TaskSearch) => ({ ...search, task: next, tab: undefined }) });
@@ -62,5 +73,6 @@ export function useCompletion(task: Task, schema: string | undefined, next: Task
       setBusy(false);
     }
   };
-  return { draft, change, complete, busy, wrong, ready };
+  const discard = () => keeping.end().catch(failed);
+  return { draft, where, change, complete, discard, busy, wrong, ready };
 }

@@ -1,4 +1,4 @@
-// What somebody has written and not sent: kept in the browser until the task is done, at most for thirty days.
+// What somebody has written on a task and not sent, and what of it the browser has (`keeping.ts`): at most for thirty days.
 import type { TaskKey } from "../../api/keys";
 import { nameOf, sessionNow } from "../../api/session";
 
@@ -10,7 +10,7 @@ export interface Draft {
 }
 
 const PREFIX = "skep-draft-";
-const DAYS = 30;
+export const DAYS = 30;
 export const NOTHING: Draft = { form: {}, variables: {} };
 
 export const isEmpty = (draft: Draft): boolean => Object.keys(draft.form).length === 0 && Object.keys(draft.variables).length === 0;

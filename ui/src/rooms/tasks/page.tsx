@@ -10,6 +10,7 @@ import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { forgetOld } from "./draft";
 import { filterOf, viewOf } from "./filter";
+import { forgetOldOfServer } from "./keeping";
 import { List } from "./List";
 import { Pane } from "./Pane";
 import { Start } from "./start/Start";
@@ -29,7 +30,11 @@ export function Tasks() {
   const filter = useMemo(() => filterOf(search, who), [search, who]);
   const view = viewOf(search);
   const found = useTasks(filter, view === "done" ? "done" : (SORTS.find((each) => each === search.sort) ?? "due"), search.after);
-  useEffect(() => forgetOld(), []);
+  useEffect(() => {
+    forgetOld();
+    // What cannot be taken away now is taken away another time.
+    forgetOldOfServer().catch(() => undefined);
+  }, []);
   const rows = found.list.rows;
   const at = rows.findIndex((each) => each.userTaskKey === search.task);
   const next = rows[at + 1] ?? rows[at - 1];

@@ -1,0 +1,78 @@
+// What operators do and read beside the instances: jobs that are changed, the feed of an instance, batch operations by state and type.
+import { readFile } from "node:fs/promises";
+import { sound } from "./axe";
+import { expect, test } from "./journey";
+import { client } from "./seed.mjs";
+
+test("a job gets more tries, and its worker more time while it has it", async ({ page, open, api }) => {
+  const example = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+  await api.deploy([["order.bpmn", example.replaceAll('"order"', '"order-changed"').replaceAll("charge-card", "charge-changed")]]);
+  await api.start("order-changed");
+  await open("/jobs/charge-changed");
+  const change = page.getByRole("button", { name: /^Change the job/ });
+  await change.click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByLabel("Time from now on")).toBeDisabled();
+  await expect(dialog.getByRole("button", { name: "Change" })).toBeDisabled();
+  await dialog.getByLabel("Tries left").fill("0");
+  await expect(dialog.getByRole("alert")).toHaveText("Tries are a whole number, at least 1.");
+  await dialog.getByLabel("Tries left").fill("7");
+  await sound(page, "a job is changed");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("The job charge-changed is changed")).toBeVisible();
+  const row = page.getByRole("row").nth(1);
+  await expect(row.getByRole("gridcell").nth(3)).toHaveText("7");
+
+  const [held] = await api.jobs("charge-changed", 1, "w-1");
+  if (held === undefined) throw new Error("no worker got the job");
+  await expect(row).toContainText("w-1");
+  await change.click();
+  await expect(dialog.getByText("w-1 has the job")).toBeVisible();
+  await dialog.getByLabel("Time from now on").fill("7200");
+  await dialog.getByRole("button", { name: "Change" }).click();
+  await expect(dialog).toHaveCount(0);
+  const deadline = async () => Date.parse(String((await api.post("/jobs/search", { filter: { jobKey: held.jobKey } })).items[0]?.deadline)) - Date.now();
+  await expect.poll(deadline).toBeGreaterThan(3_600_000);
+
+  // It ends while it is being changed: that is said where one stands.
+  await change.click();
+  await dialog.getByLabel("Tries left").fill("9");
+  await api.complete(held);
+  await dialog.getByRole("button", { name: "Change" }).click();
+  await expect(dialog.getByRole("alert")).toContainText(held.jobKey);
+});
+
+test("the feed says what happened, the newest first, and leads to the elements", async ({ page, open, api }) => {
+  const example = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+  await api.deploy([["order.bpmn", example.replaceAll('"order"', '"order-fed"').replaceAll("charge-card", "charge-fed")]]);
+  const { processInstanceKey: key } = await api.start("order-fed");
+  const [job] = await api.jobs("charge-fed");
+  if (job === undefined) throw new Error("no worker got the job");
+  await api.fail(job, "The card network is down");
+  await open(`/processes/i/${key}?tab=feed`);
+  const rows = page.getByRole("list", { name: "Feed" }).getByRole("listitem");
+  await expect(rows.first()).toContainText("Job failed, no tries left");
+  await expect(rows.first()).toContainText("The card network is down");
+  await expect(rows.last()).toContainText("The instance began");
+  await rows.filter({ hasText: "Charge card" }).filter({ hasText: "activated" }).getByRole("button", { name: "Charge card" }).click();
+  await expect(page).toHaveURL(/scope=\d+/);
+  await sound(page, "the feed");
+  await api.post(`/process-instances/${key}/cancellation`);
+  await expect(rows.first()).toContainText("The instance is cancelled");
+});
+
+test("batch operations are listed by state and type", async ({ page, empty }) => {
+  const api = client(empty.url);
+  const operation = (what: string) => api.post(`/process-instances/${what}`, { filter: { processInstanceKey: "2251799813685000" } });
+  await Promise.all([operation("cancellation"), operation("incident-resolution")]);
+  await page.goto(`${empty.url}/ui/batches`);
+  await expect(page.getByRole("row", { name: /Cancel process instances/ }).first()).toBeVisible();
+  await page.getByRole("combobox", { name: "Operation" }).selectOption("Retry incidents");
+  await expect(page).toHaveURL(/type=RESOLVE_INCIDENT/);
+  await expect(page.getByRole("row", { name: /Retry incidents/ }).first()).toBeVisible();
+  await expect(page.getByRole("row", { name: /Cancel process instances/ })).toHaveCount(0);
+  await page.getByRole("combobox", { name: "State" }).selectOption("Suspended");
+  await expect(page.getByText("No batch operation is of this filter")).toBeVisible();
+  await page.getByRole("link", { name: "Show all" }).click();
+  await expect(page.getByRole("row", { name: /Cancel process instances/ }).first()).toBeVisible();
+});

@@ -1,0 +1,98 @@
+// What happened in the instance, of all kinds in one list, the newest first.
+import { useQuery } from "@tanstack/react-query";
+import { UserRound } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { MOST, STEP, feed } from "../../api/feed";
+import type { Instance } from "../../api/instances";
+import type { ElementKey } from "../../api/keys";
+import { kept } from "../../api/live";
+import { Shown } from "../../parts/Shown";
+import { State } from "../../parts/State";
+import { Time } from "../../parts/Time";
+import { text } from "../../text";
+import { number } from "../../text/format";
+import { type Happening, type What, feedOf } from "./feed";
+import { useScope } from "./scope";
+
+const t = text.instance;
+
+export function FeedTab({ instance }: { instance: Instance }) {
+  const [limit, more] = useState(STEP);
+  const found = useQuery({ ...feed(instance.processInstanceKey, limit), ...kept });
+  return (
+    <Shown query={found} rows={6}>
+      {(sources) => {
+        const { happenings, isWhole } = feedOf(instance, sources, limit);
+        return (
+          <>
+            <ol className="feed" aria-label={t.feed}>
+              {happenings.map((each) => (
+                <Row key={each.id} happening={each} />
+              ))}
+            </ol>
+            {isWhole ? null : limit < MOST ? (
+              <button type="button" className="button small entries-more" disabled={found.isPlaceholderData} onClick={() => more(Math.min(MOST, limit * 2))}>
+                {text.words.more}
+              </button>
+            ) : (
+              <p className="faint entries-more">{t.feedCut(number(happenings.length))}</p>
+            )}
+            {sources.withoutDeeds ? <p className="faint entries-more">{t.feedWithout}</p> : null}
+          </>
+        );
+      }}
+    </Shown>
+  );
+}
+
+/** How it is drawn, what it is, and what is to be known of it. */
+function lookOf(what: What): { icon: ReactNode; words: string; more?: string | null; element?: { key: ElementKey; name: string } } {
+  switch (what.kind) {
+    case "began":
+      return { icon: <State name="ACTIVE" bare />, words: t.feeds.began };
+    case "over":
+      return { icon: <State name={what.of.state} bare />, words: t.feeds.over(text.words.state(what.of.state).toLowerCase()) };
+    case "started":
+      return { icon: <State name="ACTIVE" bare />, words: t.feeds.started, element: { key: what.of.elementInstanceKey, name: what.of.elementName ?? what.of.elementId } };
+    case "ended":
+      return { icon: <State name={what.of.state} bare />, words: text.words.state(what.of.state).toLowerCase(), element: { key: what.of.elementInstanceKey, name: what.of.elementName ?? what.of.elementId } };
+    case "incident":
+      return { icon: <State name="INCIDENT" bare />, words: text.words.error(what.of.errorType), more: what.of.errorMessage, element: { key: what.of.elementInstanceKey, name: what.of.elementId } };
+    case "job":
+      return { icon: <State name={what.of.state} bare />, words: t.feeds.job(what.of.type, text.words.state(what.of.state).toLowerCase()), more: what.of.worker === "" ? what.of.errorMessage : t.feeds.by(what.of.worker) };
+    case "message":
+      return { icon: <State name="CORRELATED" bare />, words: t.feeds.message(what.of.messageName), more: what.of.correlationKey };
+    case "deed":
+      return {
+        icon: <UserRound size={14} aria-hidden="true" />,
+        words: `${t.deed(text.words.kind(what.of.operationType), text.words.kind(what.of.entityType))} ${what.of.entityDescription ?? what.of.relatedEntityKey ?? ""}`,
+        more: t.feeds.by(what.of.actorId ?? t.somebody),
+      };
+  }
+}
+
+function Row({ happening: { at, what } }: { happening: Happening }) {
+  const { chooseScope } = useScope();
+  const { icon, words, more, element } = lookOf(what);
+  return (
+    <li className={`feed-row ${what.kind}`}>
+      {icon}
+      <span className="feed-what">
+        {element === undefined ? null : (
+          <button type="button" className="words-link" onClick={() => chooseScope(element.key)}>
+            {element.name}
+          </button>
+        )}
+        <span>{words}</span>
+        {more === undefined || more === null || more === "" ? null : (
+          <span className="faint clip" title={more}>
+            {more}
+          </span>
+        )}
+      </span>
+      <span className="faint">
+        <Time at={at} />
+      </span>
+    </li>
+  );
+}
