@@ -271,6 +271,15 @@ impl Hosting {
         if !wanted || there.as_ref().is_some_and(|it| !replaced(it)) {
             return;
         }
+        // A repeated message that arrives after a purge has removed the copy: nobody opens it again, and its record is still needed.
+        match self.is_gone(partition, own) {
+            Ok(false) => {}
+            Ok(true) => return,
+            Err(error) => {
+                tracing::error!(code = "CLUSTER_STATE", partition, %error, "the record of purged copies cannot be read");
+                return;
+            }
+        }
         if let Some(failed) = there {
             shared.local.hosted.remove(partition);
             failed.stop();
