@@ -91,6 +91,10 @@ pub trait JobStreams {
         may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation>;
 
+    /// Whether any stream for jobs of the type has credit, whichever of them it may have. If none has, waiting jobs are pushed again as soon
+    /// as one gets some.
+    fn has_credit(&mut self, job_type: &str) -> bool;
+
     /// Returns a credit for which no job could be sent.
     fn release(&mut self, reservation: Reservation);
 }
@@ -106,6 +110,10 @@ impl JobStreams for NoStreams {
         _may: &mut dyn FnMut(&Claims, &Tenants) -> bool,
     ) -> Option<Reservation> {
         None
+    }
+
+    fn has_credit(&mut self, _job_type: &str) -> bool {
+        false
     }
 
     fn release(&mut self, _reservation: Reservation) {}

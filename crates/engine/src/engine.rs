@@ -316,6 +316,7 @@ impl Engine {
         !self.state.continuations.is_empty()
             || !self.new_jobs.is_empty()
             || self.state.batch_operations.has_work()
+            || self.volatile.rounds.has_pending()
     }
 
     /// Continues work beyond the budget of its command, for one turn (about 2 ms, unless one step takes longer). Waiting
@@ -343,6 +344,8 @@ impl Engine {
                 .command(key, ValueType::Continuation, intent, &cx.origin);
             cx.begin_continuation(key);
             cx.steps.resume(key, cx.state);
+        } else {
+            job::activate::continue_pushing(&mut cx);
         }
         finish(&mut cx);
         self.last_continued = next.unwrap_or(Key::NONE);

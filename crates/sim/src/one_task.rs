@@ -105,6 +105,10 @@ impl JobStreams for Worker {
         })
     }
 
+    fn has_credit(&mut self, _job_type: &str) -> bool {
+        true
+    }
+
     fn release(&mut self, _reservation: Reservation) {}
 }
 

@@ -128,6 +128,10 @@ impl Stream {
         u32::try_from(taken).unwrap_or_default()
     }
 
+    fn has_credit(&self) -> bool {
+        self.credit.load(Ordering::Acquire) > 0
+    }
+
     fn take_credit(&self) -> bool {
         let take = |credit: i64| (credit > 0).then_some(credit - 1);
         self.credit
@@ -303,6 +307,11 @@ impl JobStreams for StreamRegistry {
             fetch_variables: stream.fetch_variables.clone(),
             tenants: stream.spec.tenants.clone(),
         })
+    }
+
+    fn has_credit(&mut self, job_type: &str) -> bool {
+        let of_type = self.by_type.get(job_type);
+        of_type.is_some_and(StreamsOfType::has_credit)
     }
 
     fn release(&mut self, reservation: Reservation) {

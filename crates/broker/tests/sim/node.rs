@@ -46,6 +46,10 @@ impl JobStreams for Streams {
         })
     }
 
+    fn has_credit(&mut self, _job_type: &str) -> bool {
+        self.0 > 0
+    }
+
     fn release(&mut self, _reservation: Reservation) {
         self.0 += 1;
     }

@@ -355,6 +355,45 @@ fn a_stream_with_room_passes_over_the_jobs_that_its_client_may_not_take() {
 }
 
 #[test]
+fn a_stream_gets_the_jobs_behind_more_than_a_turn_may_examine() {
+    let mut rig = examining_five(&["other"; 23]);
+    created(&mut rig, Claims::Internal, "order");
+    created(&mut rig, Claims::Internal, "order");
+    rig.streams.claims = is("anna");
+    rig.streams.open("work", 1);
+    let pushed = rig.push_waiting("work");
+    assert_eq!(pushed.len(), 1);
+    assert_eq!(&*pushed[0].bpmn_process_id, "order");
+    // The next search continues there.
+    rig.streams.open("work", 1);
+    assert_eq!(rig.push_waiting("work").len(), 1);
+}
+
+#[test]
+fn a_search_for_a_stream_goes_around_all_waiting_jobs_once() {
+    let mut rig = examining_five(&["other"; 23]);
+    rig.streams.claims = is("anna");
+    rig.streams.open("work", 30);
+    assert!(rig.push_waiting("work").is_empty());
+    // Wherever the next search begins, it finds all that may be taken now.
+    on_process(&mut rig, "anna", "other", &[P::UpdateProcessInstance]);
+    let pushed = (0..5).map(|_| rig.push_waiting("work").len());
+    assert_eq!(pushed.sum::<usize>(), 23);
+}
+
+#[test]
+fn a_search_ends_with_the_credit_of_all_streams() {
+    let mut rig = examining_five(&["order"; 23]);
+    rig.streams.claims = is("anna");
+    rig.streams.open("work", 1);
+    let (now, engine) = (rig.now, &mut rig.partitions[0].engine);
+    let pushed = engine.push_waiting_jobs(now, "work", 10, &mut rig.streams);
+    assert_eq!(pushed.jobs, 1);
+    let is_over = !pushed.more && !engine.has_work();
+    assert!(is_over, "the other jobs are not examined");
+}
+
+#[test]
 fn a_push_is_checked_against_the_permissions_at_its_time() {
     let mut rig = asking(1);
     deploy(&mut rig, process("order"));

@@ -58,6 +58,10 @@ impl JobStreams for Streams {
         })
     }
 
+    fn has_credit(&mut self, job_type: &str) -> bool {
+        self.credit.get(job_type).is_some_and(|credit| *credit > 0)
+    }
+
     fn release(&mut self, _reservation: Reservation) {
         for credit in self.credit.values_mut() {
             *credit += 1;

@@ -73,6 +73,19 @@ impl StreamsOfType {
         }
     }
 
+    /// Whether any stream has credit. If none has, all are marked as starving: each of them notifies the partitions when it gets some.
+    pub fn has_credit(&self) -> bool {
+        let streams = || self.callers.iter().flat_map(|known| &known.streams);
+        if streams().any(|stream| stream.has_credit()) {
+            return true;
+        }
+        for stream in streams() {
+            stream.starve();
+        }
+        // Credit that was returned between the check and the flag.
+        streams().any(|stream| stream.has_credit())
+    }
+
     /// Takes one credit of the next stream whose caller may have the job. `None` if no such stream has credit.
     pub fn take_credit(
         &mut self,

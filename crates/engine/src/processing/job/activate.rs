@@ -2,6 +2,7 @@
 
 mod for_caller;
 mod places;
+mod rounds;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use skep_protocol::value::{ErrorType, JobBatchValue, JobKind};
 use skep_protocol::{ActivatedJob, Key, RejectionType, Response, TenantId, Tenants};
 
 pub(crate) use self::places::Places;
+pub(crate) use self::rounds::Rounds;
 use crate::effects::{Pushed, Reservation};
 use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::user_task::listener;
@@ -164,6 +166,14 @@ pub(crate) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -
     }
     Pushed { jobs, more: true }
 }
+
+/// Continues to push waiting jobs of a type of which one turn could not examine all.
+pub(crate) fn continue_pushing(cx: &mut Context<'_>) {
+    for_caller::continue_search(cx, PUSHED_PER_TURN);
+}
+
+/// Maximum number of jobs that a turn of [`continue_pushing`] pushes.
+const PUSHED_PER_TURN: usize = 64;
 
 fn oldest(cx: &Context<'_>, job_type: &str, tenant: &TenantId) -> Option<Key> {
     cx.state.jobs.activatable(job_type, tenant).next()

@@ -357,6 +357,13 @@ impl Jobs {
         behind.into_iter().flatten().map(|(key, of)| (*key, *of))
     }
 
+    /// Number of waiting jobs.
+    pub fn waiting_of(&self, job_type: &str, tenant: &TenantId) -> usize {
+        let waiting = self.indices.activatable.get(job_type);
+        let queue = waiting.and_then(|waiting| waiting.of(tenant));
+        queue.map_or(0, Queue::len)
+    }
+
     /// Tenants with waiting jobs of the type.
     pub fn tenants_waiting(&self, job_type: &str) -> Vec<TenantId> {
         let Some(waiting) = self.indices.activatable.get(job_type) else {

@@ -11,6 +11,7 @@ use skep_protocol::permission::Permission;
 use skep_protocol::{ActivatedJob, Key, TenantId, Tenants, grants};
 
 use super::places::PolledJobs;
+use super::rounds::{Round, Stretch, stretches};
 use super::{MAX_PUSHED_BYTES, Sent, push};
 use crate::effects::{Pushed, Reservation};
 use crate::processing::authorization::grants_of_caller;
@@ -149,43 +150,143 @@ pub(super) fn push_new(cx: &mut Context<'_>) {
     *cx.new_jobs = new_jobs;
 }
 
-/// Pushes up to `limit` waiting jobs of a type into streams that have room again.
+/// Pushes up to `limit` waiting jobs of a type into streams that have room again: the oldest, unless the last search stopped before it had
+/// examined all.
 pub(super) fn push_waiting(cx: &mut Context<'_>, job_type: &str, limit: usize) -> Pushed {
-    let (mut jobs, mut bytes) = (0, 0);
-    for tenant in cx.state.jobs.tenants_waiting(job_type) {
-        // No stream has room for jobs of these processes.
-        let mut without_room = FxHashSet::default();
-        let (mut last, mut looked_at) = (None, 0);
-        loop {
-            let behind = cx.state.jobs.activatable_after(job_type, &tenant, last);
-            let next = behind
-                .take(cx.config.max_looked_at - looked_at)
-                .inspect(|_| looked_at += 1)
-                .find(|(_, definition)| !without_room.contains(definition));
-            let Some((key, definition)) = next else {
-                break;
-            };
-            last = Some(key);
-            if jobs >= limit || bytes >= MAX_PUSHED_BYTES {
-                return Pushed { jobs, more: true };
-            }
-            let Some(job) = activatable(cx, key) else {
-                continue;
-            };
-            match reserve(cx, &job) {
-                None => {
-                    without_room.insert(definition);
-                }
-                Some(to) => {
-                    if let Some(size) = pushed(cx, key, to) {
-                        jobs += 1;
-                        bytes += size;
-                    }
-                }
-            }
+    let tenants = cx.state.jobs.tenants_waiting(job_type);
+    let jobs = &cx.state.jobs;
+    let waiting = tenants.iter().map(|it| jobs.waiting_of(job_type, it)).sum();
+    let round = cx.volatile.rounds.take(job_type).unwrap_or_default();
+    let mut search = Search::new(job_type, limit, waiting, round);
+    search.run(cx, tenants)
+}
+
+/// Continues a search that has not yet examined all waiting jobs of its type.
+pub(super) fn continue_search(cx: &mut Context<'_>, limit: usize) {
+    if let Some((job_type, round)) = cx.volatile.rounds.take_pending() {
+        let tenants = cx.state.jobs.tenants_waiting(&job_type);
+        Search::new(&job_type, limit, round.left, round).run(cx, tenants);
+    }
+}
+
+/// One turn of a search for waiting jobs of a type that its streams may have.
+struct Search<'a> {
+    job_type: &'a str,
+    limit: usize,
+    /// Whether the last search stopped before it had examined all.
+    continues: bool,
+    round: Round,
+    looked_at: usize,
+    pushed: usize,
+    bytes: usize,
+    /// No stream has room for jobs of these processes.
+    without_room: FxHashSet<Key>,
+}
+
+/// Outcome of examining a part of the waiting jobs.
+enum Examined {
+    /// All of them.
+    All,
+    /// As many as a turn may examine.
+    Enough,
+    /// As many as a turn may push were found.
+    Filled,
+    /// No stream has credit.
+    NoCredit,
+}
+
+impl<'a> Search<'a> {
+    fn new(job_type: &'a str, limit: usize, left: usize, round: Round) -> Search<'a> {
+        Search {
+            job_type,
+            limit,
+            continues: round.after.is_some(),
+            round: Round { left, ..round },
+            looked_at: 0,
+            pushed: 0,
+            bytes: 0,
+            without_room: FxHashSet::default(),
         }
     }
-    Pushed { jobs, more: false }
+
+    fn run(&mut self, cx: &mut Context<'_>, tenants: Vec<TenantId>) -> Pushed {
+        let mut end = Examined::All;
+        for stretch in stretches(tenants, self.round.after.as_ref()) {
+            end = self.examine(cx, &stretch);
+            if !matches!(end, Examined::All) {
+                break;
+            }
+        }
+        let round = match end {
+            Examined::All => Round::default(),
+            Examined::Enough => Round {
+                left: self.round.left.saturating_sub(self.looked_at),
+                ..self.round.clone()
+            },
+            // The next search continues here if this one did not begin at the oldest job: those jobs would be examined again.
+            Examined::Filled | Examined::NoCredit if self.continues => Round {
+                left: 0,
+                ..self.round.clone()
+            },
+            Examined::Filled | Examined::NoCredit => Round::default(),
+        };
+        cx.volatile.rounds.put(self.job_type.into(), round);
+        Pushed {
+            jobs: self.pushed,
+            more: matches!(end, Examined::Filled),
+        }
+    }
+
+    fn examine(&mut self, cx: &mut Context<'_>, stretch: &Stretch) -> Examined {
+        let mut after = stretch.after;
+        let end = loop {
+            let most = cx.config.max_looked_at.saturating_sub(self.looked_at);
+            let (jobs, mut last) = (&cx.state.jobs, after);
+            let next = jobs
+                .activatable_after(self.job_type, &stretch.tenant, after)
+                .take_while(|(key, _)| stretch.upto.is_none_or(|upto| *key <= upto))
+                .take(most)
+                .inspect(|(key, _)| {
+                    self.looked_at += 1;
+                    last = Some(*key);
+                })
+                .find(|(_, definition)| !self.without_room.contains(definition));
+            let Some((key, definition)) = next else {
+                after = last;
+                break if self.looked_at >= cx.config.max_looked_at {
+                    Examined::Enough
+                } else {
+                    Examined::All
+                };
+            };
+            if let Some(end) = self.offer(cx, key, definition) {
+                break end;
+            }
+            after = Some(key);
+        };
+        if let Some(key) = after {
+            self.round.after = Some((stretch.tenant.clone(), key));
+        }
+        end
+    }
+
+    /// Offers a job to the streams. `Some`: the turn ends.
+    fn offer(&mut self, cx: &mut Context<'_>, key: Key, definition: Key) -> Option<Examined> {
+        if self.pushed >= self.limit || self.bytes >= MAX_PUSHED_BYTES {
+            return Some(Examined::Filled);
+        }
+        let job = activatable(cx, key)?;
+        let Some(to) = reserve(cx, &job) else {
+            self.without_room.insert(definition);
+            // Most clients may have all jobs: without this, each credit would cost a look at all that wait.
+            return (!cx.streams.has_credit(self.job_type)).then_some(Examined::NoCredit);
+        };
+        if let Some(size) = pushed(cx, key, to) {
+            self.pushed += 1;
+            self.bytes += size;
+        }
+        None
+    }
 }
 
 fn activatable(cx: &mut Context<'_>, key: Key) -> Option<Job> {
