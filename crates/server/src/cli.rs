@@ -13,6 +13,7 @@ mod given;
 mod keys;
 mod list;
 pub mod login;
+mod moments;
 mod near;
 mod operating;
 pub mod profile;

@@ -13,6 +13,7 @@ use skep_broker::backup::replay::replay;
 
 use crate::args::ConfigArgs;
 use crate::cli::cluster::ManagementArgs;
+use crate::cli::moments::BackupsState;
 use crate::cli::{Usage, block_on, fetch, print, table};
 use crate::errors::Coded;
 
@@ -100,25 +101,6 @@ struct Detail {
     created_at: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct ShownState {
-    ranges: Vec<ShownRange>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownRange {
-    partition_id: u32,
-    start: ShownCheckpoint,
-    end: ShownCheckpoint,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownCheckpoint {
-    checkpoint_timestamp: String,
-}
-
 pub fn run(args: BackupArgs) -> anyhow::Result<()> {
     match args.command {
         Command::Take(args) => block_on(take(args)),
@@ -196,18 +178,11 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
     print(&table(&rows))?;
     let path = format!("{PATH}/state");
     let state = expect(fetch::get(&args.server.management, &path, TIMEOUT).await?)?;
-    let state: ShownState = serde_json::from_value(state)?;
-    let mut text = String::new();
-    // The checkpoints of a range are the same for all partitions.
-    for range in state.ranges.iter().filter(|it| it.partition_id == 1) {
-        let (start, end) = (&range.start, &range.end);
-        let line = format!(
-            "Moments from {} to {} can be restored: skep restore --to TIME\n",
-            start.checkpoint_timestamp, end.checkpoint_timestamp
-        );
-        text.push_str(&line);
-    }
-    print(&text)
+    let state = BackupsState::parse(&state)?;
+    let lines = state.ranges().map(|(start, end)| {
+        format!("Moments from {start} to {end} can be restored: skep restore --to TIME\n")
+    });
+    print(&lines.collect::<String>())
 }
 
 async fn delete(args: OneArgs) -> anyhow::Result<()> {

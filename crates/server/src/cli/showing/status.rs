@@ -1,5 +1,6 @@
 //! `skep status`.
 
+mod backups;
 mod draining;
 mod problems;
 mod ready;
@@ -55,11 +56,15 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     let topology = args.server.client().await?.topology().await?;
     let nodes = nodes(&args.management).await;
     let change = change(&args.management).await;
+    let backups = backups::state(&args.management).await;
     let problems = problems::problems(&topology, &nodes);
     let text = if args.json {
-        format!("{:#}\n", json(&topology, &nodes, &change, &problems))
+        format!(
+            "{:#}\n",
+            json(&topology, &nodes, (&change, &backups), &problems)
+        )
     } else {
-        page(&topology, &nodes, &change, &problems)
+        page(&topology, &nodes, (&change, &backups), &problems)
     };
     crate::cli::print(&text)?;
     if problems.is_empty() {
@@ -73,7 +78,12 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     Err(Coded::new("NOT_HEALTHY", text).into())
 }
 
-fn json(topology: &Topology, nodes: &Value, change: &Value, problems: &[String]) -> Value {
+fn json(
+    topology: &Topology,
+    nodes: &Value,
+    (change, backups): (&Value, &Value),
+    problems: &[String],
+) -> Value {
     let partition = |partition: &PartitionInfo| {
         json!({
             "partitionId": partition.partition_id,
@@ -101,10 +111,16 @@ fn json(topology: &Topology, nodes: &Value, change: &Value, problems: &[String])
         "brokers": brokers,
         "nodes": nodes,
         "pendingChange": change,
+        "backups": backups,
     })
 }
 
-fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String]) -> String {
+fn page(
+    topology: &Topology,
+    nodes: &Value,
+    (change, backups): (&Value, &Value),
+    problems: &[String],
+) -> String {
     let skep = topology.skep_version.as_deref();
     let mut text = format!(
         "Skep {}, API {}, {} node(s), {} partition(s){}\n\n",
@@ -130,6 +146,7 @@ fn page(topology: &Topology, nodes: &Value, change: &Value, problems: &[String])
     text.push_str(&draining::lines(nodes));
     text.push_str(&exporters(nodes));
     text.push_str(&busiest(nodes));
+    text.push_str(&backups::line(backups));
     for (n, problem) in problems.iter().enumerate() {
         let before = if n == 0 { "\nProblems:\n" } else { "" };
         text.push_str(&format!("{before}  {problem}\n"));
