@@ -43,6 +43,8 @@ pub struct BackupConfig {
     pub schedule: Schedule,
     /// Interval between two markers, if the log is shipped continuously.
     pub continuous: Option<Duration>,
+    /// While the log cannot be shipped, a nearly full disk refuses work instead of deleting the log.
+    pub required: bool,
 }
 
 /// A request from the coordinator to a node.

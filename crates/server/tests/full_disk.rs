@@ -159,6 +159,74 @@ fn new_work_is_refused_before_the_disk_is_full_and_finishing_work_makes_room_aga
     });
 }
 
+/// The ranges of moments that can be restored, as the management port shows them.
+fn ranges(server: &Server) -> Option<String> {
+    let (status, state) = server.management("GET", "/actuator/backupRuntime/state")?;
+    let (_, ranges) = state.split_once(r#""ranges":"#)?;
+    (status == 200).then(|| ranges.to_string())
+}
+
+#[test]
+fn required_backups_refuse_work_rather_than_delete_a_log_that_was_not_shipped() {
+    let name = "required_backups_refuse_work_rather_than_delete_a_log_that_was_not_shipped";
+    sandbox::run(name, async |directory| {
+        let disk = FileSystem::ext4(&directory, 96);
+        let (store, away) = (directory.join("store"), directory.join("away"));
+        std::fs::create_dir(&store).unwrap();
+        let base_path = format!(
+            "camunda.data.primary-storage.backup.filesystem.base-path={}",
+            store.display()
+        );
+        let settings = [
+            "camunda.data.primary-storage.disk.free-space.processing=48MB",
+            "camunda.data.primary-storage.disk.free-space.replication=24MB",
+            "camunda.data.primary-storage.backup.store=filesystem",
+            &base_path,
+            "camunda.data.primary-storage.backup.continuous=true",
+            "camunda.data.primary-storage.backup.required=true",
+            "camunda.data.primary-storage.backup.checkpoint-interval=1s",
+        ];
+        let settings: Vec<&str> = settings.iter().flat_map(|it| ["--set", it]).collect();
+        let server = start(&disk.root.join("data"), &directory.join("log"), &settings).await;
+        let client = server.client();
+        ledger::deploy_one_task(&client).await;
+        eventually("the first backup is there", async || {
+            ranges(&server).is_some_and(|ranges| ranges.contains("start"))
+        })
+        .await;
+
+        // Without its directory the store takes nothing: a file has its name.
+        std::fs::rename(&store, &away).unwrap();
+        std::fs::write(&store, "").unwrap();
+        let ledger = Shared::default();
+        let load = Load::creations(&server, &ledger, 4, &variables(128));
+        let refused = Code::ResourceExhausted;
+        eventually("new work is refused for the backups", async || {
+            let why = ledger.refusal(refused);
+            why.is_some_and(|why| why.contains("backups are required"))
+        })
+        .await;
+        load.stop().await;
+        while complete(&client, &ledger, 200).await > 0 {}
+        let (status, answer) = take_checkpoint(&server);
+        assert!(status < 300, "{status} {answer}");
+        assert!(
+            !takes_new_work(&client, &ledger).await,
+            "finished work frees no log that is to be shipped"
+        );
+
+        std::fs::remove_file(&store).unwrap();
+        std::fs::rename(&away, &store).unwrap();
+        eventually("new work is taken again", async || {
+            takes_new_work(&client, &ledger).await
+        })
+        .await;
+        let text = server.log();
+        assert!(!text.contains("range of backups is broken"), "{text}");
+        ledger::expect_everything_acknowledged(&server, &ledger).await;
+    });
+}
+
 /// Takes all space until the log reports that there is none.
 async fn fill_until_stalled(server: &Server, disk: &FileSystem) -> Filler {
     let told = "the log cannot grow; new work is refused until there is room";

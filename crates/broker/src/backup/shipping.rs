@@ -2,7 +2,7 @@
 //!
 //! The store is the source of truth: a leader continues after the objects that are there, no matter which node shipped them. Every copy of
 //! a partition keeps its log from the newest marker on, so that each can lead without a gap. When the disk is nearly full, the log is
-//! released first: the range then breaks, and nothing continues that backup.
+//! released first, unless backups are required: the range then breaks, and nothing continues that backup.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -252,7 +252,11 @@ impl Shipper {
             if copy.is_some_and(|copy| copy.behind == behind) {
                 continue;
             }
-            let answer = ask(&handle, |asker| Report::KeepLog { behind, asker });
+            let answer = ask(&handle, |asker| Report::KeepLog {
+                behind,
+                required: self.config.required,
+                asker,
+            });
             // A partition that does not answer now is asked again.
             if let Ok((log, pin)) = answer.recv_timeout(PATIENCE) {
                 let copy = self.copies.remove(&partition);
@@ -264,6 +268,10 @@ impl Shipper {
                     next: copy.as_ref().and_then(|copy| copy.next),
                     since: copy.and_then(|copy| copy.since),
                 };
+                // The pin that it replaces is gone now.
+                if copy.handle.status.kept_for_backup.load(Ordering::Relaxed) {
+                    copy.handle.inbox.send(Report::TakeSnapshot(None));
+                }
                 self.copies.insert(partition, copy);
             }
         }

@@ -69,9 +69,10 @@ pub enum Report {
     DescribeWork(oneshot::Sender<PartitionWork>),
     /// Report the base of a backup.
     DescribeBase(Sender<Result<Base, String>>),
-    /// Keep the log after an entry until the pin is dropped, and report where to read it.
+    /// Keep the log after an entry until the pin is dropped, even on a nearly full disk if `required`, and report where to read it.
     KeepLog {
         behind: u64,
+        required: bool,
         asker: Sender<(LogReader, LogPin)>,
     },
     /// Stop evaluating for a moment, and report where the log is cut.

@@ -58,6 +58,8 @@ pub struct PartitionStatus {
     pub replica_capacity: Arc<InboxCapacity>,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
+    /// The disk is nearly full, and the log is kept because backups are required.
+    pub kept_for_backup: AtomicBool,
     /// The local data is no longer needed: the partition ends without a checkpoint.
     pub abandoned: AtomicBool,
     /// The leader's snapshot does not fit on the disk: the replica stays behind.
@@ -111,6 +113,7 @@ impl PartitionStatus {
             inbox_capacity: Arc::default(),
             replica_capacity: Arc::default(),
             stalled: AtomicBool::new(false),
+            kept_for_backup: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             no_room: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),

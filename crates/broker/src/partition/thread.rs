@@ -242,7 +242,11 @@ impl Partition {
             Report::DescribeCopy(asker) => drop(asker.send(self.survives())),
             Report::DescribeWork(asker) => self.describe_work(asker),
             Report::DescribeBase(asker) => drop(asker.send(self.base())),
-            Report::KeepLog { behind, asker } => drop(asker.send(self.keep_log(behind))),
+            Report::KeepLog {
+                behind,
+                required,
+                asker,
+            } => drop(asker.send(self.keep_log(behind, required))),
             Report::StandStill(asker) => drop(asker.send(self.stand_still()?)),
             Report::GoOn(asker) => drop(asker.send(self.goes_on())),
             Report::Wake => self.timetable.checks().hurry(Instant::now()),

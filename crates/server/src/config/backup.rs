@@ -191,6 +191,7 @@ impl Backup {
                     self.checkpoint_interval
                 }
             }),
+            required: self.required,
         })
     }
 
@@ -241,16 +242,16 @@ impl Backup {
             BackupStore::Azure => self.check_azure(&mut found),
             BackupStore::None | BackupStore::Filesystem | BackupStore::S3 | BackupStore::Gcs => {}
         }
-        // Accepting these without implementing them would promise backups that nobody makes.
+        // Accepting it without implementing it would be a promise that nobody keeps.
         let text = |text: &str| !text.is_empty() && text != "none";
-        let promises = [
-            ("required", self.required),
-            ("s3.ssec-key", text(&self.s3.ssec_key)),
-        ];
-        for (key, _) in promises.iter().filter(|(_, given)| *given) {
+        if text(&self.s3.ssec_key) {
             found.push(format!(
-                "{KEY}.{key}: this version does not do that. Remove it, and take backups with `skep backup take` or POST \
-                 /actuator/backupRuntime, for example from a cron job"
+                "{KEY}.s3.ssec-key: this version does not encrypt the objects itself. Remove it, and use the encryption of the store"
+            ));
+        }
+        if self.required && !self.continuous {
+            found.push(format!(
+                "{KEY}.required keeps the log until it is shipped, which only continuous backups do: set {KEY}.continuous"
             ));
         }
         if let Err(error) = self.times() {
@@ -306,8 +307,8 @@ mod tests {
     fn unsupported_and_incomplete_settings_are_refused_by_name() {
         assert_eq!(filesystem().contradictions(), [""; 0]);
         let mut backup = filesystem();
-        backup.required = true;
-        expect_refused(&backup, "backup.required");
+        backup.s3.ssec_key = "key".to_string();
+        expect_refused(&backup, "s3.ssec-key");
         let mut backup = filesystem();
         backup.store = BackupStore::Gcs;
         expect_refused(&backup, "gcs.bucket-name");
@@ -323,6 +324,8 @@ mod tests {
     fn continuous_backups_need_a_store_and_markers_need_them() {
         let mut backup = filesystem();
         assert_eq!(backup.config().unwrap().continuous, None);
+        backup.required = true;
+        expect_refused(&backup, "backup.required keeps the log until it is shipped");
         backup.checkpoint_interval = Duration::from_secs(3);
         expect_refused(
             &backup,

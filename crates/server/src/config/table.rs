@@ -343,7 +343,7 @@ keys! {
     "camunda.data.primary-storage.backup.continuous" ["zeebe.broker.experimental.continuousBackups"] [] Kind::Flag => backup.continuous;
         "Ships the log to the store continuously, so that moments between backups can be restored. Backups that can be continued are taken automatically."
     "camunda.data.primary-storage.backup.required" [] [] Kind::Flag => backup.required;
-        "`true` is refused: work continues while the log cannot be shipped."
+        "With `continuous`: while the store cannot be reached and the disk is nearly full, new work is refused instead of deleting the log that is still to be shipped."
     "camunda.data.primary-storage.backup.schedule" [] [] Kind::Text => backup.schedule;
         "Schedule of automatic backups: a time span after the previous one, such as `PT1H`, or a cron expression of six fields (the first: seconds), in UTC, such as `0 0 3 * * *`. Default: `none`."
     "camunda.data.primary-storage.backup.offset" [] [] Kind::Number(0, MANY) => backup.offset;

@@ -54,7 +54,7 @@ struct Captured {
 }
 
 impl Checkpointer {
-    pub fn new(kv: FjallKv, rows: PendingRows, now: Instant) -> Checkpointer {
+    pub fn new(kv: FjallKv, rows: PendingRows, pins: LogPins, now: Instant) -> Checkpointer {
         Checkpointer {
             kv: Arc::new(Mutex::new(kv)),
             rows,
@@ -63,7 +63,7 @@ impl Checkpointer {
             waiters: Vec::new(),
             last: now,
             log_bytes: 0,
-            pins: LogPins::default(),
+            pins,
         }
     }
 
@@ -215,9 +215,11 @@ impl Checkpointer {
             // A node that is away finds what it lacks in the log, as long as there is space for it.
             let others = env.effect_sink.others(env.partition());
             compactable = compactable.min(others.replicated);
-            // When the disk is nearly full, work takes precedence over a backup, which then fails.
-            compactable = self.pins.compactable(compactable, now);
         }
+        let unpinned = self.pins.compactable(compactable, disk_low, now);
+        let holds = disk_low && unpinned < compactable;
+        env.status.kept_for_backup.store(holds, Ordering::Relaxed);
+        compactable = unpinned;
         debug_assert!(
             compactable <= meta.index,
             "the log keeps what the checkpoint lacks"

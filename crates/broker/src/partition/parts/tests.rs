@@ -22,6 +22,7 @@ use super::delivery::Delivery;
 use super::effect_sink::{Effect, EffectSink, Others};
 use super::environment::Environment;
 use super::exporters::{Exporters, open_exporters};
+use super::log_pins::LogPins;
 use super::log_pipe::LogPipe;
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
@@ -132,7 +133,7 @@ impl Rig {
         let mut rig = Rig {
             core: PartitionCore::new(engine, group(&log, recovered), (0, 0)),
             pipe: LogPipe::new(None, reader),
-            checkpointer: Checkpointer::new(kv, Default::default(), now),
+            checkpointer: Checkpointer::new(kv, Default::default(), LogPins::default(), now),
             delivery: Delivery::new(WorkCounter::new(&metrics.work, 1)),
             exporters,
             env,

@@ -57,9 +57,10 @@ impl Partition {
         })
     }
 
-    /// Keeps the entries after this one until the pin is dropped, or the disk is nearly full.
-    pub(super) fn keep_log(&mut self, behind: u64) -> (LogReader, LogPin) {
-        let pin = self.checkpointer.pins().hold(behind, Instant::now());
+    /// Keeps the entries after this one until the pin is dropped or, unless `required`, the disk is nearly full.
+    pub(super) fn keep_log(&mut self, behind: u64, required: bool) -> (LogReader, LogPin) {
+        let pins = self.checkpointer.pins();
+        let pin = pins.hold(behind, required, Instant::now());
         (self.log.reader().clone(), pin)
     }
 

@@ -34,6 +34,7 @@ use crate::partition::parts::exporters::open_exporters;
 use crate::partition::parts::hand_over::HandOver;
 use crate::partition::parts::installing;
 use crate::partition::parts::intake::Intake;
+use crate::partition::parts::log_pins::LogPins;
 use crate::partition::parts::log_pipe::LogPipe;
 use crate::partition::parts::panics::Panics;
 use crate::partition::parts::snapshot_receiver::SnapshotReceiver;
@@ -126,6 +127,7 @@ fn recover(
     env.status.checkpoint_is(meta);
     let of = store_of(&env.config, partition, directory, &counters.exporting);
     let log = (reader.clone(), group.base().index);
+    let pins = LogPins::new(env.config.backup.as_ref());
     let now = Instant::now();
     let exporters = open_exporters(of, &mut engine, meta.index, log, now);
     let replica = Replica {
@@ -137,7 +139,7 @@ fn recover(
         core: PartitionCore::new(engine, group, (meta.index, meta.term)),
         intake: Intake::new(incoming),
         log: LogPipe::new(Some(writer), reader),
-        checkpointer: Checkpointer::new(kv, rows, now),
+        checkpointer: Checkpointer::new(kv, rows, pins, now),
         delivery: Delivery::new(counters.work),
         timetable: Timetable::new(env.config.check_interval, now),
         exporters,
