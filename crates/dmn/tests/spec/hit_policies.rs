@@ -195,3 +195,17 @@ fn a_default_of_one_output_leaves_the_others_null() {
     let xml = table("", outputs, &[&["> 100", "7", "8"]]);
     assert_eq!(output(&xml, r#"{"x": 5}"#), r#"{"a":1,"b":null}"#);
 }
+
+#[test]
+fn an_empty_output_entry_or_input_expression_is_refused() {
+    let message = refusal(&table("", OUTPUT, &[&["-", ""]]));
+    assert!(message.contains("The output entry is empty"), "{message}");
+    let xml = table("", OUTPUT, &[&["-", "1"]]);
+    let empty = xml.replace("<text>x</text>", "<text></text>");
+    assert_ne!(xml, empty);
+    let message = refusal(&empty);
+    assert!(
+        message.contains("The input expression is empty"),
+        "{message}"
+    );
+}
