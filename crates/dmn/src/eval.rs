@@ -14,6 +14,7 @@ use skep_feel::{
 
 use crate::error::abbreviate;
 use crate::model::{Decision, Drg, Graph, Requirements, Text};
+use crate::options::Dialect;
 use crate::result::{
     DecisionResult, EvaluatedDecision, EvaluatedInput, EvaluationFailure, MatchedRule,
 };
@@ -228,7 +229,7 @@ impl<'a> Run<'a> {
             Some(boxed) => self.boxed(boxed, &frame, audit.is_some().then_some(&mut table)),
             None => Ok(Value::Null),
         };
-        let result = result.and_then(|value| self.coerced(value, decision.output_type));
+        let result = result.and_then(|value| self.result(value, decision.output_type));
         if let Some(audit) = audit {
             audit.push(EvaluatedDecision {
                 id: Arc::clone(&decision.id),
@@ -246,16 +247,41 @@ impl<'a> Run<'a> {
     fn functions(&self, requires: &Requirements, frame: &mut Frame<'_>) {
         let knowledge = requires.knowledge.iter().filter_map(|at| {
             let model = self.graph.knowledge.get(*at)?;
-            Some((&model.name, Callable::knowledge(self.graph, *at)?))
+            let callable = Callable::knowledge(self.graph, *at, frame)?;
+            Some((&model.name, callable))
         });
         let services = requires.services.iter().filter_map(|at| {
             let service = self.graph.services.get(*at)?;
             Some((&service.name, Callable::service(self.graph, *at)?))
         });
-        for (name, callable) in knowledge.chain(services) {
+        let callables: Vec<_> = knowledge.chain(services).collect();
+        for (name, callable) in callables {
             let value = self.function(callable);
             frame.put(name, value);
         }
+    }
+
+    /// The result of a decision in its declared type.
+    fn result(&self, value: Value, kind: Option<usize>) -> Result<Value, Fault> {
+        match kind {
+            Some(kind) if self.graph.dialect == Dialect::Camunda => {
+                self.typed(&value, kind).map(|()| value)
+            }
+            kind => self.coerced(value, kind),
+        }
+    }
+
+    /// A failure, unless the value has the type.
+    pub(crate) fn typed(&self, value: &Value, kind: usize) -> Result<(), Fault> {
+        self.charge(value.memory() >> 5)?;
+        if self.graph.types.is_instance(value, kind) {
+            return Ok(());
+        }
+        Err(Fault::new(format!(
+            "expected a value of the type '{}' but found '{}'",
+            self.graph.types.name(kind),
+            abbreviate(&value.to_json())
+        )))
     }
 
     /// The value, changed to its declared type where that is allowed; null when it does not fit.

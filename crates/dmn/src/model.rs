@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use skep_feel::Expression;
 
 use crate::matcher::Column;
+use crate::options::Dialect;
 use crate::types::{TypeId, Types};
 
 /// A decision requirements graph, compiled. Cloning shares it.
@@ -26,6 +27,7 @@ pub(crate) struct Graph {
     pub variables: Vec<Arc<str>>,
     /// How deep boxed expressions are nested at most.
     pub height: u32,
+    pub dialect: Dialect,
 }
 
 impl Drg {
@@ -177,6 +179,8 @@ pub(crate) struct KnowledgeModel {
     pub name: Arc<str>,
     pub requires: Requirements,
     pub function: Arc<Definition>,
+    /// The types that an invocation checks.
+    pub declared: Vec<(Arc<str>, Option<TypeId>)>,
     /// The declared type of its result.
     pub output_type: Option<TypeId>,
 }

@@ -127,6 +127,18 @@ impl Types {
         self.built_in.get(name).copied()
     }
 
+    /// Whether the value has the type.
+    pub fn is_instance(&self, value: &Value, id: TypeId) -> bool {
+        self.conforms(value, id, None, 0)
+    }
+
+    /// The shortest name of a type that DMN brings along.
+    pub fn name(&self, id: TypeId) -> &'static str {
+        let names = self.built_in.iter().filter(|(_, known)| **known == id);
+        let shortest = names.map(|(name, _)| *name).min_by_key(|name| name.len());
+        shortest.unwrap_or("Any")
+    }
+
     /// The item definitions, for `instance of`.
     pub fn for_feel(self: &Arc<Types>) -> HostTypes {
         let item = |id: &TypeId| -> Arc<dyn HostType> {

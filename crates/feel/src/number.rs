@@ -20,8 +20,8 @@ pub(crate) const DIGITS: u32 = 34;
 const MAX_EXPONENT: i64 = 6144;
 /// The smallest exponent of the last digit (decimal128); smaller results become zero.
 const MIN_EXPONENT: i64 = -6176;
-/// The largest scale of the fast form.
-const MAX_SMALL_SCALE: u8 = 18;
+/// The largest scale of the fast form, in both directions.
+const MAX_SMALL_SCALE: i8 = 18;
 
 /// A decimal number of at most 34 significant digits. Equality is numeric: `1.0 = 1.00`.
 #[derive(Clone)]
@@ -35,10 +35,10 @@ impl Default for Number {
 
 #[derive(Clone)]
 enum Repr {
-    /// `mantissa * 10^-scale`, scale at most 18.
+    /// `mantissa * 10^-scale`, scale from -18 to 18. Arithmetic keeps the scale, as the text shows it: `1.5 * 2` is `3.0`.
     Small {
         mantissa: i64,
-        scale: u8,
+        scale: i8,
     },
     Wide(Arc<Parts>),
 }
@@ -65,8 +65,8 @@ const POW10_I64: [i64; 19] = {
     table
 };
 
-fn pow10_i64(n: u32) -> Option<i64> {
-    POW10_I64.get(n as usize).copied()
+fn pow10_i64(n: u8) -> Option<i64> {
+    POW10_I64.get(usize::from(n)).copied()
 }
 
 pub(crate) fn digits(mantissa: i128) -> u32 {
@@ -90,7 +90,7 @@ impl Number {
         })
     }
 
-    pub(crate) const fn small(mantissa: i64, scale: u8) -> Number {
+    pub(crate) const fn small(mantissa: i64, scale: i8) -> Number {
         Number(Repr::Small { mantissa, scale })
     }
 
@@ -114,7 +114,8 @@ impl Number {
     pub(crate) fn from_parts(mantissa: i128, exponent: i64) -> Option<Number> {
         let (mut mantissa, mut exponent) = (mantissa, exponent);
         if mantissa == 0 {
-            let scale = (-exponent).clamp(0, i64::from(MAX_SMALL_SCALE)) as u8;
+            let limit = i64::from(MAX_SMALL_SCALE);
+            let scale = (-exponent).clamp(-limit, limit) as i8;
             return Some(Number::small(0, scale));
         }
         let count = digits(mantissa);
@@ -122,6 +123,11 @@ impl Number {
             let drop = count - DIGITS;
             mantissa = functions::div_round(mantissa, pow10(drop), Rounding::HalfEven);
             exponent += i64::from(drop);
+            // Rounded up to the next power of ten.
+            if digits(mantissa) > DIGITS {
+                mantissa /= 10;
+                exponent += 1;
+            }
         }
         if exponent < MIN_EXPONENT {
             let drop = MIN_EXPONENT - exponent;
@@ -137,21 +143,10 @@ impl Number {
         if exponent + i64::from(digits(mantissa)) - 1 > MAX_EXPONENT {
             return None;
         }
-        while exponent < -i64::from(MAX_SMALL_SCALE) && mantissa % 10 == 0 {
-            mantissa /= 10;
-            exponent += 1;
-        }
-        if exponent > 0
-            && exponent <= 18
-            && let Some(shifted) = mantissa.checked_mul(pow10(exponent as u32))
-            && let Ok(small) = i64::try_from(shifted)
-        {
-            return Some(Number::small(small, 0));
-        }
-        if (-i64::from(MAX_SMALL_SCALE)..=0).contains(&exponent)
+        if exponent.unsigned_abs() <= u64::from(MAX_SMALL_SCALE.unsigned_abs())
             && let Ok(small) = i64::try_from(mantissa)
         {
-            return Some(Number::small(small, (-exponent) as u8));
+            return Some(Number::small(small, (-exponent) as i8));
         }
         Some(Number(Repr::Wide(Arc::new(Parts {
             mantissa,
@@ -159,35 +154,24 @@ impl Number {
         }))))
     }
 
-    /// Drops trailing zeros after the decimal point, but keeps at least `keep` decimals.
-    pub(crate) fn strip_zeros(self, keep: u32) -> Number {
+    /// Drops trailing zeros, but none that would make the exponent of the last digit larger than this.
+    pub(crate) fn strip_zeros(self, limit: i64) -> Number {
         let Parts {
             mut mantissa,
             exponent,
         } = self.parts();
         let mut exponent = i64::from(exponent);
         if mantissa == 0 {
-            return Number::small(0, (-exponent).clamp(0, i64::from(keep)) as u8);
+            return Number::from_parts(0, limit).unwrap_or(self);
         }
-        if exponent >= 0 || mantissa % 10 != 0 {
+        if exponent >= limit || mantissa % 10 != 0 {
             return self;
         }
-        while exponent < -i64::from(keep) && mantissa % 10 == 0 {
+        while exponent < limit && mantissa % 10 == 0 {
             mantissa /= 10;
             exponent += 1;
         }
         Number::from_parts(mantissa, exponent).unwrap_or(self)
-    }
-
-    /// A whole result without decimals (`2 * 3.5` is `7`), so that it becomes a whole number in JSON.
-    fn whole(mantissa: i64, scale: u8) -> Number {
-        if scale > 0
-            && let Some(unit) = pow10_i64(u32::from(scale))
-            && mantissa % unit == 0
-        {
-            return Number::from_i64(mantissa / unit);
-        }
-        Number::small(mantissa, scale)
     }
 
     /// `self + other`; `None` when the result is too large.
@@ -206,20 +190,20 @@ impl Number {
             let (a, b, scale) = match sa.cmp(sb) {
                 Ordering::Equal => (Some(*a), Some(*b), *sa),
                 Ordering::Less => (
-                    pow10_i64(u32::from(sb - sa)).and_then(|p| a.checked_mul(p)),
+                    pow10_i64(sb.abs_diff(*sa)).and_then(|p| a.checked_mul(p)),
                     Some(*b),
                     *sb,
                 ),
                 Ordering::Greater => (
                     Some(*a),
-                    pow10_i64(u32::from(sa - sb)).and_then(|p| b.checked_mul(p)),
+                    pow10_i64(sa.abs_diff(*sb)).and_then(|p| b.checked_mul(p)),
                     *sa,
                 ),
             };
             if let (Some(a), Some(b)) = (a, b)
                 && let Some(sum) = a.checked_add(b)
             {
-                return Some(Number::whole(sum, scale));
+                return Some(Number::small(sum, scale));
             }
         }
         wide::add(self.parts(), other.parts())
@@ -253,10 +237,10 @@ impl Number {
                 scale: sb,
             },
         ) = (&self.0, &other.0)
-            && sa + sb <= MAX_SMALL_SCALE
+            && (sa + sb).abs() <= MAX_SMALL_SCALE
             && let Some(product) = a.checked_mul(*b)
         {
-            return Some(Number::whole(product, sa + sb));
+            return Some(Number::small(product, sa + sb));
         }
         wide::mul(self.parts(), other.parts())
     }
@@ -276,10 +260,10 @@ impl Number {
                 scale: sb,
             },
         ) = (&self.0, &other.0)
-            && sa >= sb
+            && (sa - sb).abs() <= MAX_SMALL_SCALE
             && a.checked_rem(*b) == Some(0)
         {
-            return Some(Number::whole(a / b, sa - sb));
+            return Some(Number::small(a / b, sa - sb));
         }
         wide::div(self.parts(), other.parts())
     }
@@ -324,7 +308,7 @@ impl Number {
     /// True when there is no fraction.
     pub fn is_integer(&self) -> bool {
         match &self.0 {
-            Repr::Small { scale: 0, .. } => true,
+            Repr::Small { scale: ..=0, .. } => true,
             _ => {
                 let Parts { mantissa, exponent } = self.parts();
                 exponent >= 0
@@ -372,14 +356,16 @@ impl Ord for Number {
             },
         ) = (&self.0, &other.0)
         {
+            let apart = sa.abs_diff(*sb);
             // 64 bits times at most 10^18 fits 128 bits.
-            return match sa.cmp(sb) {
-                Ordering::Equal => a.cmp(b),
-                Ordering::Less => (i128::from(*a) * pow10(u32::from(sb - sa))).cmp(&i128::from(*b)),
-                Ordering::Greater => {
-                    i128::from(*a).cmp(&(i128::from(*b) * pow10(u32::from(sa - sb))))
-                }
-            };
+            if apart <= 18 {
+                let unit = pow10(u32::from(apart));
+                return match sa.cmp(sb) {
+                    Ordering::Equal => a.cmp(b),
+                    Ordering::Less => (i128::from(*a) * unit).cmp(&i128::from(*b)),
+                    Ordering::Greater => i128::from(*a).cmp(&(i128::from(*b) * unit)),
+                };
+            }
         }
         wide::compare(self.parts(), other.parts())
     }

@@ -13,7 +13,6 @@ mod types;
 mod visit;
 
 pub use error::ParseError;
-pub(crate) use names::is_plain_name;
 pub use parser::{HostType, HostTypes, ParseOptions};
 pub(crate) use parser::{parse_expression, parse_unary_tests};
 

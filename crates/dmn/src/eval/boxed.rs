@@ -8,6 +8,7 @@ use super::call::Callable;
 use super::{Fault, Frame, Run, TableAudit};
 use crate::error::abbreviate;
 use crate::model::{Boxed, Entry, Invocation, Iteration, Logic, Relation};
+use crate::options::Dialect;
 
 impl Run<'_> {
     /// The value of a boxed expression. A decision table at its top leaves an audit.
@@ -62,7 +63,7 @@ impl Run<'_> {
             return Err(Fault::new(format!("no function found with name '{name}'")));
         };
         let parameters = function.parameters();
-        let mut arguments = vec![Value::Null; parameters.len()];
+        let mut arguments: Vec<Option<Value>> = vec![None; parameters.len()];
         for (parameter, value) in &invocation.bindings {
             let at = parameters.iter().position(|known| known == parameter);
             let Some(place) = at.and_then(|at| arguments.get_mut(at)) else {
@@ -72,8 +73,20 @@ impl Run<'_> {
                     abbreviate(&parameters.join(", "))
                 )));
             };
-            *place = self.boxed(value, scope, None)?;
+            *place = Some(self.boxed(value, scope, None)?);
         }
+        if self.graph.dialect == Dialect::Camunda {
+            for (parameter, given) in parameters.iter().zip(&arguments) {
+                if given.is_none() {
+                    return Err(Fault::new(format!(
+                        "the invocation of '{name}' has no binding for the parameter '{}'",
+                        abbreviate(parameter)
+                    )));
+                }
+            }
+        }
+        let arguments = arguments.into_iter().map(Option::unwrap_or_default);
+        let arguments = arguments.collect();
         match self.callable(&function) {
             Some(callable) => {
                 let (value, steps) = callable.invoke(arguments, &self.left());

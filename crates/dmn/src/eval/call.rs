@@ -11,6 +11,7 @@ use skep_feel::{
 use super::{Fault, Frame, Run, read};
 use crate::error::abbreviate;
 use crate::model::{Definition, Graph};
+use crate::options::Dialect;
 
 /// Levels of nesting that one call takes, besides those of boxed expressions.
 const CALL_DEPTH: u32 = 8;
@@ -30,8 +31,10 @@ enum Target {
 }
 
 impl Callable {
-    pub fn knowledge(graph: &Arc<Graph>, at: usize) -> Option<Callable> {
-        let parameters = &graph.knowledge.get(at)?.function.parameters;
+    /// In Camunda's dialect the body of the model also reads the variables in `scope`.
+    pub fn knowledge(graph: &Arc<Graph>, at: usize, scope: &dyn Scope) -> Option<Callable> {
+        let function = &graph.knowledge.get(at)?.function;
+        let parameters = &function.parameters;
         Some(Callable {
             graph: Arc::clone(graph),
             target: Target::Knowledge(at),
@@ -39,7 +42,10 @@ impl Callable {
                 .iter()
                 .map(|(name, _)| Arc::clone(name))
                 .collect(),
-            captured: Vec::new(),
+            captured: match graph.dialect {
+                Dialect::Camunda => captured(function, scope),
+                Dialect::Standard => Vec::new(),
+            },
         })
     }
 
@@ -59,13 +65,9 @@ impl Callable {
         definition: &Arc<Definition>,
         scope: &dyn Scope,
     ) -> Callable {
-        let captured = definition.free.iter().filter_map(|name| {
-            scope.get(name)?;
-            Some((Arc::clone(name), read(scope, name)))
-        });
         Callable {
             graph: Arc::clone(graph),
-            captured: captured.collect(),
+            captured: captured(definition, scope),
             parameters: definition
                 .parameters
                 .iter()
@@ -93,7 +95,13 @@ impl Callable {
             Target::Knowledge(at) => match self.graph.knowledge.get(*at) {
                 Some(model) => {
                     let mut frame = Frame::inside(&EmptyScope);
+                    frame.entries.extend(self.captured.iter().cloned());
                     run.functions(&model.requires, &mut frame);
+                    for ((_, kind), argument) in model.declared.iter().zip(&arguments) {
+                        if let Some(kind) = kind {
+                            run.typed(argument, *kind)?;
+                        }
+                    }
                     let value = run.body(&model.function, arguments, frame)?;
                     run.coerced(value, model.output_type)
                 }
@@ -107,6 +115,15 @@ impl Callable {
             }
         }
     }
+}
+
+/// The variables in scope that the body names.
+fn captured(definition: &Definition, scope: &dyn Scope) -> Vec<(Arc<str>, Value)> {
+    let free = definition.free.iter().filter_map(|name| {
+        scope.get(name)?;
+        Some((Arc::clone(name), read(scope, name)))
+    });
+    free.collect()
 }
 
 impl HostFunction for Callable {

@@ -10,6 +10,7 @@ use super::{Fault, Frame, Run, TableAudit};
 use crate::error::abbreviate;
 use crate::matcher::{Cell, Rules};
 use crate::model::{Aggregation, HitPolicy, Rule, Table, TableOutput};
+use crate::options::Dialect;
 use crate::result::{EvaluatedInput, EvaluatedOutput, MatchedRule};
 
 impl Run<'_> {
@@ -180,9 +181,8 @@ impl Run<'_> {
             Aggregation::Min => (1, "MIN"),
             Aggregation::Max => (2, "MAX"),
         };
-        if aggregation == Aggregation::Sum
-            && let Some(other) = items.iter().find(|item| item.as_number().is_none())
-        {
+        let numbers = aggregation == Aggregation::Sum || self.graph.dialect == Dialect::Camunda;
+        if numbers && let Some(other) = items.iter().find(|item| item.as_number().is_none()) {
             return Err(Fault::new(format!(
                 "the aggregation {name} needs numbers, and found '{}'",
                 abbreviate(&other.to_json())

@@ -84,6 +84,7 @@ impl Reader<'_> {
             types: Arc::clone(&self.types),
             variables,
             height: u32::try_from(self.height).unwrap_or(u32::MAX),
+            dialect: self.options.dialect,
         };
         self.refuse_cycles(&graph, &index);
         self.findings.is_empty().then_some(graph)
@@ -189,8 +190,24 @@ impl Reader<'_> {
             name: variable_name(node),
             requires: self.requirements(node, index),
             function: Arc::new(self.function(logic.unwrap_or(node), 0)),
+            declared: self.declared(logic.unwrap_or(node)),
             output_type,
         }
+    }
+
+    /// The types of the parameters that an invocation checks in Camunda's dialect: DMN's own ones.
+    fn declared(&self, logic: Node<'_>) -> Vec<(Arc<str>, Option<TypeId>)> {
+        if self.standard() {
+            return Vec::new();
+        }
+        let parameters = xml::children(logic, "formalParameter").map(|parameter| {
+            let kind = parameter.attribute("typeRef");
+            (
+                Arc::from(parameter.attribute("name").unwrap_or_default()),
+                kind.and_then(|kind| self.types.built_in(kind)),
+            )
+        });
+        parameters.collect()
     }
 
     fn service(&mut self, node: Node<'_>, index: &Index<'_>) -> Service {

@@ -37,7 +37,10 @@ impl Reader<'_> {
             let entries: Vec<Node<'_>> = xml::children(rule, "outputEntry").collect();
             self.check_width(rule, "output entries", entries.len(), outputs.len());
             let id = self.id(rule);
-            let outputs = entries.into_iter().map(|entry| self.text(entry)).collect();
+            let outputs = entries
+                .into_iter()
+                .map(|entry| self.filled(entry, "output entry"))
+                .collect();
             rules.push(Rule { id, outputs });
         }
         Table {
@@ -47,6 +50,18 @@ impl Reader<'_> {
             rules,
             columns: cells.into_iter().map(Column::new).collect(),
         }
+    }
+
+    /// An expression that must not be empty in Camunda's dialect.
+    fn filled(&mut self, node: Node<'_>, what: &str) -> Text {
+        let text = self.text(node);
+        if matches!(text, Text::Empty) && !self.standard() {
+            let message =
+                format!("The {what} is empty. Write a FEEL expression, or 'null' for no value");
+            self.findings
+                .add(node, error::Rule::ExpressionMissing, message);
+        }
+        text
     }
 
     fn check_width(&mut self, rule: Node<'_>, what: &str, found: usize, expected: usize) {
@@ -63,7 +78,7 @@ impl Reader<'_> {
         let label = self.bounded(node, "label", self.options.max_name_length);
         let expression = xml::child(node, "inputExpression");
         let value = match expression {
-            Some(expression) => self.text(expression),
+            Some(expression) => self.filled(expression, "input expression"),
             None => {
                 self.findings.add(
                     node,

@@ -83,9 +83,37 @@ fn business_knowledge_models_are_functions() {
 }
 
 #[test]
-fn business_knowledge_models_see_only_their_parameters() {
-    let xml = with_knowledge(&literal("x"), &literal("double(1)"));
-    assert_eq!(output(&xml, r#"{"x": 3}"#), "null");
+fn business_knowledge_models_see_the_variables_of_their_caller() {
+    let xml = with_knowledge(&literal("n + x"), &literal("double(1)"));
+    assert_eq!(output(&xml, r#"{"x": 3}"#), "4");
+}
+
+#[test]
+fn an_invocation_gives_every_parameter_a_value_of_its_type() {
+    let invoking = |binding: &str| {
+        let bound = format!(
+            r#"<binding><parameter name="n"/>{}</binding>"#,
+            literal("x")
+        );
+        let binding = binding.replace("n", &bound);
+        definitions(&format!(
+            r##"<businessKnowledgeModel id="k" name="one"><encapsulatedLogic><formalParameter name="n" typeRef="number"/>{}</encapsulatedLogic></businessKnowledgeModel>
+            <decision id="d" name="D"><knowledgeRequirement><requiredKnowledge href="#k"/></knowledgeRequirement><invocation>{}{binding}</invocation></decision>"##,
+            literal("1"),
+            literal("one")
+        ))
+    };
+    assert_eq!(output(&invoking("n"), r#"{"x": 3}"#), "1");
+    let message = failure(&invoking("n"), r#"{"x": "a"}"#);
+    assert!(
+        message.contains("expected a value of the type 'number' but found '\"a\"'"),
+        "{message}"
+    );
+    let message = failure(&invoking(""), "{}");
+    assert!(
+        message.contains("the invocation of 'one' has no binding for the parameter 'n'"),
+        "{message}"
+    );
 }
 
 #[test]

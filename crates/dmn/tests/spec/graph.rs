@@ -3,7 +3,7 @@
 use skep_dmn::{DecisionType, Drg, Options};
 use skep_feel::{EmptyScope, EvalContext};
 
-use crate::support::{DMN_1_3, decision, definitions, evaluate, literal, output, parse};
+use crate::support::{DMN_1_3, decision, definitions, evaluate, failure, literal, output, parse};
 
 #[test]
 fn required_decisions_are_read_by_their_id_or_the_name_of_their_variable() {
@@ -157,13 +157,27 @@ fn the_variables_that_an_evaluation_may_ask_for_are_known() {
 }
 
 #[test]
-fn a_literal_expression_that_does_not_fit_the_type_of_its_decision_yields_null() {
+fn a_literal_expression_that_does_not_fit_the_type_of_its_decision_fails() {
     let typed = |kind: &str, text: &str| {
         let variable = format!(r#"<variable name="d" typeRef="{kind}"/>"#);
-        output(&decision(&format!("{variable}{}", literal(text))), "{}")
+        decision(&format!("{variable}{}", literal(text)))
     };
-    assert_eq!(typed("string", "5"), "null");
-    assert_eq!(typed("number", "5"), "5");
-    assert_eq!(typed("boolean", "\"true\""), "null");
-    assert_eq!(typed("ourOwnType", "5"), "5");
+    for (kind, text) in [
+        ("string", "5"),
+        ("boolean", "\"true\""),
+        ("date", "\"2026-01-01\""),
+    ] {
+        let message = failure(&typed(kind, text), "{}");
+        assert!(
+            message.contains(&format!("expected a value of the type '{kind}' but found")),
+            "{message}"
+        );
+    }
+    for (kind, text, value) in [
+        ("number", "5", "5"),
+        ("number", "null", "null"),
+        ("ourOwnType", "5", "5"),
+    ] {
+        assert_eq!(output(&typed(kind, text), "{}"), value);
+    }
 }

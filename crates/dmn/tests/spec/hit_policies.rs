@@ -141,13 +141,13 @@ fn collect_aggregates() {
 }
 
 #[test]
-fn minimum_and_maximum_of_dates() {
+fn minimum_and_maximum_need_numbers() {
     let xml = table(
         r#"hitPolicy="COLLECT" aggregation="MAX""#,
         OUTPUT,
         &[&["-", "@\"2024-01-01\""], &["-", "@\"2025-01-01\""]],
     );
-    assert_eq!(output(&xml, "{}"), "\"2025-01-01\"");
+    assert!(failure(&xml, "{}").contains("the aggregation MAX needs numbers, and found"));
 }
 
 #[test]
@@ -194,4 +194,18 @@ fn a_default_of_one_output_leaves_the_others_null() {
     let outputs = r#"<output id="a" name="a"><defaultOutputEntry><text>1</text></defaultOutputEntry></output><output id="b" name="b"/>"#;
     let xml = table("", outputs, &[&["> 100", "7", "8"]]);
     assert_eq!(output(&xml, r#"{"x": 5}"#), r#"{"a":1,"b":null}"#);
+}
+
+#[test]
+fn an_empty_output_entry_or_input_expression_is_refused() {
+    let message = refusal(&table("", OUTPUT, &[&["-", ""]]));
+    assert!(message.contains("The output entry is empty"), "{message}");
+    let xml = table("", OUTPUT, &[&["-", "1"]]);
+    let empty = xml.replace("<text>x</text>", "<text></text>");
+    assert_ne!(xml, empty);
+    let message = refusal(&empty);
+    assert!(
+        message.contains("The input expression is empty"),
+        "{message}"
+    );
 }

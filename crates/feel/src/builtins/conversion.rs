@@ -121,10 +121,13 @@ pub(super) fn time(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
             let twice = source
                 .find('@')
                 .is_some_and(|at| source[..at].contains(['+', 'Z', '-']));
+            let clock = source.strip_prefix('T').unwrap_or(source);
+            // The end of a day is its midnight.
+            let midnight = || Time::parse(&format!("00:00:00{}", clock.strip_prefix("24:00:00")?));
             let parsed = if twice {
                 None
             } else {
-                Time::parse(source.strip_prefix('T').unwrap_or(source))
+                Time::parse(clock).or_else(midnight)
             };
             parsed.map(Value::from).ok_or_else(|| not_a(source, "time"))
         }
@@ -277,7 +280,7 @@ pub(super) fn from_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
 
 pub(super) fn to_json(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let value = at(arguments, 0);
-    Ok(match value.to_json_within(evaluator.room()) {
+    Ok(match value.to_json_text(evaluator.room()) {
         Some(text) => evaluator.text(text),
         None => evaluator.overfull(),
     })

@@ -64,22 +64,32 @@ fn position(position: i64, length: usize) -> Result<usize, Failure> {
     })
 }
 
+/// The index of a position from 1, or from the end with negative numbers; it may lie outside of the list on both sides.
+fn index(position: i64, length: usize) -> Result<i64, Failure> {
+    match position {
+        0 => Err(Failure::new(
+            "Positions begin with 1, or with -1 from the end",
+        )),
+        n @ 1.. => Ok(n - 1),
+        n => Ok(n.saturating_add(i64::try_from(length).unwrap_or(i64::MAX))),
+    }
+}
+
+/// An index cut to `0..=length`.
+fn clamped(index: i64, length: usize) -> usize {
+    usize::try_from(index.max(0)).map_or(length, |index| index.min(length))
+}
+
 pub(super) fn sublist(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let items = list(arguments, 0)?;
-    let start = whole(arguments, 1)?;
-    if arguments.len() == 2 && usize::try_from(start).is_ok_and(|start| start > items.len()) {
-        return Ok(evaluator.list(Vec::new()));
-    }
-    let from = position(start, items.len())?;
-    let length = match at(arguments, 2) {
-        Value::Null => items.len() - from,
-        _ => usize::try_from(whole(arguments, 2)?)
-            .map_err(|_| Failure::new("The length is negative"))?,
+    let start = index(whole(arguments, 1)?, items.len())?;
+    let end = if arguments.len() > 2 {
+        start.saturating_add(whole(arguments, 2)?)
+    } else {
+        i64::MAX
     };
-    if length > items.len() - from {
-        return Err(Failure::new("The list ends before the length"));
-    }
-    let part = items.iter().skip(from).take(length).cloned().collect();
+    let (from, to) = (clamped(start, items.len()), clamped(end, items.len()));
+    let part = items.get(from..to).unwrap_or_default().to_vec();
     Ok(evaluator.list(part))
 }
 
@@ -90,25 +100,34 @@ pub(super) fn append(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outc
 }
 
 pub(super) fn concatenate(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
+    // A list alone holds the lists.
+    let lists = match arguments {
+        [Value::List(lists)] => lists,
+        several => several,
+    };
     let mut all = Vec::new();
-    for index in 0..arguments.len() {
-        let items = list(arguments, index)?;
-        all.extend_from_slice(&items);
+    for list in lists {
+        match list {
+            Value::List(items) => all.extend_from_slice(items),
+            item => all.push(item.clone()),
+        }
     }
     Ok(evaluator.list(all))
 }
 
 pub(super) fn insert_before(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let mut items = list(arguments, 0)?.to_vec();
-    let place = position(whole(arguments, 1)?, items.len())?;
-    items.insert(place, at(arguments, 2).clone());
+    let place = index(whole(arguments, 1)?, items.len())?;
+    items.insert(clamped(place, items.len()), at(arguments, 2).clone());
     Ok(evaluator.list(items))
 }
 
 pub(super) fn remove(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let mut items = list(arguments, 0)?.to_vec();
-    let place = position(whole(arguments, 1)?, items.len())?;
-    items.remove(place);
+    let place = index(whole(arguments, 1)?, items.len())?;
+    if let Some(place) = usize::try_from(place).ok().filter(|at| *at < items.len()) {
+        items.remove(place);
+    }
     Ok(evaluator.list(items))
 }
 

@@ -42,7 +42,8 @@ pub(crate) struct Pattern {
     compiled: [OnceCell<Result<Regex, String>>; BACKTRACKS.len()],
 }
 
-/// The compiled pattern; flags are `s` (dot matches line ends), `m` (lines), `i` (case), `x` (spaces ignored).
+/// The compiled pattern; flags are `s` (dot matches line ends), `m` (lines), `i` (case), `x` (spaces ignored). Others mean
+/// nothing, as in the reference engine.
 pub(super) fn pattern(
     evaluator: &mut Evaluator<'_>,
     source: &str,
@@ -53,11 +54,13 @@ pub(super) fn pattern(
             "The pattern is longer than {MAX_PATTERN} bytes"
         )));
     }
-    if !flags.chars().all(|flag| "smix".contains(flag)) {
-        return Err(Failure::new(format!(
-            "The flags '{flags:.20}' are not among s, m, i and x"
-        )));
-    }
+    let mut known: Vec<char> = flags
+        .chars()
+        .filter(|flag| "smix".contains(*flag))
+        .collect();
+    known.sort_unstable();
+    known.dedup();
+    let flags: String = known.into_iter().collect();
     let key = if flags.is_empty() {
         translate(source)
     } else {

@@ -11,44 +11,55 @@ use super::{Failure, Outcome};
 use crate::eval::Evaluator;
 use crate::{Value, prices};
 
+/// Positions and lengths count UTF-16 units, as in the reference engine: an emoji is two of them.
+fn units(text: &str) -> usize {
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.encode_utf16().count()
+    }
+}
+
 pub(super) fn substring(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0)?;
     let start = whole(arguments, 1)?;
-    let length = if arguments.len() > 2 && !at(arguments, 2).is_null() {
-        Some(whole(arguments, 2)?)
+    let length = if arguments.len() > 2 {
+        whole(arguments, 2)?
     } else {
-        None
+        i64::MAX
     };
-    if length.is_some_and(|length| length < 1) {
-        return Err(Failure::new("The length must be at least 1"));
+    if length < 0 {
+        return Err(Failure::new("The length is negative"));
     }
     paid(evaluator, prices::search(source.len()))?;
-    let count = source.chars().count() as i64;
+    let count = units(source) as i64;
     let from = match start {
-        0 => return Err(Failure::new("The start position must not be 0")),
         n if n > 0 => n - 1,
         n => count.saturating_add(n),
     };
-    // Right behind the last character there is still an empty part, if a length is given.
-    let last = if length.is_some() { count } else { count - 1 };
-    if from < 0 || from > last.max(0) {
+    // Behind the last character there is an empty part.
+    if from < 0 || from > count {
         return Err(Failure::new(format!(
             "The start position {start} is outside of a string with {count} characters"
         )));
     }
-    let length = length.unwrap_or(count).min(count - from);
+    let length = length.min(count - from);
     paid(evaluator, prices::characters((from + length) as usize))?;
-    let part: String = source
-        .chars()
-        .skip(from as usize)
-        .take(length as usize)
-        .collect();
+    let (from, to) = (from as usize, (from + length) as usize);
+    let part = if source.is_ascii() {
+        source.get(from..to).unwrap_or_default().to_owned()
+    } else {
+        // Half of a character becomes `?`, as in the reference engine when the text leaves it.
+        char::decode_utf16(source.encode_utf16().take(to).skip(from))
+            .map(|unit| unit.unwrap_or('?'))
+            .collect()
+    };
     Ok(evaluator.text(part))
 }
 
 pub(super) fn string_length(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     paid(evaluator, prices::search(text(arguments, 0)?.len()))?;
-    Ok(Value::from(text(arguments, 0)?.chars().count() as i64))
+    Ok(Value::from(units(text(arguments, 0)?) as i64))
 }
 
 fn pay_for_case(evaluator: &mut Evaluator<'_>, text: &str) -> Result<(), Failure> {
@@ -122,15 +133,19 @@ pub(super) fn matches(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Out
 
 pub(super) fn replace(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
     let (source, replacement) = (text(arguments, 0)?, text(arguments, 2)?);
-    check_replacement(replacement)?;
     let pattern = pattern(evaluator, text(arguments, 1)?, flags(arguments, 3)?)?;
     let limit = evaluator.room() as usize;
     let mut out = String::new();
     let mut last = 0;
+    // Without a match the replacement does not matter.
+    let mut checked = false;
     pattern.captures(evaluator, source, |evaluator, found| {
         let Some(whole) = found.get(0) else {
             return Ok(());
         };
+        if !std::mem::replace(&mut checked, true) {
+            check_replacement(replacement, found.len())?;
+        }
         out.push_str(source.get(last..whole.start()).unwrap_or_default());
         let before = out.len();
         expand(&found, replacement, &mut out);
@@ -150,8 +165,8 @@ pub(super) fn split(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outco
     let mut parts = Vec::new();
     let mut last = 0;
     pattern.matches(evaluator, source, |evaluator, found| {
-        if found.end() == 0 || found.start() == source.len() && found.start() == found.end() {
-            // Nothing between the ends of the text and an empty match.
+        if found.end() == 0 {
+            // Nothing stands in front of an empty match at the start.
             return Ok(());
         }
         let part = source.get(last..found.start()).unwrap_or_default();
@@ -221,12 +236,20 @@ pub(super) fn string_join(evaluator: &mut Evaluator<'_>, arguments: &[Value]) ->
     Ok(evaluator.text(out))
 }
 
+/// Removes spaces and control characters of ASCII, as in the reference engine.
 pub(super) fn trim(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    Ok(Value::from(text(arguments, 0)?.trim()))
+    let trimmed = text(arguments, 0)?.trim_matches(|c| c <= ' ');
+    Ok(Value::from(trimmed))
+}
+
+/// White space that a line may be broken at: no-break spaces are none.
+fn is_space(c: char) -> bool {
+    let no_break = matches!(c, '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}');
+    (c.is_whitespace() && !no_break) || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 pub(super) fn is_blank(_: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {
-    Ok(Value::Boolean(text(arguments, 0)?.trim().is_empty()))
+    Ok(Value::Boolean(text(arguments, 0)?.chars().all(is_space)))
 }
 
 pub(super) fn to_base64(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcome {

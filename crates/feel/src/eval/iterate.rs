@@ -5,13 +5,15 @@ use std::ops::ControlFlow;
 use super::{Evaluator, quote};
 use crate::compile::{ForNode, IteratorNode, Node, QuantifiedNode};
 use crate::value::{List, SLOT};
-use crate::{Value, WarningCode, prices};
+use crate::{Number, Value, WarningCode, prices};
 
 /// Items of a loop.
 enum Items {
     List(List),
     /// From the first to the last number, up or down.
     Numbers(i64, i64),
+    /// From the first number in steps of one, up to the last one.
+    Steps(Number, Number),
     /// From the first to the last day, up or down.
     Days(i64, i64),
 }
@@ -117,6 +119,13 @@ impl<'a> Evaluator<'a> {
                     self.step(iterator.slot, Value::from(number), rest, failed, visit)?;
                 }
             }
+            Items::Steps(first, last) => {
+                let mut next = Some(first);
+                while let Some(number) = next.filter(|number| *number <= last) {
+                    next = number.add(&Number::ONE).filter(|next| *next > number);
+                    self.step(iterator.slot, Value::Number(number), rest, failed, visit)?;
+                }
+            }
             Items::Days(first, last) => {
                 for day in between(first, last) {
                     let date = crate::Date::from_epoch_day(day).map_or(Value::Null, Value::Date);
@@ -158,6 +167,11 @@ impl<'a> Evaluator<'a> {
         let last = self.eval(last);
         match (&first, &last) {
             (Value::Date(a), Value::Date(b)) => Some(Items::Days(a.epoch_day(), b.epoch_day())),
+            (Value::Number(a), Value::Number(b))
+                if a <= b && (a.to_i64().is_none() || b.to_i64().is_none()) =>
+            {
+                Some(Items::Steps(a.clone(), b.clone()))
+            }
             _ => match (first.as_i64(), last.as_i64()) {
                 (Some(a), Some(b)) => Some(Items::Numbers(a, b)),
                 _ => {

@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
         if count <= 18 && !exponent {
             return Ok(Value::Number(Number::small(
                 if first > start { -mantissa } else { mantissa },
-                scale as u8,
+                scale as i8,
             )));
         }
         if exponent {
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
             .get(start..self.at)
             .and_then(|text| text.parse().ok());
         number
-            .map(Value::Number)
+            .map(|number| Value::Number(number.without_exponent()))
             .ok_or_else(|| self.error("the number is too large"))
     }
 

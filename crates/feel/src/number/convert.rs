@@ -91,7 +91,8 @@ fn parse_exponent(text: &[u8]) -> Option<i64> {
 }
 
 impl fmt::Display for Number {
-    /// Plain decimal notation; powers of ten above 100 digits use an exponent (`1E+400`).
+    /// All digits and the scale, as decimals are written (`5.00`, `2.0E+2`): plain from 0.000001 on, if no digit is missing
+    /// in front of the decimal point.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Repr::Small { mantissa, scale: 0 } = &self.0 {
             return write!(f, "{mantissa}");
@@ -102,26 +103,33 @@ impl fmt::Display for Number {
             f.write_str("-")?;
         }
         let magnitude = digits.len() as i64 + i64::from(exponent) - 1;
-        if exponent > 0 && magnitude <= 100 {
-            f.write_str(&digits)?;
-            return (0..exponent).try_for_each(|_| f.write_str("0"));
+        if exponent <= 0 && magnitude >= -6 {
+            return write_plain(f, &digits, exponent);
         }
-        if exponent <= 0 && magnitude >= -100 {
-            let decimals = exponent.unsigned_abs() as usize;
-            if decimals == 0 {
-                return f.write_str(&digits);
-            }
-            if digits.len() > decimals {
-                let (whole, fraction) = digits.split_at(digits.len() - decimals);
-                return write!(f, "{whole}.{fraction}");
-            }
-            return write!(f, "0.{}{digits}", "0".repeat(decimals - digits.len()));
-        }
-        let (first, rest) = digits.split_at(1);
-        let rest = rest.trim_end_matches('0');
-        let point = if rest.is_empty() { "" } else { "." };
-        write!(f, "{first}{point}{rest}E{magnitude:+}")
+        write_scientific(f, &digits, magnitude)
     }
+}
+
+/// Digits without an exponent behind them.
+fn write_plain(f: &mut impl fmt::Write, digits: &str, exponent: i32) -> fmt::Result {
+    let count = exponent.unsigned_abs() as usize;
+    if exponent >= 0 {
+        f.write_str(digits)?;
+        return (0..count).try_for_each(|_| f.write_str("0"));
+    }
+    if digits.len() > count {
+        let (whole, fraction) = digits.split_at(digits.len() - count);
+        return write!(f, "{whole}.{fraction}");
+    }
+    f.write_str("0.")?;
+    (digits.len()..count).try_for_each(|_| f.write_str("0"))?;
+    f.write_str(digits)
+}
+
+fn write_scientific(f: &mut impl fmt::Write, digits: &str, magnitude: i64) -> fmt::Result {
+    let (first, rest) = digits.split_at(1);
+    let point = if rest.is_empty() { "" } else { "." };
+    write!(f, "{first}{point}{rest}E{magnitude:+}")
 }
 
 impl fmt::Debug for Number {
@@ -186,11 +194,62 @@ impl Number {
         self.to_integer(Rounding::Down).to_i64()
     }
 
+    /// Writes the value without trailing zeros, for JSON: `1.0` would be no whole number to clients that tell whole numbers
+    /// from others by their text. Beyond 100 digits there is an exponent (`1E+400`).
+    pub(crate) fn write_value(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        if let Repr::Small { mantissa, scale: 0 } = &self.0 {
+            return write!(out, "{mantissa}");
+        }
+        let Parts { mantissa, exponent } = self.clone().strip_zeros(0).parts();
+        if mantissa == 0 {
+            return out.write_str("0");
+        }
+        let digits = mantissa.unsigned_abs().to_string();
+        if mantissa < 0 {
+            out.write_str("-")?;
+        }
+        let magnitude = digits.len() as i64 + i64::from(exponent) - 1;
+        if (-100..=100).contains(&magnitude) {
+            return write_plain(out, &digits, exponent);
+        }
+        write_scientific(out, digits.trim_end_matches('0'), magnitude)
+    }
+
+    /// The number with its zeros in place of an exponent, if it has the room: `1e3` of JSON is 1000.
+    pub(crate) fn without_exponent(self) -> Number {
+        let Parts { mantissa, exponent } = self.parts();
+        let shifted = u32::try_from(exponent)
+            .ok()
+            .filter(|exponent| exponent + super::digits(mantissa) <= DIGITS)
+            .and_then(|exponent| mantissa.checked_mul(pow10(exponent)));
+        shifted
+            .and_then(|mantissa| Number::from_parts(mantissa, 0))
+            .unwrap_or(self)
+    }
+
     /// The nearest binary floating point number.
     pub fn to_f64(&self) -> f64 {
         match &self.0 {
             Repr::Small { mantissa, scale: 0 } => *mantissa as f64,
             _ => self.to_string().parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The decimal that has exactly the value of a floating point number, rounded to 34 digits.
+    pub(crate) fn from_f64_digits(value: f64) -> Option<Number> {
+        if value.is_finite() {
+            format!("{value:.33e}").parse().ok()
+        } else {
+            None
+        }
+    }
+
+    /// The shortest decimal of a floating point number, with at least one decimal: `2.0`.
+    pub(crate) fn with_double_precision(value: f64) -> Option<Number> {
+        if value.is_finite() {
+            format!("{value:?}").parse().ok()
+        } else {
+            None
         }
     }
 

@@ -3,7 +3,7 @@
 use dashu_int::IBig;
 
 use super::wide::{context, from_decimal, to_decimal};
-use super::{Number, Parts, pow10};
+use super::{DIGITS, Number, Parts, digits, pow10};
 
 /// How a number is cut to fewer digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +49,19 @@ pub(super) fn div_round(value: i128, divisor: i128, rounding: Rounding) -> i128 
 }
 
 impl Number {
-    /// Rounds to at most `scale` decimals; a negative scale rounds to tens, hundreds, … `None` when the result is too large.
+    /// Rounds to `scale` decimals; a negative scale rounds to tens, hundreds, … `None` when the result is too large.
     pub fn round(&self, scale: i32, rounding: Rounding) -> Option<Number> {
         let Parts { mantissa, exponent } = self.parts();
         let drop = i64::from(exponent) + i64::from(scale);
         if drop >= 0 {
-            return Some(self.clone());
+            // As many zeros behind the number as its 34 digits leave room for.
+            let room = DIGITS
+                .saturating_sub(digits(mantissa))
+                .min(drop.min(36) as u32);
+            return Number::from_parts(
+                mantissa * pow10(if mantissa == 0 { 0 } else { room }),
+                i64::from(exponent) - if mantissa == 0 { drop } else { i64::from(room) },
+            );
         }
         let drop = drop.unsigned_abs();
         let rounded = if drop > 36 {
@@ -68,7 +75,7 @@ impl Number {
         } else {
             div_round(mantissa, pow10(drop as u32), rounding)
         };
-        Number::from_parts(rounded, -i64::from(scale)).map(|number| number.strip_zeros(0))
+        Number::from_parts(rounded, -i64::from(scale))
     }
 
     /// The whole number next to this one in the direction of `rounding`.
@@ -76,28 +83,47 @@ impl Number {
         self.round(0, rounding).unwrap_or_else(|| self.clone())
     }
 
-    /// Square root; `None` below zero.
+    /// Square root with the precision of a double, as in the reference engine; `None` below zero.
     pub fn sqrt(&self) -> Option<Number> {
         if self.is_negative() {
             return None;
         }
-        if self.is_zero() {
-            return Some(Number::ZERO);
+        if let Some(root) = Number::with_double_precision(self.to_f64().sqrt())
+            && root.is_zero() == self.is_zero()
+        {
+            return Some(root);
         }
+        // Beyond the range of doubles.
         let root = context().sqrt(&to_decimal(self.parts())).ok()?.value();
         from_decimal(root.repr())
     }
 
-    /// Natural logarithm; `None` at or below zero.
+    /// This number as a double holds it, for functions of doubles; itself beyond their range.
+    fn as_double(&self) -> Number {
+        Number::from_f64_digits(self.to_f64())
+            .filter(|double| double.is_zero() == self.is_zero())
+            .unwrap_or_else(|| self.clone())
+    }
+
+    /// The result of a function of doubles. It is computed with 34 digits, as all nodes have to agree on the last one.
+    fn to_double_precision(&self) -> Number {
+        Number::with_double_precision(self.to_f64())
+            .filter(|double| double.is_zero() == self.is_zero())
+            .unwrap_or_else(|| self.clone())
+    }
+
+    /// Natural logarithm with the precision of a double, as in the reference engine; `None` at or below zero.
     pub fn ln(&self) -> Option<Number> {
         if self.is_negative() || self.is_zero() {
             return None;
         }
-        let log = context().ln(&to_decimal(self.parts()), None).ok()?.value();
-        from_decimal(log.repr())
+        let double = to_decimal(self.as_double().parts());
+        let log = context().ln(&double, None).ok()?.value();
+        from_decimal(log.repr()).map(|log| log.to_double_precision())
     }
 
-    /// `e` to the power of this number; `None` when the result is too large.
+    /// `e` to the power of this number with the precision of a double, as in the reference engine; `None` when the result
+    /// is too large.
     pub fn exp(&self) -> Option<Number> {
         if *self > Number::from_i64(14_200) {
             return None;
@@ -106,10 +132,11 @@ impl Number {
             return Some(Number::ZERO);
         }
         if self.is_zero() {
-            return Some(Number::ONE);
+            return Some(Number::small(10, 1));
         }
-        let power = context().exp(&to_decimal(self.parts()), None).ok()?.value();
-        from_decimal(power.repr())
+        let double = to_decimal(self.as_double().parts());
+        let power = context().exp(&double, None).ok()?.value();
+        from_decimal(power.repr()).map(|power| power.to_double_precision())
     }
 
     /// `self ** exponent`; `None` when it is no real number or too large.
@@ -120,8 +147,10 @@ impl Number {
         if self.is_zero() {
             return if exponent.is_negative() {
                 None
-            } else {
+            } else if exponent.is_integer() {
                 Some(Number::ZERO)
+            } else {
+                Some(Number::small(0, 1))
             };
         }
         let whole = if exponent.is_integer() {
@@ -148,11 +177,11 @@ impl Number {
                 if self.is_negative() {
                     return None;
                 }
-                let power = context()
-                    .powf(&base, &to_decimal(exponent.parts()), None)
-                    .ok()?
-                    .value();
-                from_decimal(power.repr())
+                // Fractional powers have the precision of a double, as in the reference engine.
+                let base = to_decimal(self.as_double().parts());
+                let exponent = to_decimal(exponent.as_double().parts());
+                let power = context().powf(&base, &exponent, None).ok()?.value();
+                from_decimal(power.repr()).map(|power| power.to_double_precision())
             }
         }
     }

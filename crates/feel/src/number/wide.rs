@@ -65,12 +65,11 @@ pub(super) fn div(a: Parts, b: Parts) -> Option<Number> {
         return None;
     }
     let ideal = i64::from(a.exponent) - i64::from(b.exponent);
-    let keep = u32::try_from(-ideal).unwrap_or(0);
     let room = 37u32.saturating_sub(digits(a.mantissa));
     let scaled = a.mantissa.checked_mul(pow10(room))?;
     if scaled % b.mantissa == 0 {
         return Number::from_parts(scaled / b.mantissa, ideal - i64::from(room))
-            .map(|n| n.strip_zeros(keep));
+            .map(|n| n.strip_zeros(ideal));
     }
     if let Some((mantissa, shift)) = long_division(a.mantissa, b.mantissa) {
         return Number::from_parts(mantissa, ideal - shift);

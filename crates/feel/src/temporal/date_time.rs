@@ -126,7 +126,7 @@ impl fmt::Display for DateTime {
     /// `2026-11-21T10:30:00@Europe/Berlin`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}T", self.date)?;
-        self.time.write_with_seconds(f)
+        write!(f, "{}", self.time)
     }
 }
 

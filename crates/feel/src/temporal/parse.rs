@@ -251,7 +251,11 @@ fn field_sign(text: &str) -> (bool, &str) {
 pub(crate) fn parse_duration(text: &str) -> Option<Value> {
     YearMonthDuration::parse(text)
         .map(Value::YearMonthDuration)
-        .or_else(|| DayTimeDuration::parse(text).map(Value::DayTimeDuration))
+        .or_else(|| {
+            // Weeks are for timers: FEEL's durations have none.
+            let days = (!text.contains('W')).then(|| DayTimeDuration::parse(text));
+            days.flatten().map(Value::DayTimeDuration)
+        })
 }
 
 /// The text of an `@"…"` literal: date, time, date and time, or duration.

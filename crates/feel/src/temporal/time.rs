@@ -95,17 +95,8 @@ impl Time {
 }
 
 impl fmt::Display for Time {
-    /// `10:30:00.5+01:00`; without a zone a whole minute is `10:30`, as in the reference engine.
+    /// `10:30:00.5+01:00`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.zone.is_local() && self.second() == 0 && self.nanos() == 0 {
-            return write!(f, "{:02}:{:02}", self.hour(), self.minute());
-        }
-        self.write_with_seconds(f)
-    }
-}
-
-impl Time {
-    pub(super) fn write_with_seconds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "{:02}:{:02}:{:02}",
@@ -118,6 +109,25 @@ impl Time {
             write!(f, ".{}", fraction.trim_end_matches('0'))?;
         }
         write!(f, "{}", self.zone)
+    }
+}
+
+impl Time {
+    /// The text in variables: without a zone a whole minute is `10:30`, as in the reference engine.
+    pub(crate) fn short(&self) -> Short<'_> {
+        Short(self)
+    }
+}
+
+pub(crate) struct Short<'a>(&'a Time);
+
+impl fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Short(time) = self;
+        if time.zone.is_local() && time.second() == 0 && time.nanos() == 0 {
+            return write!(f, "{:02}:{:02}", time.hour(), time.minute());
+        }
+        fmt::Display::fmt(time, f)
     }
 }
 

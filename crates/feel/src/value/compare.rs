@@ -50,7 +50,7 @@ impl Value {
     pub fn compare(&self, other: &Value) -> Option<Ordering> {
         match (self, other) {
             (Value::Number(a), Value::Number(b)) => Some(a.cmp(b)),
-            (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
+            (Value::String(a), Value::String(b)) => Some(text_order(a, b)),
             (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
             (Value::Time(a), Value::Time(b)) => {
                 if a.zone().is_local() == b.zone().is_local() {
@@ -70,6 +70,16 @@ impl Value {
             (Value::DayTimeDuration(a), Value::DayTimeDuration(b)) => Some(a.cmp(b)),
             _ => None,
         }
+    }
+}
+
+/// The order of UTF-16 units, as in the reference engine: characters beyond U+FFFF stand in front of those from U+E000 on.
+fn text_order(a: &str, b: &str) -> Ordering {
+    let order = a.cmp(b);
+    let differing = a.bytes().zip(b.bytes()).find(|(a, b)| a != b);
+    match differing {
+        Some((a, b)) if a >= 0xEE && b >= 0xEE && (a >= 0xF0) != (b >= 0xF0) => order.reverse(),
+        _ => order,
     }
 }
 

@@ -5,13 +5,13 @@ use std::fmt::{self, Write};
 use super::{Range, Value};
 
 impl fmt::Display for Value {
-    /// As FEEL writes it: strings in quotes, lists in brackets.
+    /// As the reference engine writes it: strings in quotes, without escapes, lists in brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Null => f.write_str("null"),
             Value::Boolean(value) => write!(f, "{value}"),
             Value::Number(value) => write!(f, "{value}"),
-            Value::String(value) => write_quoted(f, value),
+            Value::String(value) => write!(f, "\"{value}\""),
             Value::List(items) => {
                 f.write_str("[")?;
                 for (index, item) in items.iter().enumerate() {
@@ -28,12 +28,7 @@ impl fmt::Display for Value {
                     if index > 0 {
                         f.write_str(", ")?;
                     }
-                    if crate::syntax::is_plain_name(key) {
-                        f.write_str(key)?;
-                    } else {
-                        write_quoted(f, key)?;
-                    }
-                    write!(f, ":{value}")?;
+                    write!(f, "{key}:{value}")?;
                 }
                 f.write_str("}")
             }

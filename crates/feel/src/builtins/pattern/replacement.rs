@@ -4,8 +4,11 @@ use fancy_regex::Captures;
 
 use crate::builtins::Failure;
 
-/// Refuses a `$` that names no group, and a backslash at the end.
-pub(in crate::builtins) fn check_replacement(replacement: &str) -> Result<(), Failure> {
+/// Refuses a `$` that names none of so many groups, and a backslash at the end.
+pub(in crate::builtins) fn check_replacement(
+    replacement: &str,
+    groups: usize,
+) -> Result<(), Failure> {
     let mut chars = replacement.chars();
     while let Some(c) = chars.next() {
         let valid = match c {
@@ -13,12 +16,13 @@ pub(in crate::builtins) fn check_replacement(replacement: &str) -> Result<(), Fa
             '$' => chars
                 .clone()
                 .next()
-                .is_some_and(|next| next.is_ascii_digit()),
+                .and_then(|next| next.to_digit(10))
+                .is_some_and(|group| (group as usize) < groups),
             _ => true,
         };
         if !valid {
             return Err(Failure::new(
-                "In the replacement, '$' stands before the number of a group; write '\\$' for a dollar sign",
+                "In the replacement, '$' stands before the number of a group of the pattern; write '\\$' for a dollar sign",
             ));
         }
     }

@@ -92,10 +92,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         run: statistics::stddev,
         price: Price::Read(6),
         pure: true,
-        example: (
-            "stddev([2, 4, 7, 5])",
-            "2.081665999466132735282297706979931",
-        ),
+        example: ("stddev([2, 4, 7, 5])", "2.0816659994661326"),
     },
     Builtin {
         name: "mode",

@@ -102,7 +102,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         run: numeric::sqrt,
         price: Price::Flat(4),
         pure: true,
-        example: ("sqrt(16)", "4"),
+        example: ("sqrt(16)", "4.0"),
     },
     Builtin {
         name: "log",
@@ -112,7 +112,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         run: numeric::log,
         price: Price::Flat(4),
         pure: true,
-        example: ("log(10)", "2.302585092994045684017991454684364"),
+        example: ("log(10)", "2.302585092994046"),
     },
     Builtin {
         name: "exp",
@@ -122,7 +122,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
         run: numeric::exp,
         price: Price::Flat(4),
         pure: true,
-        example: ("exp(5)", "148.4131591025766034211155800405523"),
+        example: ("exp(5)", "148.4131591025766"),
     },
     Builtin {
         name: "odd",
