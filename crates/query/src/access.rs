@@ -33,7 +33,7 @@ pub enum Access {
     OfInstance(&'static str, &'static [Permission]),
     /// User tasks: by process, by task key, or by task properties.
     Task,
-    /// The audit log: by category or by process.
+    /// The audit log: by category, by process, or by properties of user tasks.
     Audit,
     /// Members are readable by callers who may read the group, role or tenant.
     Members,
@@ -95,7 +95,7 @@ pub fn columns(entity: &Entity) -> Vec<&'static str> {
     let mut columns = match of(entity) {
         Some(Access::By(column, _) | Access::OfInstance(column, _)) => vec![column],
         Some(Access::Task) => vec!["processDefinitionId", "userTaskKey", "assignee"],
-        Some(Access::Audit) => vec!["category", "processDefinitionId"],
+        Some(Access::Audit) => vec!["category", "processDefinitionId", "userTaskKey"],
         Some(Access::Members) => vec!["parentType", "parentId"],
         Some(Access::All(_)) | None => Vec::new(),
     };
@@ -427,14 +427,20 @@ fn tasks(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, To
     if !keys.is_empty() {
         any.extend(condition(entity, "userTaskKey", Op::In(keys)).map(|is| vec![is]));
     }
-    let read = const { Permission::of(ResourceType::UserTask, PermissionType::Read) };
-    for property in grants.properties(read) {
-        any.extend(by_property(entity, &property, grants).map(|is| vec![is]));
-    }
+    any.extend(by_properties(grants));
     Ok(Some(any))
 }
 
-fn by_property(entity: &Entity, property: &str, grants: &Grants) -> Option<Condition> {
+/// User tasks that may be read because of their properties.
+fn by_properties(grants: &Grants) -> Vec<Conditions> {
+    let read = const { Permission::of(ResourceType::UserTask, PermissionType::Read) };
+    let properties = grants.properties(read).into_iter();
+    let ways = properties.filter_map(|property| by_property(&property, grants));
+    ways.map(|is| vec![is]).collect()
+}
+
+fn by_property(property: &str, grants: &Grants) -> Option<Condition> {
+    let entity = &entities::USER_TASK;
     let item = |name: &str, op: Op| {
         let items = entity.items.iter();
         let (_, column, _) = items.clone().find(|(named, _, _)| *named == name)?;
@@ -477,7 +483,21 @@ fn audit(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, To
             any.push(vec![category, process]);
         }
     }
+    any.extend(of_tasks(by_properties(grants)));
     Ok(Some(any))
+}
+
+/// Entries about user tasks for which one of these alternatives holds.
+fn of_tasks(any: Vec<Conditions>) -> Option<Conditions> {
+    const TASK: &str = "userTaskKey";
+    (!any.is_empty()).then(|| {
+        vec![Condition::Related(Box::new(Related {
+            entity: &entities::USER_TASK,
+            own: TASK,
+            link: TASK,
+            conditions: vec![Condition::Any(any)],
+        }))]
+    })
 }
 
 /// `None`: all members are visible.
