@@ -3,6 +3,8 @@
 //! This is the only place that defines which permission allows reading a row, and which column names the resource. It applies
 //! before a query reaches any store. An entity that is not listed here is visible only to callers without restrictions.
 
+mod related;
+
 use std::sync::Arc;
 
 use skep_identity::{Grants, Tenancy, Visible};
@@ -208,11 +210,14 @@ pub enum Narrowed {
     Nothing,
 }
 
-/// Adds conditions that exclude rows of other tenants and rows without a grant.
+/// Adds conditions that exclude rows of other tenants and rows without a grant, also from the rows that conditions of the
+/// search relate to.
 ///
 /// # Errors
 /// The caller was granted more single resources than a search can name.
 pub fn narrow(search: &mut Search, sight: &Sight) -> Result<Narrowed, TooManyGrants> {
+    // First, because the conditions added below are not the caller's.
+    let of_related = related::narrow(search, sight)?;
     let of_tenants = to_tenants(search, &sight.tenancy);
     let granted = match &sight.grants {
         Some(grants) => to_grants(search, grants)?,
@@ -220,7 +225,7 @@ pub fn narrow(search: &mut Search, sight: &Sight) -> Result<Narrowed, TooManyGra
     };
     Ok(match (of_tenants, granted) {
         (Narrowed::Nothing, _) | (_, Narrowed::Nothing) => Narrowed::Nothing,
-        (Narrowed::Whole, Narrowed::Whole) => Narrowed::Whole,
+        (Narrowed::Whole, Narrowed::Whole) if !of_related => Narrowed::Whole,
         _ => Narrowed::Part,
     })
 }
