@@ -336,7 +336,9 @@ pub fn may_command(
         return Ok(());
     };
     let (permissions, column) = match request.command.needs() {
-        Need::AnyOf(permissions, On::ItsProcess) => (permissions, "processDefinitionId"),
+        Need::AnyOf(permissions, On::ItsProcess | On::Instance(_)) => {
+            (permissions, "processDefinitionId")
+        }
         Need::AnyOf(permissions, On::DecisionOf(_)) => (permissions, "decisionDefinitionId"),
         // The engine checks.
         _ => return Ok(()),
