@@ -3,6 +3,8 @@
 //! This is the only place that defines which permission allows reading a row, and which column names the resource. It applies
 //! before a query reaches any store. An entity that is not listed here is visible only to callers without restrictions.
 
+mod related;
+
 use std::sync::Arc;
 
 use skep_identity::{Grants, Tenancy, Visible};
@@ -33,7 +35,7 @@ pub enum Access {
     OfInstance(&'static str, &'static [Permission]),
     /// User tasks: by process, by task key, or by task properties.
     Task,
-    /// The audit log: by category or by process.
+    /// The audit log: by category, by process, or by properties of user tasks.
     Audit,
     /// Members are readable by callers who may read the group, role or tenant.
     Members,
@@ -95,7 +97,7 @@ pub fn columns(entity: &Entity) -> Vec<&'static str> {
     let mut columns = match of(entity) {
         Some(Access::By(column, _) | Access::OfInstance(column, _)) => vec![column],
         Some(Access::Task) => vec!["processDefinitionId", "userTaskKey", "assignee"],
-        Some(Access::Audit) => vec!["category", "processDefinitionId"],
+        Some(Access::Audit) => vec!["category", "processDefinitionId", "userTaskKey"],
         Some(Access::Members) => vec!["parentType", "parentId"],
         Some(Access::All(_)) | None => Vec::new(),
     };
@@ -208,11 +210,14 @@ pub enum Narrowed {
     Nothing,
 }
 
-/// Adds conditions that exclude rows of other tenants and rows without a grant.
+/// Adds conditions that exclude rows of other tenants and rows without a grant, also from the rows that conditions of the
+/// search relate to.
 ///
 /// # Errors
 /// The caller was granted more single resources than a search can name.
 pub fn narrow(search: &mut Search, sight: &Sight) -> Result<Narrowed, TooManyGrants> {
+    // First, because the conditions added below are not the caller's.
+    let of_related = related::narrow(search, sight)?;
     let of_tenants = to_tenants(search, &sight.tenancy);
     let granted = match &sight.grants {
         Some(grants) => to_grants(search, grants)?,
@@ -220,7 +225,7 @@ pub fn narrow(search: &mut Search, sight: &Sight) -> Result<Narrowed, TooManyGra
     };
     Ok(match (of_tenants, granted) {
         (Narrowed::Nothing, _) | (_, Narrowed::Nothing) => Narrowed::Nothing,
-        (Narrowed::Whole, Narrowed::Whole) => Narrowed::Whole,
+        (Narrowed::Whole, Narrowed::Whole) if !of_related => Narrowed::Whole,
         _ => Narrowed::Part,
     })
 }
@@ -427,14 +432,20 @@ fn tasks(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, To
     if !keys.is_empty() {
         any.extend(condition(entity, "userTaskKey", Op::In(keys)).map(|is| vec![is]));
     }
-    let read = const { Permission::of(ResourceType::UserTask, PermissionType::Read) };
-    for property in grants.properties(read) {
-        any.extend(by_property(entity, &property, grants).map(|is| vec![is]));
-    }
+    any.extend(by_properties(grants));
     Ok(Some(any))
 }
 
-fn by_property(entity: &Entity, property: &str, grants: &Grants) -> Option<Condition> {
+/// User tasks that may be read because of their properties.
+fn by_properties(grants: &Grants) -> Vec<Conditions> {
+    let read = const { Permission::of(ResourceType::UserTask, PermissionType::Read) };
+    let properties = grants.properties(read).into_iter();
+    let ways = properties.filter_map(|property| by_property(&property, grants));
+    ways.map(|is| vec![is]).collect()
+}
+
+fn by_property(property: &str, grants: &Grants) -> Option<Condition> {
+    let entity = &entities::USER_TASK;
     let item = |name: &str, op: Op| {
         let items = entity.items.iter();
         let (_, column, _) = items.clone().find(|(named, _, _)| *named == name)?;
@@ -477,7 +488,21 @@ fn audit(entity: &Entity, grants: &Grants) -> Result<Option<Vec<Conditions>>, To
             any.push(vec![category, process]);
         }
     }
+    any.extend(of_tasks(by_properties(grants)));
     Ok(Some(any))
+}
+
+/// Entries about user tasks for which one of these alternatives holds.
+fn of_tasks(any: Vec<Conditions>) -> Option<Conditions> {
+    const TASK: &str = "userTaskKey";
+    (!any.is_empty()).then(|| {
+        vec![Condition::Related(Box::new(Related {
+            entity: &entities::USER_TASK,
+            own: TASK,
+            link: TASK,
+            conditions: vec![Condition::Any(any)],
+        }))]
+    })
 }
 
 /// `None`: all members are visible.

@@ -44,9 +44,11 @@ pub(crate) fn check(
         Need::AnyOf(permissions, On::Any) => access.any(permissions),
         Need::AnyOf(permissions, on) => match resource_of(cx, command, &on) {
             Some(id) => access.on(permissions, &id),
-            // The resource of something that has ended is not known here; the lookup has checked the permission. This only
-            // catches permissions revoked since.
-            None if matches!(command.about(), About::Ended(_)) => access.somewhere(permissions),
+            // The resource of something that has ended, or that is on another partition, is not known here; the lookup has
+            // checked the permission. This only catches permissions revoked since.
+            None if matches!(command.about(), About::Ended(_)) || matches!(on, On::Instance(_)) => {
+                access.somewhere(permissions)
+            }
             None => Ok(()),
         },
         Need::OfTask {
@@ -172,6 +174,7 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<A
             found.map(|decision| decision.id.clone())
         }
         On::ItsProcess => process_of(cx, command.about()),
+        On::Instance(key) => process_of(cx, About::ProcessInstance(*key)),
         // Ended entities are not here: the gateway finds them and checks there.
         On::Found | On::DecisionOf(_) => None,
     }

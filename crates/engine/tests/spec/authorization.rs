@@ -582,6 +582,75 @@ fn batch_operations_use_the_permissions_of_their_creator() {
 }
 
 #[test]
+fn incidents_of_one_instance_are_resolved_by_callers_who_may_update_it() {
+    let mut rig = asking(1);
+    for id in ["order", "other"] {
+        deploy(&mut rig, process(id));
+    }
+    let resolve = |instance| {
+        let create = CreateBatchOperation::incidents_of(instance);
+        Command::Batch(BatchCommand::Create(Box::new(create)))
+    };
+    let own = resolve(created(&mut rig, Claims::Internal, "order"));
+    let foreign = resolve(created(&mut rig, Claims::Internal, "other"));
+    // It may be on another partition: the gateway has looked there.
+    let elsewhere = resolve(Key::new(2, 1));
+    grant(&mut rig, "bert", ResourceType::Batch, "*", &[P::Create]);
+    for command in [&own, &elsewhere] {
+        let text = forbidden(&mut rig, is("bert"), command.clone());
+        assert!(text.contains("UPDATE_PROCESS_INSTANCE"), "{text}");
+    }
+    on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    forbidden(&mut rig, is("anna"), foreign);
+    allowed(&mut rig, is("anna"), own);
+    allowed(&mut rig, is("anna"), elsewhere);
+}
+
+#[test]
+fn no_other_batch_operation_is_one_for_a_single_instance() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    let instance = created(&mut rig, Claims::Internal, "order");
+    on_process(&mut rig, "anna", "order", &[P::UpdateProcessInstance]);
+    let own = CreateBatchOperation::incidents_of(instance);
+    let resolves = BatchOperationType::ResolveIncident;
+    let cancels = BatchOperationType::CancelProcessInstance;
+    for (kind, filter) in [
+        (cancels, own.filter.to_string()),
+        (resolves, "{}".to_string()),
+        (
+            resolves,
+            format!(r#"{{"processInstanceKey":"{instance}","state":"ACTIVE"}}"#),
+        ),
+        (
+            resolves,
+            format!(r#"{{"processInstanceKey":"{instance}","$or":[{{"tenantId":"a"}}]}}"#),
+        ),
+        (
+            resolves,
+            format!(r#"{{"processInstanceKey":"0{instance}"}}"#),
+        ),
+        (
+            resolves,
+            format!(r#"{{"processInstanceKey":{{"$neq":"{instance}"}}}}"#),
+        ),
+        (
+            resolves,
+            format!(r#"{{"parentProcessInstanceKey":"{instance}"}}"#),
+        ),
+    ] {
+        let create = CreateBatchOperation {
+            kind,
+            filter: filter.into(),
+            ..own.clone()
+        };
+        let create = Command::Batch(BatchCommand::Create(Box::new(create)));
+        let text = forbidden(&mut rig, is("anna"), create);
+        assert!(text.contains("on resource 'BATCH'"), "{text}");
+    }
+}
+
+#[test]
 fn identity_commands_need_their_own_permissions() {
     let mut rig = asking(1);
     let create = Command::Identity(IdentityCommand::CreateRole(new("clerk")));

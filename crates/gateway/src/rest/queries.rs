@@ -90,6 +90,8 @@ pub enum What {
     StartForm(Key),
     UserTaskForm(Key),
     UserTaskVariables(TaskVariables),
+    /// The task, and a search of its entries.
+    UserTaskAuditLog(Key, Search),
     /// An entity that is identified by ids.
     Identified(identity::Identified),
     /// An entity that is identified by a name.
@@ -334,7 +336,9 @@ pub fn may_command(
         return Ok(());
     };
     let (permissions, column) = match request.command.needs() {
-        Need::AnyOf(permissions, On::ItsProcess) => (permissions, "processDefinitionId"),
+        Need::AnyOf(permissions, On::ItsProcess | On::Instance(_)) => {
+            (permissions, "processDefinitionId")
+        }
         Need::AnyOf(permissions, On::DecisionOf(_)) => (permissions, "decisionDefinitionId"),
         // The engine checks.
         _ => return Ok(()),
@@ -402,6 +406,7 @@ pub async fn respond(
         What::JobStatistics(asked) => encode::json(ask.job_statistics(asked).await?),
         What::Usage(asked) => encode::json(ask.usage(asked).await?),
         What::UserTaskVariables(asked) => encode::json(ask.task_variables(asked).await?),
+        What::UserTaskAuditLog(task, of) => encode::json(ask.task_audit_log(task, of).await?),
         What::Named(search) => encode::json(ask.named(search).await?),
         What::Identified(asked) => encode::json(ask.identified(asked).await?),
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),

@@ -4,6 +4,7 @@ use serde_json::json;
 use skep_protocol::command::BatchCommand;
 use skep_protocol::value::BatchOperationType;
 use skep_protocol::{Command, Key, Response};
+use skep_query::selection;
 
 use crate::fake::{KEY, start};
 use crate::http::post;
@@ -57,6 +58,37 @@ async fn evaluations_of_decisions_are_deleted_by_a_filter() {
     };
     assert_eq!(create.kind, kind);
     assert_eq!(&*create.filter, r#"{"decisionDefinitionId":"dish"}"#);
+}
+
+#[tokio::test]
+async fn the_incidents_of_one_instance_need_its_permission_and_a_filter_needs_that_of_batches() {
+    let gateway = start().await;
+    let (key, kind) = (Key(8), BatchOperationType::ResolveIncident);
+    for (path, body, needs) in [
+        (
+            format!("process-instances/{KEY}/incident-resolution"),
+            String::new(),
+            "PROCESS_DEFINITION:UPDATE_PROCESS_INSTANCE",
+        ),
+        (
+            "process-instances/incident-resolution".to_string(),
+            format!(r#"{{"filter": {{"processInstanceKey": "{KEY}"}}}}"#),
+            "BATCH:CREATE or BATCH:CREATE_BATCH_OPERATION_RESOLVE_INCIDENT",
+        ),
+    ] {
+        let created = Response::BatchOperationCreated { key, kind };
+        gateway.broker.answer(Ok(created));
+        let answer = post(gateway.rest, &format!("/v2/{path}"), &body).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        let command = gateway.broker.last().command;
+        assert_eq!(command.needs().to_string(), needs, "{path}");
+        let Command::Batch(BatchCommand::Create(create)) = command else {
+            panic!("{command:?}");
+        };
+        let items = selection::items(create.kind, &create.filter, (Key(0), Key(1)), 1);
+        let chosen = format!("{:?}", items.unwrap().filter);
+        assert!(chosen.contains(&format!("Int({KEY})")), "{path}: {chosen}");
+    }
 }
 
 #[tokio::test]

@@ -43,6 +43,7 @@ mod spans;
 mod stated_constraints;
 mod statistics;
 mod streams;
+mod task_rights;
 mod tenants;
 mod unreadable_variables;
 mod versions;

@@ -23,7 +23,7 @@ pub enum BatchCommand {
         whose: Whose::Cluster,
         at: At::Home,
         class: New,
-        needs: Need::AnyOf(create.grants(), On::Any),
+        needs: create.needs(),
         audit: Audit::resources("BATCH", "CREATE"),
         weight: create.filter.len() + create.plan.weight(),
     }
@@ -103,6 +103,22 @@ pub enum BatchCommand {
 }
 }
 
+/// The filter by which [`one_instance`] knows the operation for one instance.
+fn filter_of(instance: Key) -> String {
+    format!(r#"{{"processInstanceKey":"{instance}"}}"#)
+}
+
+/// The instance whose incidents an operation resolves, if it was created for exactly this instance, and not from a filter of
+/// a client. It does nothing that its creator could not do to each incident, so the permission for that is enough.
+pub fn one_instance(kind: BatchOperationType, filter: &str) -> Option<Key> {
+    if kind != BatchOperationType::ResolveIncident {
+        return None;
+    }
+    let key = filter.strip_prefix(r#"{"processInstanceKey":""#)?;
+    let key = Key(key.strip_suffix(r#""}"#)?.parse().ok()?);
+    (filter_of(key) == filter).then_some(key)
+}
+
 /// Does something to all that a filter chooses.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreateBatchOperation {
@@ -126,6 +142,26 @@ pub struct AddBatchItems {
 }
 
 impl CreateBatchOperation {
+    /// Resolves the incidents of one instance.
+    pub fn incidents_of(instance: Key) -> CreateBatchOperation {
+        CreateBatchOperation {
+            kind: BatchOperationType::ResolveIncident,
+            filter: filter_of(instance).into(),
+            plan: BatchPlan::None,
+            follow_up: None,
+        }
+    }
+
+    fn needs(&self) -> Need<'_> {
+        match one_instance(self.kind, &self.filter) {
+            Some(instance) => Need::AnyOf(
+                grants![ProcessDefinition: UpdateProcessInstance],
+                On::Instance(instance),
+            ),
+            None => Need::AnyOf(self.grants(), On::Any),
+        }
+    }
+
     /// The permission for all kinds, and the one for this kind.
     fn grants(&self) -> &'static [Permission] {
         match self.kind {

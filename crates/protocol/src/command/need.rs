@@ -61,6 +61,8 @@ pub enum On<'c> {
     Decision(&'c DecisionRef),
     /// The process whose instance contains the subject of the command.
     ItsProcess,
+    /// The process of this instance. Another partition may have it: the gateway finds it there.
+    Instance(Key),
     /// The resource of the entity that was found.
     Found,
     /// The decision of this evaluation.

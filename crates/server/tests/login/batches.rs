@@ -45,6 +45,9 @@ const BESIDES: [(&str, &str); 4] = [
     ("DECISION_DEFINITION", "READ_DECISION_INSTANCE"),
 ];
 
+/// The permission of the caller who has no other, and on what.
+const ONLY_UPDATES: [&str; 2] = ["PROCESS_DEFINITION:UPDATE_PROCESS_INSTANCE", "all"];
+
 fn grants() -> String {
     let mut settings = Settings {
         groups: String::new(),
@@ -60,6 +63,8 @@ fn grants() -> String {
             callers.push(name("user", need, on));
         }
     }
+    let [need, on] = ONLY_UPDATES;
+    settings.caller("user", need, on);
     callers.sort();
     callers.dedup();
     for caller in callers {
@@ -157,4 +162,12 @@ fn a_batch_operation_needs_the_permission_for_each_item() {
             assert!(!text.contains("permissions"), "{id}: {text}");
         }
     }
+    things.again("incident");
+    let path = things.filled("/process-instances/{processInstanceKey}/incident-resolution");
+    let [need, on] = ONLY_UPDATES;
+    let only_updates = token(&issuer, "user", &name("user", need, on));
+    let (status, made) = send(&server, ("POST", &path), "{}", Some(&only_updates));
+    assert_eq!(status, 200, "{made}");
+    let Outcome { items, done, .. } = outcome(&things, made["batchOperationKey"].as_str().unwrap());
+    assert_eq!((items, done), (1, 1), "no right to read it is needed");
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use skep_engine::state::BatchPhase;
 use skep_identity::{Grants, Tenancy};
-use skep_protocol::command::{AddBatchItems, BatchCommand};
+use skep_protocol::command::{AddBatchItems, BatchCommand, one_instance};
 use skep_protocol::origin::Claims;
 use skep_protocol::permission::{Permission, PermissionType, ResourceType};
 use skep_protocol::value::{BatchOperationCreationValue, BatchOperationType};
@@ -240,9 +240,11 @@ fn search_for(
 }
 
 /// The permissions of an operation's creator; `None`: authorization is off, or was checked already. Whoever may delete a resource with its
-/// history was checked for the right to all of it.
+/// history was checked for the right to all of it, and whoever may update an instance need not read it to resolve its incidents.
 fn grants_for(value: &BatchOperationCreationValue, around: &mut Around<'_>) -> Option<Arc<Grants>> {
-    let is_asked = around.env.config.engine.identity.authorizations && value.follow_up.is_none();
+    let is_checked =
+        value.follow_up.is_some() || one_instance(value.kind, &value.entity_filter).is_some();
+    let is_asked = around.env.config.engine.identity.authorizations && !is_checked;
     let directory = &around.core.engine().state.identity.directory;
     let grants = is_asked.then(|| Grants::of(directory, &value.claims));
     grants.flatten().map(Arc::new)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use skep_protocol::command::{BatchCommand, Command, CreateBatchOperation};
+use skep_protocol::command::{BatchCommand, Command, CreateBatchOperation, one_instance};
 use skep_protocol::value::{
     BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue,
 };
@@ -224,7 +224,11 @@ fn creation(
     let Some(filter) = filter else {
         return invalid("The field 'filter' is missing. Choose the items as in a search for them.");
     };
-    let filter = Value::Object(filter).to_string();
+    let mut filter = Value::Object(filter).to_string();
+    // The short spelling is that of the operation for one instance, which needs other permissions.
+    if let Some(key) = one_instance(kind, &filter) {
+        filter = format!(r#"{{"processInstanceKey":{{"$eq":"{key}"}}}}"#);
+    }
     // Errors in the filter are reported now, and not when its items are looked up.
     selection::check(kind, &filter).or_else(|error| invalid(error.to_string()))?;
     let command = CreateBatchOperation {
@@ -241,13 +245,7 @@ fn creation(
 /// The incidents of one instance, by a batch operation too.
 pub fn incidents_of(instance: Key, text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let Nothing {} = optional(text)?;
-    let command = CreateBatchOperation {
-        kind: BatchOperationType::ResolveIncident,
-        filter: format!(r#"{{"processInstanceKey":"{instance}"}}"#).into(),
-        plan: BatchPlan::None,
-        follow_up: None,
-    };
-    let command = BatchCommand::Create(Box::new(command));
+    let command = BatchCommand::Create(Box::new(CreateBatchOperation::incidents_of(instance)));
     of_instance(instance, command, &Reference::default(), front)
 }
 

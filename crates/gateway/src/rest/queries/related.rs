@@ -5,7 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use http::request::Parts;
 use http::{Response, StatusCode};
 use serde_json::{Map, Value as Json};
+use skep_identity::Grants;
 use skep_protocol::Key;
+use skep_protocol::permission::{Permission, PermissionType, ResourceType};
 use skep_query::entities::{
     AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
     FORM, GLOBAL_TASK_LISTENER, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK,
@@ -24,6 +26,12 @@ use crate::rest::{RestBody, encode};
 
 /// Scopes around a user task at most; the engine's own bound is below.
 const MAX_SCOPES: usize = 1_000;
+
+const READS_INSTANCE: Permission = Permission::of(
+    ResourceType::ProcessDefinition,
+    PermissionType::ReadProcessInstance,
+);
+const AUDITS: Permission = Permission::of(ResourceType::AuditLog, PermissionType::Read);
 
 /// The variables of a user task can be filtered by their names only.
 static TASK_VARIABLE: Entity = Entity {
@@ -91,7 +99,7 @@ const OF_TASK: [&str; 5] = [
     "actorId",
 ];
 
-pub fn task_audit_log(key: Key, body: &str, parts: &Parts) -> Result<Search, Problem> {
+pub fn task_audit_log(key: Key, body: &str, parts: &Parts) -> Result<What, Problem> {
     let named = members(body)?;
     let filters = named.get("filter").and_then(Json::as_object);
     if let Some(name) = filters
@@ -109,7 +117,7 @@ pub fn task_audit_log(key: Key, body: &str, parts: &Parts) -> Result<Search, Pro
         field: const { AUDIT_LOG.column("userTaskKey") },
         op: Op::Eq(Value::Int(key.0)),
     });
-    Ok(search)
+    Ok(What::UserTaskAuditLog(key, search))
 }
 
 fn column(row: &Row, at: usize) -> Value {
@@ -361,8 +369,43 @@ impl Ask<'_> {
         Ok(scopes)
     }
 
+    /// A user task whose data is asked for: one that the caller may read, or one of a process of which `other` permits that.
+    /// What belongs to it is not checked again.
+    ///
+    /// # Errors
+    /// It does not exist for the caller's tenants, or neither is granted.
+    async fn task_for(
+        &mut self,
+        key: Key,
+        other: impl FnOnce(&Grants, &str) -> bool,
+    ) -> Result<Row, Problem> {
+        let is_shown = self.sight.grants.is_none() || self.sees(&USER_TASK, key).await?;
+        let grants = self.sight.grants.take();
+        let task = self.one(&USER_TASK, key).await?;
+        let process = column(&task, const { USER_TASK.column("processDefinitionId") });
+        let process = process.as_text().unwrap_or_default();
+        if is_shown || grants.is_some_and(|grants| other(&grants, process)) {
+            Ok(task)
+        } else {
+            Err(refused(&USER_TASK))
+        }
+    }
+
+    pub(super) async fn task_audit_log(
+        &mut self,
+        user_task: Key,
+        search: Search,
+    ) -> Result<String, Problem> {
+        let may = |grants: &Grants, process: &str| {
+            grants.allows(AUDITS, "USER_TASKS") || grants.allows(READS_INSTANCE, process)
+        };
+        self.task_for(user_task, may).await?;
+        self.page(search).await
+    }
+
     pub(super) async fn task_variables(&mut self, asked: TaskVariables) -> Result<String, Problem> {
-        let task = self.one(&USER_TASK, asked.user_task).await?;
+        let may = |grants: &Grants, process: &str| grants.allows(READS_INSTANCE, process);
+        let task = self.task_for(asked.user_task, may).await?;
         let scopes = self.scopes_of(&task).await?;
         let visible = Condition::Field {
             field: const { VARIABLE.column("scopeKey") },
