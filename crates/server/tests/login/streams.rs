@@ -23,7 +23,7 @@ impl Stream {
         let mut socket = TcpStream::connect(&server.rest).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let request = format!(
-            "POST /v2/jobs/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\ncontent-type: application/json\r\ncontent-length: \
+            "POST /v2/jobs/stream HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: {}\r\ncontent-type: application/json\r\ncontent-length: \
              {}\r\n\r\n{body}",
             basic(login),
             body.len()
@@ -32,6 +32,11 @@ impl Stream {
         let mut stream = Stream(socket);
         let head = stream.until("\r\n\r\n");
         assert!(head.is_some_and(|head| head.starts_with("HTTP/1.1 200")));
+        eventually("the broker knows the stream", || {
+            let path = "/actuator/jobstreams";
+            let (_, streams) = ask(&server.management, "GET", path, "", None);
+            streams.to_string().contains("work")
+        });
         stream
     }
 

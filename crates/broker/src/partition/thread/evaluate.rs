@@ -21,6 +21,15 @@ const PUSH_BURST: usize = 64;
 
 impl Partition {
     pub(super) fn evaluate(&mut self, work: Work) -> Result<(), CoreError> {
+        self.evaluate_work(work)?;
+        let directory = &self.core.engine().state.identity.directory;
+        for job_type in self.delivery.types_to_offer(directory) {
+            self.intake.waits(Work::StreamHasRoom(job_type));
+        }
+        Ok(())
+    }
+
+    fn evaluate_work(&mut self, work: Work) -> Result<(), CoreError> {
         let now = self.env.clock.now();
         match work {
             Work::Request(request) => return self.evaluate_request(now, request),
@@ -47,10 +56,6 @@ impl Partition {
                 }
             }
             Work::Chosen { key, after, answer } => self.chosen(key, after, answer)?,
-        }
-        let directory = &self.core.engine().state.identity.directory;
-        for job_type in self.delivery.types_to_offer(directory) {
-            self.intake.waits(Work::StreamHasRoom(job_type));
         }
         self.log.evaluated();
         Ok(())
