@@ -203,6 +203,8 @@ fn change_one(rig: &mut Rig, random: &mut Random, change: Change, ids: &[String]
 fn prepared(rig: &mut Rig, random_source: &mut Random, seed: u64) -> (Vec<String>, Vec<String>) {
     rig.deploy(called());
     rig.deploy(started());
+    let renamed = migrations::renamed(&started().xml());
+    rig.deployed(vec![("started-renamed.bpmn", renamed)]);
     rig.deployed(vec![("decided.dmn", decided("3"))]);
     let size = 4 + random_source.next(30) as usize;
     let bpmn = random("random", seed, size);
@@ -260,6 +262,7 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
             );
             assert_eq!(follower.engine.fault(), None);
         }
+        migrations::check_message_starts(&mut rig, seed);
     }
     recover(&rig, &log, &mut random_source, seed);
     let (played, cancelled) = finish(&mut rig, seed);
@@ -646,7 +649,9 @@ fn finish(rig: &mut Rig, seed: u64) -> (usize, usize) {
         rig.advance(10_000);
     }
     // Otherwise its timer would start more instances.
-    rig.deploy(Bpmn::process("started").start("s").end("e"));
+    for process in ["started", "started-renamed"] {
+        rig.deploy(Bpmn::process(process).start("s").end("e"));
+    }
     let banned = rig.partitions.iter_mut();
     let banned: Vec<_> = banned
         .flat_map(|partition| partition.engine.state.banned.list(usize::MAX))
