@@ -469,6 +469,22 @@ fn a_multi_instance_activity_is_moved_as_a_whole() {
 }
 
 #[test]
+fn an_element_is_moved_once() {
+    let mut rig = Rig::with(nested());
+    let instance = rig.create("p", "{}");
+    let to = |target| move_all("a", target, MoveAncestor::Any);
+    let twice = rig.modify(instance).r#move(to("b")).r#move(to("c"));
+    let (kind, reason) = rejected(twice.send());
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    assert_eq!(
+        reason,
+        "Expected to modify instance of process 'p' but it contains multiple move instructions with identical source element ids: \
+         'a'"
+    );
+    assert_eq!(rig.jobs("a").len(), 1);
+}
+
+#[test]
 fn the_ancestor_is_inferred_from_the_source() {
     let bpmn = Bpmn::process("p")
         .start("s")
