@@ -10,6 +10,8 @@ mod batches;
 mod migrations;
 #[path = "replay/modifications.rs"]
 mod modifications;
+#[path = "replay/tokens.rs"]
+mod tokens;
 #[path = "replay/undo.rs"]
 mod undo;
 
@@ -229,6 +231,7 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
         .collect();
     rig.record_batches();
     let mut log = Vec::new();
+    let mut tokens = tokens::Tokens::default();
     let (elements, ids) = prepared(&mut rig, &mut random_source, seed);
     let mut fates = Random(seed ^ 0xfa7e);
     rig.fate = Box::new(move |_| match fates.next(12) {
@@ -263,6 +266,7 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
             assert_eq!(follower.engine.fault(), None);
         }
         migrations::check_message_starts(&mut rig, seed);
+        tokens.check(&mut rig, seed);
     }
     recover(&rig, &log, &mut random_source, seed);
     let (played, cancelled) = finish(&mut rig, seed);
