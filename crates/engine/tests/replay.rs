@@ -10,6 +10,8 @@ mod batches;
 mod migrations;
 #[path = "replay/modifications.rs"]
 mod modifications;
+#[path = "replay/tokens.rs"]
+mod tokens;
 #[path = "replay/undo.rs"]
 mod undo;
 
@@ -203,6 +205,8 @@ fn change_one(rig: &mut Rig, random: &mut Random, change: Change, ids: &[String]
 fn prepared(rig: &mut Rig, random_source: &mut Random, seed: u64) -> (Vec<String>, Vec<String>) {
     rig.deploy(called());
     rig.deploy(started());
+    let renamed = migrations::renamed(&started().xml());
+    rig.deployed(vec![("started-renamed.bpmn", renamed)]);
     rig.deployed(vec![("decided.dmn", decided("3"))]);
     let size = 4 + random_source.next(30) as usize;
     let bpmn = random("random", seed, size);
@@ -227,6 +231,7 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
         .collect();
     rig.record_batches();
     let mut log = Vec::new();
+    let mut tokens = tokens::Tokens::default();
     let (elements, ids) = prepared(&mut rig, &mut random_source, seed);
     let mut fates = Random(seed ^ 0xfa7e);
     rig.fate = Box::new(move |_| match fates.next(12) {
@@ -260,6 +265,8 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
             );
             assert_eq!(follower.engine.fault(), None);
         }
+        migrations::check_message_starts(&mut rig, seed);
+        tokens.check(&mut rig, seed);
     }
     recover(&rig, &log, &mut random_source, seed);
     let (played, cancelled) = finish(&mut rig, seed);
@@ -646,7 +653,9 @@ fn finish(rig: &mut Rig, seed: u64) -> (usize, usize) {
         rig.advance(10_000);
     }
     // Otherwise its timer would start more instances.
-    rig.deploy(Bpmn::process("started").start("s").end("e"));
+    for process in ["started", "started-renamed"] {
+        rig.deploy(Bpmn::process(process).start("s").end("e"));
+    }
     let banned = rig.partitions.iter_mut();
     let banned: Vec<_> = banned
         .flat_map(|partition| partition.engine.state.banned.list(usize::MAX))

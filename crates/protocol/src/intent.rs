@@ -398,7 +398,7 @@ intents! {
         Migrated = 5 "MIGRATED",
     }
     MessageStartEventSubscriptionIntent {
-        Created = 0 "CREATED", Correlated = 1 "CORRELATED", Deleted = 2 "DELETED",
+        Created = 0 "CREATED", Correlated = 1 "CORRELATED", Deleted = 2 "DELETED", Migrated = 200 "MIGRATED",
     }
     VariableIntent {
         Created = 0 "CREATED", Updated = 1 "UPDATED", Migrated = 2 "MIGRATED",

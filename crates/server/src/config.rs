@@ -7,6 +7,7 @@ mod exporters;
 mod lists;
 pub mod node_ids;
 pub mod node_number;
+mod not_built;
 mod placeholders;
 mod profiles;
 pub mod security;
@@ -228,7 +229,8 @@ const OURS: [&str; 7] = [
 
 /// Handles a name that is not a setting of this version.
 fn not_there(given: &Given, all: &[Given], warnings: &mut Vec<String>, problems: &mut Vec<String>) {
-    match security::answer(given, all) {
+    let answer = security::answer(given, all).or_else(|| not_built::answer(given));
+    match answer {
         Some(Answer::Fine) => {}
         Some(Answer::Refused(problem)) => problems.push(problem),
         None => warnings.extend(unknown(given)),

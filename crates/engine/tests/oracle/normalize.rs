@@ -100,6 +100,7 @@ impl Entry {
             || self.is("PROCESS_INSTANCE", &["CANCELING"])
             || self.is("PROCESS_INSTANCE_MIGRATION", &["MIGRATING", "ABANDONED"])
             || self.is("PROCESS_INSTANCE_MODIFICATION", &["BEGUN", "PREPARED"])
+            || self.is("MESSAGE_START_EVENT_SUBSCRIPTION", &["MIGRATED"])
             || self.is("COMMAND_DISTRIBUTION", &[])
             || self.is("CONTINUATION", &[])
             || self.is("BATCH_OPERATION_ITEM", &[])

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use skep_engine::state::subscriptions::StartedByMessage;
+use skep_engine::state::{Row, read_row};
 use skep_protocol::command::{Command, MigrateProcessInstance};
 use skep_protocol::value::{BatchPlan, MappingInstruction};
 use skep_protocol::{Key, TenantId};
@@ -74,6 +76,8 @@ fn migration(rig: &mut Rig, random: &mut Random, instance: Key) -> Option<Comman
         (id, 0) => id,
         ("random", _) => "random-renamed",
         ("random-renamed", _) => "random",
+        ("started", _) => "started-renamed",
+        ("started-renamed", _) => "started",
         (id, _) => id,
     };
     let target = state.processes.latest(&TenantId::default(), id)?.clone();
@@ -96,4 +100,36 @@ fn migration(rig: &mut Rig, random: &mut Random, instance: Key) -> Option<Comman
         target_process_definition_key: target.key,
         mapping_instructions,
     }))
+}
+
+/// Checks that at most one active instance of a process was started by messages with one correlation key, and that each counts for
+/// the process that it belongs to.
+pub fn check_message_starts(rig: &mut Rig, seed: u64) {
+    for partition in &mut rig.partitions {
+        let state = &mut partition.engine.state;
+        let mut seen = HashSet::new();
+        for ((table, key), row) in state.dump() {
+            if table != StartedByMessage::TABLE {
+                continue;
+            }
+            let instance = Key(i64::from_be_bytes(key.try_into().unwrap()));
+            let started: StartedByMessage = read_row(&row).unwrap();
+            let process = started.bpmn_process_id.clone();
+            let is_first = seen.insert((process.clone(), started.correlation_key));
+            assert!(
+                is_first,
+                "seed {seed}: two instances of {process} have one key"
+            );
+            // Its elements are migrated after the key.
+            if state.migrations.get(instance).is_some() {
+                continue;
+            }
+            let Some(row) = state.elements.get(instance) else {
+                continue;
+            };
+            let definition = row.process_definition_key;
+            let definition = state.processes.get(definition).unwrap();
+            assert_eq!(definition.bpmn_process_id, process, "seed {seed}");
+        }
+    }
 }

@@ -131,6 +131,35 @@ fn a_boundary_event_sees_what_its_activity_sees() {
     rig.assert_completed(instance);
 }
 
+/// The condition does not see the outer variable, but its changes count.
+#[test]
+fn a_change_of_a_hidden_variable_counts() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .input("=5", "x")
+        .end("e")
+        .boundary_condition("note", "task", "=x = 5")
+        .non_interrupting()
+        .service_task("noted", "noted")
+        .end("e2")
+        .boundary_condition("changed", "task", "=x = 5")
+        .variable_filter("x", "update")
+        .non_interrupting()
+        .service_task("changed-too", "changed")
+        .end("e3");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"x":0}"#);
+    assert_eq!(rig.jobs("noted").len(), 1);
+    assert_eq!(rig.jobs("changed").len(), 1);
+    rig.set_variables(instance, r#"{"x":9}"#, true);
+    assert_eq!(rig.jobs("noted").len(), 1);
+    assert_eq!(rig.jobs("changed").len(), 1);
+    rig.set_variables(instance, r#"{"y":1}"#, true);
+    assert_eq!(rig.jobs("noted").len(), 1);
+    assert_eq!(rig.jobs("changed").len(), 0);
+}
+
 /// Variables of the outer scope are visible inside, not vice versa.
 #[test]
 fn changes_reach_the_scopes_inside() {

@@ -57,6 +57,7 @@ mod message_partitions;
 mod message_start;
 mod migration;
 mod migration_in_turns;
+mod migration_message_start;
 mod modification;
 mod modification_limits;
 mod multi_instance;

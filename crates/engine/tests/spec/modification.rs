@@ -336,26 +336,70 @@ fn a_token_at_a_join_is_no_longer_waited_for() {
     rig.assert_completed(instance);
 }
 
-#[test]
-fn a_parallel_join_that_misses_a_token_for_good_has_an_incident() {
+/// `a` and `b` in parallel, then `join` and `z`.
+fn joined(gateway: fn(Bpmn, &'static str) -> Bpmn) -> Bpmn {
     let bpmn = Bpmn::process("p")
         .start("s")
         .parallel("fork")
-        .service_task("a", "a")
-        .parallel("join")
+        .service_task("a", "a");
+    gateway(bpmn, "join")
+        .service_task("z", "z")
         .end("e")
         .from("fork")
         .service_task("b", "b")
-        .to("join");
-    let mut rig = Rig::with(bpmn);
+        .to("join")
+}
+
+#[test]
+fn a_parallel_join_that_misses_a_token_for_good_has_an_incident() {
+    let mut rig = Rig::with(joined(Bpmn::parallel));
     let instance = rig.create("p", "{}");
     rig.work("a", "{}");
     rig.modify(instance).terminate(terminate_all("b")).done();
     assert_eq!(rig.incident().element, "p");
-    // Another modification repairs it.
+    // Another modification repairs it: the gateway takes the token that waits.
     rig.modify(instance).activate(activate("join")).done();
-    rig.modify(instance).terminate(terminate(instance)).done();
-    rig.assert_terminated(instance);
+    rig.work("z", "{}");
+    rig.assert_completed(instance);
+}
+
+/// The token of `a` has been used: that of `b` comes too late.
+#[test]
+fn an_activated_join_takes_a_token_from_each_flow_that_has_one() {
+    let mut rig = Rig::with(joined(Bpmn::parallel));
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.modify(instance).activate(activate("join")).done();
+    rig.work("z", "{}");
+    rig.work("b", "{}");
+    assert_eq!(rig.jobs("z").len(), 0);
+    assert_eq!(rig.incident().element, "p");
+    let mut rig = Rig::with(joined(Bpmn::inclusive));
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.modify(instance).activate(activate("join")).done();
+    rig.work("z", "{}");
+    assert!(rig.is_running(instance));
+    // Nothing else can come, so it goes on with that of `b`.
+    rig.work("b", "{}");
+    rig.work("z", "{}");
+    rig.assert_completed(instance);
+}
+
+/// Of two tokens on one flow, one is left.
+#[test]
+fn an_activated_join_leaves_the_second_token_of_a_flow() {
+    let mut rig = Rig::with(joined(Bpmn::parallel));
+    let instance = rig.create("p", "{}");
+    rig.modify(instance).activate(activate("a")).done();
+    for job in rig.jobs("a") {
+        rig.complete(&job, "{}");
+    }
+    rig.modify(instance).activate(activate("join")).done();
+    rig.work("z", "{}");
+    rig.work("b", "{}");
+    rig.work("z", "{}");
+    rig.assert_completed(instance);
 }
 
 #[test]
@@ -422,6 +466,22 @@ fn a_multi_instance_activity_is_moved_as_a_whole() {
         .r#move(move_all("after", "sub", MoveAncestor::Any))
         .done();
     assert_eq!(rig.jobs("b").len(), 2);
+}
+
+#[test]
+fn an_element_is_moved_once() {
+    let mut rig = Rig::with(nested());
+    let instance = rig.create("p", "{}");
+    let to = |target| move_all("a", target, MoveAncestor::Any);
+    let twice = rig.modify(instance).r#move(to("b")).r#move(to("c"));
+    let (kind, reason) = rejected(twice.send());
+    assert_eq!(kind, "INVALID_ARGUMENT");
+    assert_eq!(
+        reason,
+        "Expected to modify instance of process 'p' but it contains multiple move instructions with identical source element ids: \
+         'a'"
+    );
+    assert_eq!(rig.jobs("a").len(), 1);
 }
 
 #[test]

@@ -12,6 +12,9 @@ use crate::record::decode;
 use crate::tenant::TenantId;
 
 /// A message start event of the latest version of a process. It is on every partition, as each owns some of the messages.
+///
+/// MIGRATED is Skep's own: the instance, which a message had started, belongs to another process now. Without a process id it
+/// no longer keeps messages with its correlation key from starting other instances.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageStartEventSubscriptionValue {

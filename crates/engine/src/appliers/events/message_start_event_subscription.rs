@@ -22,16 +22,20 @@ impl Apply<MessageStartEventSubscriptionValue> for State {
                 self.messages
                     .add_correlated(value.message_key, &value.bpmn_process_id);
                 if !value.correlation_key.is_empty() {
-                    let started = StartedByMessage {
-                        tenant: value.tenant.clone(),
-                        bpmn_process_id: value.bpmn_process_id.clone(),
-                        correlation_key: value.correlation_key.clone(),
-                    };
+                    let instance = value.process_instance_key;
                     self.message_starts
-                        .begin(value.process_instance_key, started);
+                        .begin(instance, StartedByMessage::of(value));
                 }
             }
             Intent::Deleted => self.message_starts.remove(key),
+            Intent::Migrated => {
+                let instance = value.process_instance_key;
+                self.message_starts.end(instance);
+                if !value.bpmn_process_id.is_empty() {
+                    self.message_starts
+                        .begin(instance, StartedByMessage::of(value));
+                }
+            }
         }
     }
 }

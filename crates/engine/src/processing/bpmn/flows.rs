@@ -81,6 +81,10 @@ fn arrive(cx: &mut Context<'_>, el: &Subject, gateway: &Element, activation: Act
     true
 }
 
+/// As [`Activation::consumed_flows`]: an activation without a token of its own, which consumes those that wait at the
+/// element. It is never queued, only carried out.
+pub(super) const WAITING: u32 = u32::MAX;
+
 /// Number of tokens that the activation of an element consumes when its turn has come. `None` for a gateway that waits for
 /// more, or whose tokens are gone.
 pub(super) fn tokens_for(
@@ -91,11 +95,12 @@ pub(super) fn tokens_for(
 ) -> Option<u32> {
     let gateway = process.graph.element(ElementIndex(activation.element));
     if !gateway.joins() {
-        return Some(count);
+        return Some(if count == WAITING { 0 } else { count });
     }
     let row = cx.state.elements.get(activation.scope)?;
     let tokens = row.flows_at(activation.element);
     let is_ready = match gateway.kind {
+        _ if count == WAITING => true,
         ElementKind::ParallelGateway => tokens >= gateway.incoming.len(),
         _ => tokens > 0 && !inclusive_gateway::waits(cx, process, activation),
     };

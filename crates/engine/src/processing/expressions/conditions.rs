@@ -92,7 +92,7 @@ fn settle_scope(
         let listening: SmallVec<[Key; TOGETHER]> = listening.collect();
         for key in listening {
             let step = Step::EvaluateCondition(key);
-            if !steps.contains(&step) && concerns(cx, key, scope, &changes) {
+            if !steps.contains(&step) && concerns(cx, key, &changes) {
                 steps.push(step);
             }
         }
@@ -127,7 +127,7 @@ pub(crate) fn check_next(cx: &mut Context<'_>, check: Key, mut after: Key) {
             return cx.steps.again(Step::CheckConditions { check, after });
         }
         cx.budget.take_step();
-        if concerns(cx, next, value.scope_key, &value.changes) {
+        if concerns(cx, next, &value.changes) {
             evaluate_with(cx, next, triggers::trigger_in_turn);
         }
         after = next;
@@ -140,12 +140,13 @@ pub(crate) fn check_next(cx: &mut Context<'_>, check: Key, mut after: Key) {
     cx.event(check, ConditionCheckIntent::Ended, &ended);
 }
 
-/// Whether one of these changes in `scope` passes the subscription's filter and is visible to its condition.
-fn concerns(cx: &mut Context<'_>, key: Key, scope: Key, changes: &[(Arc<str>, bool)]) -> bool {
+/// Whether one of these changes, in a scope that the subscription listens to, passes its filter. A variable further inside
+/// that hides the changed one makes no difference.
+fn concerns(cx: &mut Context<'_>, key: Key, changes: &[(Arc<str>, bool)]) -> bool {
     let Some(row) = cx.state.conditions.get(key) else {
         return false;
     };
-    let (inner, definition) = (row.scope(), row.process_definition_key);
+    let definition = row.process_definition_key;
     let target = ElementIndex(row.catch_event);
     let Some(process) = cx.process(definition) else {
         return false;
@@ -154,10 +155,8 @@ fn concerns(cx: &mut Context<'_>, key: Key, scope: Key, changes: &[(Arc<str>, bo
     let Some(condition) = event.and_then(conditional::condition_of) else {
         return false;
     };
-    changes.iter().any(|(name, is_new)| {
-        passes(condition, name, *is_new)
-            && cx.state.elements.scope_of_variable(inner, name) == Some(scope)
-    })
+    let mut changes = changes.iter();
+    changes.any(|(name, is_new)| passes(condition, name, *is_new))
 }
 
 /// Whether the change passes the filter of a condition.

@@ -9,6 +9,7 @@ mod compensation;
 mod element;
 mod events;
 mod gate;
+mod message_start;
 mod plan;
 mod user_task;
 mod walk;
@@ -97,7 +98,10 @@ fn go_on(
             }
             MigrationPhase::CheckingCompensations => match next_compensation(cx, plan, progress) {
                 Some(key) => compensation::check(cx, plan, key)?,
-                None => begin(progress, MigrationPhase::Migrating),
+                None => {
+                    message_start::migrate(cx, plan)?;
+                    begin(progress, MigrationPhase::Migrating);
+                }
             },
             MigrationPhase::Migrating => {
                 match walk::next(cx, plan.instance, progress, Reach::CalledInstances) {

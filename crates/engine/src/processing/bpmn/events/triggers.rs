@@ -8,7 +8,7 @@ use skep_protocol::value::{Activation, ProcessEventValue, ProcessInstanceValue, 
 
 use crate::processing::Context;
 use crate::processing::bpmn::{
-    Subject, container, lifecycle, start_instructions, step, subscriptions,
+    Subject, container, flows, lifecycle, start_instructions, step, subscriptions,
 };
 use crate::remote::Variables;
 use crate::state::{ElementState, Trigger};
@@ -192,12 +192,13 @@ pub(crate) fn activating_triggered(cx: &mut Context<'_>, key: Key) -> Option<(Su
     Some((el, Variables::new()))
 }
 
+/// A gateway that an instruction activates takes the tokens that wait there.
 fn activation_of(scope: Key, element: ElementIndex) -> Activation {
     Activation {
         scope,
         element: element.0,
         via: None,
-        consumed_flows: 0,
+        consumed_flows: flows::WAITING,
     }
 }
 

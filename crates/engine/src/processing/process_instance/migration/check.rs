@@ -7,7 +7,7 @@ use skep_protocol::{Key, Rejection, RejectionType};
 
 use super::events::Events;
 use super::plan::Plan;
-use super::refuse;
+use super::{refuse, user_task};
 use crate::processing::Context;
 use crate::processing::bpmn::{Subject, subscriptions};
 
@@ -27,7 +27,9 @@ pub(super) fn element(cx: &mut Context<'_>, plan: &Plan, key: Key) -> Result<(),
     nothing_under_way(cx, plan, &el)?;
     joins(cx, plan, &el, target)?;
     let events = Events::of(plan, el.index(), target)?;
-    new_events(cx, plan, &plan.subject(&el, target), &events)
+    let after = plan.subject(&el, target);
+    user_task::check(cx, plan, &el, &after)?;
+    new_events(cx, plan, &after, &events)
 }
 
 /// Checks that an element keeps its type and its implementation.

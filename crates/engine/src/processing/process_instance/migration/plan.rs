@@ -10,7 +10,7 @@ use skep_protocol::value::{
 };
 use skep_protocol::{Key, Rejection, RejectionType};
 
-use super::{not_found, refuse};
+use super::{message_start, not_found, refuse};
 use crate::processing::Context;
 use crate::processing::bpmn::Subject;
 use crate::state::{DeployedProcess, ElementState, Migration};
@@ -51,6 +51,7 @@ impl Plan {
             target,
             instructions: command.mapping_instructions.clone(),
         };
+        message_start::check(cx, &plan)?;
         plan.map(true)?;
         Ok(plan)
     }

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use skep_model::ElementKind;
-use skep_protocol::Key;
 use skep_protocol::intent::{IncidentIntent, JobIntent, UserTaskIntent as Intent};
 use skep_protocol::user_task::{RESERVED_PREFIX, UserTaskProperties};
 use skep_protocol::value::{JobKind, UserTaskAttribute, UserTaskAttributes, UserTaskValue};
+use skep_protocol::{Key, Rejection, RejectionType};
 
+use super::plan::Plan;
 use crate::processing::bpmn::Subject;
 use crate::processing::user_task::value_of;
-use crate::processing::{Context, job};
+use crate::processing::{Context, job, reject};
 
 pub(super) fn migrate(cx: &mut Context<'_>, key: Key, after: &Subject) {
     if let Some(task) = cx.state.user_tasks.get(key) {
@@ -30,6 +31,33 @@ pub(super) fn is_to_be_made(cx: &mut Context<'_>, job: Key, after: &Subject) -> 
         matches!(&after.element().kind, ElementKind::UserTask(task) if task.native.is_some());
     let job = cx.state.jobs.get(job);
     is_native && job.is_some_and(|job| job.kind() == JobKind::BpmnElement)
+}
+
+/// Checks that a job that becomes a Camunda user task has no incident.
+pub(super) fn check(
+    cx: &mut Context<'_>,
+    plan: &Plan,
+    before: &Subject,
+    after: &Subject,
+) -> Result<(), Rejection> {
+    let row = cx.state.elements.get(before.key);
+    let job = row.and_then(|row| row.job_key.some());
+    let Some(job) = job.filter(|job| is_to_be_made(cx, *job, after)) else {
+        return Ok(());
+    };
+    if incidents_of(cx, job, before.key).is_empty() {
+        return Ok(());
+    }
+    Err(reject(
+        RejectionType::InvalidState,
+        "MIGRATE",
+        format!(
+            "Expected to migrate process instance '{}' but active element with id '{}' is a job worker user task with an active \
+             incident. Please resolve the incident before migrating the user task to a Camunda user task.",
+            plan.instance,
+            before.element().id
+        ),
+    ))
 }
 
 /// Creates the task from the job's headers. No listeners run, because the task is not new to its users.
@@ -99,16 +127,24 @@ fn form_name(headers: &str) -> Arc<str> {
     name.map(Arc::from).unwrap_or_default()
 }
 
-/// Resolves the incidents of the job, which no longer have a cause.
+/// Resolves the incidents of the job, which no longer have a cause. A migration that began in an earlier version may have
+/// some.
 fn resolve_incidents(cx: &mut Context<'_>, job: Key, element: Key) {
-    let row = cx.state.elements.get(element);
-    let extra = row.and_then(|row| row.extra.as_ref());
-    let incidents = extra.map(|extra| extra.incidents.clone());
-    for key in incidents.unwrap_or_default() {
-        let incident = cx.state.incidents.get(key);
-        let incident = incident.filter(|incident| incident.job_key == job);
-        if let Some(value) = incident.map(|incident| incident.value()) {
+    for key in incidents_of(cx, job, element) {
+        if let Some(value) = cx.state.incidents.get(key).map(|incident| incident.value()) {
             cx.event(key, IncidentIntent::Resolved, &value);
         }
     }
+}
+
+fn incidents_of(cx: &mut Context<'_>, job: Key, element: Key) -> Vec<Key> {
+    let row = cx.state.elements.get(element);
+    let extra = row.and_then(|row| row.extra.as_ref());
+    let incidents = extra.map(|extra| extra.incidents.clone());
+    let incidents = incidents.unwrap_or_default().into_iter();
+    let of_job = |key: &Key| {
+        let incident = cx.state.incidents.get(*key);
+        incident.is_some_and(|incident| incident.job_key == job)
+    };
+    incidents.filter(of_job).collect()
 }

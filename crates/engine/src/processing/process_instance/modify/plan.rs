@@ -1,6 +1,6 @@
 //! The plan that a modification's instructions lead to. Nothing changes before all instructions have been validated.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use skep_model::{ElementIndex, ElementKind, Process};
 use skep_protocol::command::ModifyProcessInstance;
@@ -8,12 +8,12 @@ use skep_protocol::value::{
     ActivateInstruction, MoveAncestor, MoveInstruction, ProcessInstanceModificationValue,
     TerminateInstruction, VariableInstruction,
 };
-use skep_protocol::{Key, Rejection};
+use skep_protocol::{Key, Rejection, RejectionType};
 
 use super::search::Instances;
-use super::{MAX_INSTRUCTIONS, refused};
-use crate::processing::Context;
+use super::{INTENT, MAX_INSTRUCTIONS, refused};
 use crate::processing::bpmn::{Subject, modification, start_instructions};
+use crate::processing::{Context, reject};
 use crate::state::ElementInstance;
 
 /// Builds the plan: the command with its move instructions resolved. Each element to activate has the scope to begin in,
@@ -35,6 +35,7 @@ pub(super) fn make(
         scopes: 0,
     };
     planner.has_room_for(given)?;
+    planner.check_moves_differ(&command.move_instructions)?;
     for instruction in &command.activate_instructions {
         planner.activate(cx, instruction)?;
     }
@@ -101,6 +102,32 @@ impl Planner<'_> {
              or terminated at a time. Modify it in several steps, or terminate the scope around them"
         )))
         }
+    }
+
+    /// Checks that no two instructions move the instances of the same element.
+    fn check_moves_differ(&self, moves: &[MoveInstruction]) -> Result<(), Rejection> {
+        let mut seen = HashSet::new();
+        let mut repeated = BTreeSet::new();
+        for MoveInstruction {
+            source_element_id: id,
+            ..
+        } in moves
+        {
+            if !id.is_empty() && !seen.insert(id) {
+                repeated.insert(&**id);
+            }
+        }
+        if repeated.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<&str> = repeated.into_iter().collect();
+        let process = &self.instance.process.bpmn_process_id;
+        let reason = format!(
+            "Expected to modify instance of process '{process}' but it contains multiple move instructions with identical source \
+             element ids: '{}'",
+            ids.join("', '")
+        );
+        Err(reject(RejectionType::InvalidArgument, INTENT, reason))
     }
 
     fn find(&self, id: &str, what: &str) -> Result<ElementIndex, Rejection> {

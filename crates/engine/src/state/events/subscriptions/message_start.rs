@@ -66,6 +66,14 @@ pub struct StartedByMessage {
 }
 
 impl StartedByMessage {
+    pub(in crate::appliers) fn of(value: &MessageStartEventSubscriptionValue) -> StartedByMessage {
+        StartedByMessage {
+            tenant: value.tenant.clone(),
+            bpmn_process_id: value.bpmn_process_id.clone(),
+            correlation_key: value.correlation_key.clone(),
+        }
+    }
+
     fn keeps_others(&self) -> Running {
         let (id, key) = (self.bpmn_process_id.clone(), self.correlation_key.clone());
         (self.tenant.clone(), id, key)

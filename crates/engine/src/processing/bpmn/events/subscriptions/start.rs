@@ -31,6 +31,12 @@ fn start_events(graph: &Process) -> impl Iterator<Item = (ElementIndex, &CatchEv
     })
 }
 
+/// Whether messages start instances of the process.
+pub(crate) fn has_message(graph: &Process) -> bool {
+    let mut events = start_events(graph);
+    events.any(|(_, event)| matches!(event, CatchEvent::MessageStart(_)))
+}
+
 /// The timers of the start events. Their expressions see no variables.
 pub(crate) fn timers(
     cx: &mut Context<'_>,
@@ -175,8 +181,8 @@ pub(crate) fn by_message(cx: &mut Context<'_>, start: Key, message_key: Key) -> 
     Some(instance)
 }
 
-/// Handles an instance that is about to end. If a message has started it, the oldest message waiting for its end starts the
-/// next one.
+/// Handles an instance that is about to end or to leave its process. If a message has started it, the oldest message waiting
+/// for that starts the next one.
 pub(crate) fn next_message(cx: &mut Context<'_>, instance: Key) {
     let Some(started) = cx.state.message_starts.started_by(instance) else {
         return;
