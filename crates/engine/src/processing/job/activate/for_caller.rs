@@ -219,12 +219,10 @@ impl<'a> Search<'a> {
         }
         let round = match end {
             Examined::All => Round::default(),
-            Examined::Enough => Round {
-                left: self.round.left.saturating_sub(self.looked_at),
-                ..self.round.clone()
-            },
-            // The next search continues here if this one did not begin at the oldest job: those jobs would be examined again.
-            Examined::Filled | Examined::NoCredit if self.continues => Round {
+            Examined::Enough => self.rest(),
+            // The next turn or search continues here if this one did not begin at the oldest job: those jobs would be examined again.
+            Examined::Filled if self.continues => self.rest(),
+            Examined::NoCredit if self.continues => Round {
                 left: 0,
                 ..self.round.clone()
             },
@@ -234,6 +232,14 @@ impl<'a> Search<'a> {
         Pushed {
             jobs: self.pushed,
             more: matches!(end, Examined::Filled),
+        }
+    }
+
+    /// The search after this turn.
+    fn rest(&self) -> Round {
+        Round {
+            left: self.round.left.saturating_sub(self.looked_at),
+            ..self.round.clone()
         }
     }
 
