@@ -10,7 +10,7 @@ use skep_objects::{Listed, ObjectError};
 use crate::manifest::{FORMAT, Manifest};
 use crate::{BackupError, Store};
 
-const ALL: &str = "backups";
+pub(crate) const ALL: &str = "backups";
 const BEGUN: &str = "begun.json";
 const PROGRESS: &str = "progress.json";
 const FAILED: &str = "failed.json";
@@ -90,10 +90,17 @@ pub struct Backup {
 /// # Errors
 /// The store cannot be used.
 fn ids(store: &Store) -> Result<Vec<u64>, BackupError> {
-    let names = store.directories(ALL)?;
-    let mut ids: Vec<u64> = names.iter().filter_map(|name| name.parse().ok()).collect();
-    ids.sort_unstable_by(|a, b| b.cmp(a));
+    let mut ids = numbers(store, ALL)?;
+    ids.reverse();
     Ok(ids)
+}
+
+/// The directories below this one that are named by a number, in ascending order.
+pub(crate) fn numbers(store: &Store, directory: &str) -> Result<Vec<u64>, BackupError> {
+    let names = store.directories(directory)?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// The greatest ID in use.

@@ -14,6 +14,9 @@
 //! backups/ID/continued/markers/T.json   a moment: where each partition was cut at time T
 //! backups/ID/continued/latest.json      the newest marker, rewritten
 //! backups/ID/continued/broken.json      why nothing continues it any more
+//!
+//! restores/EPOCH/begun.json             the moment and the nodes that this epoch belongs to; created first, so an epoch is taken once
+//! restores/EPOCH/node-N.json            node N takes part in it
 //! ```
 //!
 //! The broker decides what a backup contains (`skep_broker::backup`). This crate knows neither running partitions nor nodes.
@@ -29,6 +32,7 @@ mod markers;
 mod object;
 mod ranges;
 mod read;
+mod restores;
 mod store;
 mod upload;
 mod verify;
@@ -43,6 +47,7 @@ pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, la
 pub use object::{PIECE, pack, unpack};
 pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
 pub use read::Reader;
+pub use restores::{JOINED_FOR, Joined, Other, Participant, Restored, foresee, join};
 pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
 pub use store::Store;
 pub use upload::Upload;
@@ -63,6 +68,9 @@ pub enum BackupError {
     /// The store has no such moment.
     #[error("there is no such moment: {0}")]
     NoMoment(String),
+    /// A restore cannot have this epoch.
+    #[error("the restore cannot have the epoch {epoch}: {reason}")]
+    NoEpoch { epoch: u64, reason: String },
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }

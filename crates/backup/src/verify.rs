@@ -102,7 +102,7 @@ fn continued(
     verified: &mut Verified,
 ) -> Result<(), BackupError> {
     let id = reader.manifest.backup_id;
-    let chain = Chain::new(store, id, of.partition, of.cut.index);
+    let chain = Chain::new(store, id, of.partition, of.cut);
     let mut next = chain.first();
     cuts.sort_unstable_by_key(|(cut, _)| std::cmp::Reverse(cut.index));
     let lies_not = |(cut, at): (Cut, i64)| BackupError::Unusable {

@@ -168,7 +168,15 @@ impl Marking {
             cluster: cluster.clone(),
             store,
         };
-        self.current = base.mark(&leaders, &state)?;
+        match base.mark(&leaders, &state) {
+            Ok(current) => self.current = current,
+            Err(why) if why.ends_range() => {
+                // The next look finds the range broken, and asks for another backup.
+                let backup = base.manifest.backup_id;
+                why.break_range(cluster, &leaders.store, backup)?;
+            }
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 
@@ -329,12 +337,9 @@ impl Base {
             self.rests = true;
             return Ok(at);
         }
-        debug_assert!(
-            self.logs.iter().all(|log| cuts
-                .get(&log.partition)
-                .is_none_or(|cut| cut.index >= log.cut.index)),
-            "logs only grow behind a backup of the same lineage"
-        );
+        for log in &self.logs {
+            log.expect_grown(cuts.get(&log.partition))?;
+        }
         // The clock may have been set back.
         let at = at.max(self.last + 1);
         self.rests = false;

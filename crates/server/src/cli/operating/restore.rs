@@ -20,6 +20,10 @@ pub struct RestoreArgs {
     /// newest one of the store [default: latest].
     #[arg(long, value_name = "TIME", conflicts_with = "backup")]
     to: Option<To>,
+    /// Take part in the restore with this epoch, which the other nodes have printed [default: the newest one of this moment that this node
+    /// is not in yet; if there is none, a new one].
+    #[arg(long, value_name = "EPOCH")]
+    epoch: Option<u64>,
     /// Print what would be restored, without restoring it.
     #[arg(long)]
     dry_run: bool,
@@ -71,9 +75,11 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let reader = open(&store, args).map_err(|error| failed(&error))?;
     let newest = skep_backup::newest_moment(&store).map_err(|error| failed(&error))?;
     let outcome = if args.dry_run {
-        restore::plan(&config, &reader)
+        restore::plan(&config, &reader, args.epoch)
     } else {
-        restore::run(&config, &reader, &mut |what| eprintln!("restoring {what}"))
+        restore::run(&config, &reader, args.epoch, &mut |what| {
+            eprintln!("restoring {what}");
+        })
     };
     let plan = match outcome {
         Ok(plan) => plan,
@@ -89,6 +95,7 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let directory = config.directory.display();
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
     text.push_str(&lost(&reader, newest));
+    text.push_str(&epoch(&plan));
     if !args.dry_run {
         text.push_str(&match plan.first.nodes.len() {
             1 => "Start it with `skep serve` and the same settings.\n".to_string(),
@@ -122,6 +129,32 @@ fn lost(reader: &Reader, newest: Moment) -> String {
         text.push_str(&format!("; the store has moments up to {newest}"));
     }
     text + ".\n"
+}
+
+/// The restore that this node takes part in, and another one that it might be confused with.
+fn epoch(plan: &Plan) -> String {
+    let joined = &plan.joined;
+    let mut text = format!(
+        "This restore has the epoch {}. Nodes of other restores, and of the original cluster, refuse it.\n",
+        joined.epoch
+    );
+    if let Some(other) = &joined.other {
+        let nodes: Vec<String> = other.nodes.iter().map(u32::to_string).collect();
+        text.push_str(&format!(
+            "The same moment was already restored at {} with the epoch {}, on the nodes {}: that is another cluster. If this node is to be \
+             one of them, and they have not worked yet, restore it again into an empty directory with --epoch {}.\n",
+            instant(other.at),
+            other.epoch,
+            nodes.join(", "),
+            other.epoch
+        ));
+    }
+    if let Some(reason) = &joined.unclaimed {
+        text.push_str(&format!(
+            "The store does not know of this restore ({reason}): give each later restore of this cluster a greater epoch.\n"
+        ));
+    }
+    text
 }
 
 fn what(plan: &Plan, reader: &Reader) -> String {
