@@ -1,5 +1,6 @@
 //! The backups in a store and their states.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -274,6 +275,63 @@ impl Begun {
     /// [`ObjectError::Exists`]: the ID is taken. Or the store cannot be used.
     pub fn create(&self, store: &Store) -> Result<(), ObjectError> {
         store.create(&name(self.backup_id, BEGUN), text(self))
+    }
+
+    /// Checks on another node that its store is the one in which the cluster's backup has begun, and not, say, a directory whose mount is
+    /// missing.
+    ///
+    /// # Errors
+    /// [`BackupError::OtherStore`], or the store cannot be used.
+    pub fn expect(store: &Store, id: u64, cluster_id: &str) -> Result<(), BackupError> {
+        let other = |reason: String| {
+            Err(BackupError::OtherStore {
+                store: store.shown().to_string(),
+                id,
+                reason,
+            })
+        };
+        let begun = name(id, BEGUN);
+        match found::<Begun>(store, &begun)? {
+            None => other(format!("the object '{begun}' is missing here")),
+            Some(begun) if begun.cluster_id != cluster_id => other(format!(
+                "the backup of this number is of the cluster {}",
+                begun.cluster_id
+            )),
+            Some(_) if store.find(&name(id, MANIFEST))?.is_some() => {
+                other("the backup of this number is already complete here".to_string())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Checks that all objects of the manifest are in this store, with their sizes.
+    ///
+    /// # Errors
+    /// [`BackupError::OtherStore`], or the store cannot be used.
+    pub fn expect_objects(&self, store: &Store, manifest: &Manifest) -> Result<(), BackupError> {
+        let listed = store.list(&name(self.backup_id, ""))?;
+        let sizes: BTreeMap<&str, u64> = listed
+            .iter()
+            .map(|object| (object.name.as_str(), object.bytes))
+            .collect();
+        for of in &manifest.partitions {
+            for object in of.objects() {
+                let size = sizes.get(object.name.as_str());
+                if size == Some(&object.bytes) {
+                    continue;
+                }
+                let size = size.map_or("nothing".to_string(), |size| format!("{size} bytes"));
+                return Err(BackupError::OtherStore {
+                    store: store.shown().to_string(),
+                    id: self.backup_id,
+                    reason: format!(
+                        "node {} has written {} bytes to '{}', and there is {size} here",
+                        of.broker_id, object.bytes, object.name
+                    ),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// # Errors

@@ -61,6 +61,16 @@ pub enum BackupError {
     Damaged { name: String, reason: String },
     #[error("the backup {0} does not exist")]
     Unknown(u64),
+    /// Two nodes have the same settings, but reach different stores.
+    #[error(
+        "this node sees another store at '{store}' than the node that takes the backup {id}: {reason}. Check that the same directory is \
+         mounted on all nodes, or that all have the same bucket and base-path"
+    )]
+    OtherStore {
+        store: String,
+        id: u64,
+        reason: String,
+    },
     #[error("the backup {id} cannot be used: {reason}")]
     Unusable { id: u64, reason: String },
     #[error("the backup {id} cannot be deleted: {reason}")]

@@ -234,3 +234,37 @@ fn a_manifest_of_another_format_is_reported_and_not_read() {
     assert!(found.note.unwrap().contains("version 2"));
     assert!(verify(&store, 1).is_err());
 }
+
+/// Two nodes with the same settings, one of which has not mounted the directory.
+#[test]
+fn a_node_with_another_store_is_noticed_before_it_writes_and_before_the_backup_is_complete() {
+    let (here, there) = (fixture(), fixture());
+    begun(1).create(&here.store).unwrap();
+    Begun::expect(&here.store, 1, "it").unwrap();
+    let missing = Begun::expect(&there.store, 1, "it").unwrap_err();
+    assert!(
+        missing.to_string().contains("sees another store"),
+        "{missing}"
+    );
+    assert!(missing.to_string().contains("1/begun.json"), "{missing}");
+    // An old backup of the same number is there.
+    complete(&there.store, 1);
+    assert!(Begun::expect(&there.store, 1, "it").is_err());
+    begun(2).create(&there.store).unwrap();
+    assert!(Begun::expect(&there.store, 2, "other").is_err());
+    let written = manifest(&there.store, 2, &[entries(6, 9)]);
+    begun(2).expect_objects(&there.store, &written).unwrap();
+    begun(2).create(&here.store).unwrap();
+    let lacks = begun(2).expect_objects(&here.store, &written).unwrap_err();
+    assert!(lacks.to_string().contains("node 0 has written"), "{lacks}");
+    let object = there
+        .directory
+        .path()
+        .join(&written.partitions[0].state[0].name);
+    std::fs::write(object, "less").unwrap();
+    let shorter = begun(2).expect_objects(&there.store, &written).unwrap_err();
+    assert!(
+        shorter.to_string().contains("there is 4 bytes"),
+        "{shorter}"
+    );
+}

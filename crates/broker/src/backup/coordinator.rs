@@ -20,6 +20,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const PROGRESS: Duration = Duration::from_secs(10);
 /// A node that does not answer for this long has failed.
 const SILENT: Duration = Duration::from_secs(30);
+/// How long objects of other nodes may take to be visible here.
+const SEEN: Duration = Duration::from_secs(30);
 /// Attempts to pause all partitions at the same time.
 const CUTS: u32 = 20;
 
@@ -235,9 +237,26 @@ impl Coordinator {
             cluster: state.clone(),
             partitions,
         };
+        let stored = self.expect_objects(&manifest);
+        stored.map_err(|error| error.to_string())?;
         self.turn.ends();
         let completed = self.begun.complete(&self.leaders.store, &manifest);
         completed.map_err(|error| error.to_string())
+    }
+
+    /// What nodes have written must be here too: each may have mounted something else. Mounted directories may show it later.
+    fn expect_objects(&self, manifest: &Manifest) -> Result<(), BackupError> {
+        let began = Instant::now();
+        loop {
+            let found = self.begun.expect_objects(&self.leaders.store, manifest);
+            match found {
+                Ok(()) => return Ok(()),
+                Err(error) if began.elapsed() > SEEN || self.leaders.cluster.is_stopped() => {
+                    return Err(error);
+                }
+                Err(_) => std::thread::sleep(LOOK),
+            }
+        }
     }
 
     fn says(&mut self, text: &str) -> Result<(), String> {
