@@ -57,7 +57,7 @@ pub enum BackupState {
     InProgress,
     Completed,
     Failed,
-    /// Written by another version, which this one cannot read.
+    /// Damaged, or written by another version, which this one cannot read.
     Incompatible,
 }
 
@@ -78,7 +78,7 @@ impl BackupState {
 pub struct Backup {
     pub id: u64,
     pub state: BackupState,
-    /// The reason why it failed or cannot be read, or the current step while it is in progress.
+    /// The reason why it failed or cannot be read, the current step while it is in progress, or what is damaged although it can be restored.
     pub note: Option<String>,
     pub begun: Option<Begun>,
     /// Only present in a complete backup.
@@ -186,6 +186,22 @@ pub(crate) fn found<T: DeserializeOwned>(
     content.map(|content| read(name, &content)).transpose()
 }
 
+/// A small object of a backup. A damaged one must not hide other backups.
+enum Small<T> {
+    Missing,
+    Found(T),
+    /// What is damaged.
+    Damaged(String),
+}
+
+fn small<T: DeserializeOwned>(store: &Store, name: &str) -> Result<Small<T>, BackupError> {
+    match found(store, name) {
+        Ok(found) => Ok(found.map_or(Small::Missing, Small::Found)),
+        Err(error @ BackupError::Damaged { .. }) => Ok(Small::Damaged(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
 fn look(store: &Store, id: u64) -> Result<Option<Backup>, BackupError> {
     let directory = name(id, "");
     let objects = store.list(&directory)?;
@@ -193,25 +209,38 @@ fn look(store: &Store, id: u64) -> Result<Option<Backup>, BackupError> {
         return Ok(None);
     }
     let last = |objects: &[Listed]| objects.iter().map(|object| object.modified).max();
-    let begun: Option<Begun> = found(store, &name(id, BEGUN))?;
+    let (begun, damaged) = match small::<Begun>(store, &name(id, BEGUN))? {
+        Small::Missing => (None, None),
+        Small::Found(begun) => (Some(begun), None),
+        Small::Damaged(what) => (None, Some(what)),
+    };
     let mut backup = Backup {
         id,
         state: BackupState::InProgress,
-        note: None,
+        note: damaged.clone(),
         begun,
         manifest: None,
         updated_at: last(&objects),
     };
-    if let Some(failed) = found::<Failed>(store, &name(id, FAILED))? {
-        backup.state = BackupState::Failed;
-        backup.note = Some(failed.reason);
-        return Ok(Some(backup));
+    match small::<Failed>(store, &name(id, FAILED))? {
+        Small::Missing => {}
+        Small::Found(failed) => {
+            backup.state = BackupState::Failed;
+            backup.note = Some(failed.reason);
+            return Ok(Some(backup));
+        }
+        Small::Damaged(what) => {
+            backup.state = BackupState::Incompatible;
+            backup.note = Some(what);
+            return Ok(Some(backup));
+        }
     }
     match manifest(store, id) {
         Ok(Some(manifest)) => {
             backup.state = BackupState::Completed;
             backup.manifest = Some(manifest);
         }
+        Ok(None) if damaged.is_some() => backup.state = BackupState::Incompatible,
         Ok(None) => still_taken(store, &mut backup)?,
         Err(error @ (BackupError::Unusable { .. } | BackupError::Damaged { .. })) => {
             backup.state = BackupState::Incompatible;
@@ -223,8 +252,12 @@ fn look(store: &Store, id: u64) -> Result<Option<Backup>, BackupError> {
 }
 
 fn still_taken(store: &Store, backup: &mut Backup) -> Result<(), BackupError> {
-    let progress: Option<Progress> = found(store, &name(backup.id, PROGRESS))?;
-    backup.note = progress.map(|progress| progress.text);
+    // Progress is only shown: what is damaged there changes nothing.
+    backup.note = match small::<Progress>(store, &name(backup.id, PROGRESS))? {
+        Small::Missing => None,
+        Small::Found(progress) => Some(progress.text),
+        Small::Damaged(what) => Some(what),
+    };
     let silent = backup
         .updated_at
         .and_then(|updated| SystemTime::now().duration_since(updated).ok());
@@ -265,6 +298,14 @@ pub(crate) fn manifest(store: &Store, id: u64) -> Result<Option<Manifest>, Backu
 
 pub(crate) fn text(value: &impl Serialize) -> Bytes {
     serde_json::to_vec_pretty(value).unwrap_or_default().into()
+}
+
+/// Checks the first object of a complete backup. A restore does not need it.
+///
+/// # Errors
+/// It is damaged, or the store cannot be used.
+pub(crate) fn verify_begun(store: &Store, id: u64) -> Result<(), BackupError> {
+    found::<Begun>(store, &name(id, BEGUN)).map(drop)
 }
 
 /// A backup that is being taken.

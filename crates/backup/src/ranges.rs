@@ -39,6 +39,14 @@ impl Base {
         })
     }
 
+    /// The backup and the one that it carries on, if it is continued.
+    fn of(store: &Store, manifest: Manifest) -> Result<Option<(Base, Option<u64>)>, BackupError> {
+        let Some(begun) = markers::begun(store, manifest.backup_id)? else {
+            return Ok(None);
+        };
+        Ok(Some((Base::read(store, manifest)?, begun.after)))
+    }
+
     fn moment(&self) -> Moment {
         Moment {
             backup: self.manifest.backup_id,
@@ -121,18 +129,31 @@ impl Range {
 /// # Errors
 /// An object is damaged, or the store cannot be used.
 pub fn ranges(store: &Store) -> Result<Vec<Range>, BackupError> {
+    ranges_of(store, Base::of)
+}
+
+/// The ranges without the backups whose log cannot be used: no moment of those is in a range, and they do not hide others.
+fn usable_ranges(store: &Store) -> Result<Vec<Range>, BackupError> {
+    ranges_of(store, |store, manifest| match Base::of(store, manifest) {
+        Err(BackupError::Damaged { .. }) => Ok(None),
+        base => base,
+    })
+}
+
+type Find = fn(&Store, Manifest) -> Result<Option<(Base, Option<u64>)>, BackupError>;
+
+fn ranges_of(store: &Store, find: Find) -> Result<Vec<Range>, BackupError> {
     let mut ranges: Vec<Range> = Vec::new();
     for backup in backups::list(store, "")?.into_iter().rev() {
         let (BackupState::Completed, Some(manifest)) = (backup.state, backup.manifest) else {
             continue;
         };
-        let Some(begun) = markers::begun(store, backup.id)? else {
+        let Some((base, after)) = find(store, manifest)? else {
             continue;
         };
-        let base = Base::read(store, manifest)?;
         let before = ranges.iter_mut().find(|range| {
             let last = range.bases.last();
-            last.is_some_and(|last| Some(last.manifest.backup_id) == begun.after)
+            last.is_some_and(|last| Some(last.manifest.backup_id) == after)
         });
         match before {
             Some(range) => range.bases.push(base),
@@ -163,7 +184,7 @@ pub fn newest_moment(store: &Store) -> Result<Moment, BackupError> {
 /// # Errors
 /// [`BackupError::NoMoment`], which names the ranges, or the store cannot be used.
 pub fn moment(store: &Store, time: i64) -> Result<Moment, BackupError> {
-    let ranges = ranges(store)?;
+    let ranges = usable_ranges(store)?;
     let found = ranges.iter().filter_map(|range| range.find(time));
     if let Some(moment) = found.max_by_key(|moment| moment.at) {
         return Ok(moment);

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use skep_backup::{
     BackupError, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest, PartitionManifest,
-    Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list, newest, verify,
+    Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list, newest,
+    newest_moment, verify,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -267,4 +268,50 @@ fn a_node_with_another_store_is_noticed_before_it_writes_and_before_the_backup_i
         shorter.to_string().contains("there is 4 bytes"),
         "{shorter}"
     );
+}
+
+/// Each object that a backup may have beside its data, and its state when that object is damaged.
+#[test]
+fn a_small_damaged_object_neither_hides_other_backups_nor_keeps_its_own_from_being_deleted() {
+    use BackupState::{Completed, Failed, InProgress, Incompatible};
+    for (object, is_complete, state) in [
+        ("begun.json", true, Completed),
+        ("begun.json", false, Incompatible),
+        ("failed.json", false, Incompatible),
+        ("progress.json", false, InProgress),
+        ("manifest.json", true, Incompatible),
+    ] {
+        for content in ["", "{", "{\"backupId\": \"7\"}"] {
+            let Fixture { directory, store } = fixture();
+            complete(&store, 1);
+            if is_complete {
+                complete(&store, 2);
+            } else {
+                begun(2).create(&store).unwrap();
+                let progress = Progress::default();
+                begun(2).progress(&store, &progress).unwrap();
+            }
+            complete(&store, 3);
+            let path = directory.path().join(format!("backups/2/{object}"));
+            std::fs::write(path, content).unwrap();
+            assert_eq!(states(&store), [(3, Completed), (2, state), (1, Completed)]);
+            let note = find(&store, 2).unwrap().note.unwrap();
+            assert!(note.contains(&format!("backups/2/{object}")), "{note}");
+            assert_eq!(newest_moment(&store).unwrap().at, 2);
+            Reader::open(&store, 1).unwrap();
+            verify(&store, 1).unwrap();
+            let error = verify(&store, 2).unwrap_err().to_string();
+            assert!(error.contains("2"), "{error}");
+            assert_eq!(
+                Reader::open(&store, 2).is_ok(),
+                object == "begun.json" && is_complete
+            );
+            age(directory.path(), SILENT * 2);
+            if state == InProgress {
+                assert_eq!(find(&store, 2).unwrap().state, Failed);
+            }
+            delete(&store, 2).unwrap();
+            assert_eq!(states(&store), [(3, Completed), (1, Completed)]);
+        }
+    }
 }

@@ -404,6 +404,8 @@ fn a_damaged_backup_can_be_deleted_and_does_not_hide_others() {
     assert_eq!(fixture.to(150), Some((1, None)));
     std::fs::write(fixture.object("2/continued/begun.json"), "{").unwrap();
     assert!(is_needed(&fixture.store, 1, true).is_err());
+    assert_eq!(fixture.to(150), None, "the range ends before the damage");
+    assert_eq!(fixture.to(100), Some((1, None)));
     assert_eq!(is_needed(&fixture.store, 2, true).unwrap(), None);
     delete(&fixture.store, 2).unwrap();
     assert_eq!(fixture.to(100), Some((1, None)));

@@ -73,7 +73,8 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let config = loaded.settings.broker_config();
     let failed = |error: &dyn std::fmt::Display| Coded::new("BACKUP_FAILED", error.to_string());
     let reader = open(&store, args).map_err(|error| failed(&error))?;
-    let newest = skep_backup::newest_moment(&store).map_err(|error| failed(&error))?;
+    // Other backups may be damaged: that is no reason not to restore this one.
+    let newest = skep_backup::newest_moment(&store);
     let outcome = if args.dry_run {
         restore::plan(&config, &reader, args.epoch)
     } else {
@@ -121,14 +122,19 @@ fn instant(millis: i64) -> String {
     time.map_or_else(|_| millis.to_string(), |time| time.to_string())
 }
 
-fn lost(reader: &Reader, newest: Moment) -> String {
+fn lost(reader: &Reader, newest: Result<Moment, BackupError>) -> String {
     let at = reader.moment.at;
-    let mut text = format!("Work after {} is lost", instant(at));
-    if newest.at > at {
-        let newest = instant(newest.at);
-        text.push_str(&format!("; the store has moments up to {newest}"));
+    let lost = format!("Work after {} is lost", instant(at));
+    match newest {
+        Ok(newest) if newest.at > at => {
+            let newest = instant(newest.at);
+            format!("{lost}; the store has moments up to {newest}.\n")
+        }
+        Ok(_) => format!("{lost}.\n"),
+        Err(error) => {
+            format!("{lost}; whether the store has later moments is not known: {error}.\n")
+        }
     }
-    text + ".\n"
 }
 
 /// The restore that this node takes part in, and another one that it might be confused with.
