@@ -39,11 +39,15 @@ impl State {
             layout.partitions, self.partitions,
             "the keys in the backup belong to these partitions"
         );
+        // Another restore of the same moment assigns others.
+        let keys = (epoch.saturating_sub(self.epoch))
+            .div_ceil(EPOCHS_OF_A_RESTORE)
+            .saturating_mul(KEYS);
         let mut least_keys = self.least_keys.clone();
         for (partition, last) in last_keys {
             // The cluster may have assigned greater keys after the backup, and told somebody about them.
             let least = least_keys.entry(*partition).or_default();
-            *least = (*last).max(*least).saturating_add(KEYS);
+            *least = (*last).max(*least).saturating_add(keys);
         }
         State {
             revision: self.revision + LEAP,
@@ -108,6 +112,8 @@ mod tests {
         assert_eq!(restored.least_keys[&1], 70 + (1 << 32));
         assert_eq!(restored.least_keys[&2], 5 + (1 << 32));
         assert_eq!(restored.purged_keys, before.purged_keys);
+        let again = before.restored(&layout, &[(1, 70)].into(), 9, 2 * EPOCHS_OF_A_RESTORE);
+        assert_eq!(again.least_keys[&1], 70 + (2 << 32));
         assert_eq!(
             restored.routing(),
             before.routing(),
