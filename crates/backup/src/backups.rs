@@ -86,6 +86,16 @@ pub struct Backup {
     pub updated_at: Option<SystemTime>,
 }
 
+impl Backup {
+    /// The cluster that it is of, as far as its objects can be read.
+    pub fn cluster_id(&self) -> Option<&str> {
+        let begun = self.begun.as_ref().map(|begun| &begun.cluster_id);
+        let manifest = self.manifest.as_ref();
+        let complete = manifest.map(|manifest| &manifest.cluster.cluster_id);
+        complete.or(begun).map(String::as_str)
+    }
+}
+
 /// The backup IDs, newest first.
 ///
 /// # Errors

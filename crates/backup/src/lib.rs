@@ -1,6 +1,8 @@
 //! Backups in an object store: the objects they consist of, and how these are written, read and checked.
 //!
 //! ```text
+//! cluster.json                          the cluster that the store belongs to; created first
+//!
 //! backups/ID/begun.json                 who takes it, since when; created first, so an id is taken once
 //! backups/ID/progress.json              rewritten every few seconds while it is taken
 //! backups/ID/partition-P/state/N        rows of a checkpoint
@@ -30,6 +32,7 @@ mod entries;
 mod manifest;
 mod markers;
 mod object;
+mod owner;
 mod ranges;
 mod read;
 mod restores;
@@ -45,6 +48,7 @@ pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use manifest::{Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use object::{PIECE, pack, unpack};
+pub use owner::own;
 pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
 pub use read::Reader;
 pub use restores::{JOINED_FOR, Joined, Other, Participant, Restored, foresee, join};
@@ -78,6 +82,21 @@ pub enum BackupError {
     /// The store has no such moment.
     #[error("there is no such moment: {0}")]
     NoMoment(String),
+    #[error(
+        "'{store}' belongs to the cluster {owner}, and this is the cluster {cluster}: each needs a store of its own, or one would delete and \
+         restore what the other needs. Give this cluster another directory, or another base-path in the bucket \
+         (camunda.data.primary-storage.backup)"
+    )]
+    OtherCluster {
+        store: String,
+        owner: String,
+        cluster: String,
+    },
+    #[error(
+        "the store has backups of several clusters: {0}. Set camunda.cluster.cluster-id to the one to restore, or give the id of a backup \
+         (--backup)"
+    )]
+    SeveralClusters(String),
     /// A restore cannot have this epoch.
     #[error("the restore cannot have the epoch {epoch}: {reason}")]
     NoEpoch { epoch: u64, reason: String },

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use skep_backup::{
     BackupError, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest, PartitionManifest,
     Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list, newest,
-    newest_moment, verify,
+    newest_moment, own, verify,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -297,7 +297,7 @@ fn a_small_damaged_object_neither_hides_other_backups_nor_keeps_its_own_from_bei
             assert_eq!(states(&store), [(3, Completed), (2, state), (1, Completed)]);
             let note = find(&store, 2).unwrap().note.unwrap();
             assert!(note.contains(&format!("backups/2/{object}")), "{note}");
-            assert_eq!(newest_moment(&store).unwrap().at, 2);
+            assert_eq!(newest_moment(&store, None).unwrap().at, 2);
             Reader::open(&store, 1).unwrap();
             verify(&store, 1).unwrap();
             let error = verify(&store, 2).unwrap_err().to_string();
@@ -314,4 +314,32 @@ fn a_small_damaged_object_neither_hides_other_backups_nor_keeps_its_own_from_bei
             assert_eq!(states(&store), [(3, Completed), (1, Completed)]);
         }
     }
+}
+
+#[test]
+fn a_store_belongs_to_the_cluster_of_its_first_backup() {
+    let Fixture { directory, store } = fixture();
+    own(&store, "it", 1).unwrap();
+    own(&store, "it", 2).unwrap();
+    let refused = own(&store, "other", 3).unwrap_err().to_string();
+    let shown = directory.path().display().to_string();
+    for part in ["the cluster it", "the cluster other", "base-path", &shown] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    // Earlier versions left no object: the backups tell.
+    std::fs::remove_file(directory.path().join("cluster.json")).unwrap();
+    complete(&store, 1);
+    assert!(own(&store, "other", 4).is_err());
+    own(&store, "it", 5).unwrap();
+    std::fs::remove_file(directory.path().join("cluster.json")).unwrap();
+    let others = Begun {
+        cluster_id: "other".to_string(),
+        ..begun(2)
+    };
+    others.create(&store).unwrap();
+    own(&store, "other", 6).unwrap();
+    assert!(
+        own(&store, "it", 7).is_err(),
+        "the first one of both has it"
+    );
 }

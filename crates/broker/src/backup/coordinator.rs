@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, newest,
+    BackupError, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, newest, own,
 };
 use skep_cluster::{Refusal, State};
 
@@ -107,6 +107,10 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     };
     let unreachable = |error: &dyn std::fmt::Display| Refusal::Unreachable(error.to_string());
     let store = Store::open(&config.location).map_err(|error| unreachable(&error))?;
+    own(&store, &state.cluster_id, now()).map_err(|error| match error {
+        BackupError::OtherCluster { .. } => Refusal::Invalid(error.to_string()),
+        error => unreachable(&error),
+    })?;
     let last = newest(&store).map_err(|error| unreachable(&error))?;
     let id = id.unwrap_or_else(|| next_id(last, config.schedule.offset));
     if let Some(last) = last.filter(|last| id <= *last) {

@@ -218,7 +218,10 @@ async fn a_marker_is_restored_with_all_before_it_and_nothing_after_it_though_lea
     .await;
     assert!(verified.markers >= 3, "{verified:?}");
     for wanted in [first, second, third] {
-        let found = ask(&store, move |backups| moment(backups, wanted.at).unwrap()).await;
+        let found = ask(&store, move |backups| {
+            moment(backups, wanted.at, None).unwrap()
+        })
+        .await;
         assert_eq!(found, wanted);
         let there = restored(&store, 2, found, &ledger).await;
         ledger.expect_at(found, &there);
@@ -355,7 +358,7 @@ async fn a_log_that_is_not_kept_until_it_is_shipped_breaks_the_range_and_another
     let (broken, anew) = (&all[0], &all[1]);
     assert!(broken.bases.last().unwrap().broken.is_some());
     let between = anew.start().unwrap().at - 1;
-    let none = ask(&store, move |backups| moment(backups, between)).await;
+    let none = ask(&store, move |backups| moment(backups, between, None)).await;
     assert!(none.unwrap_err().to_string().contains("none of the ranges"));
     for end in [broken.end().unwrap(), anew.end().unwrap()] {
         let there = restored(&store, 1, end, &ledger).await;
@@ -436,6 +439,8 @@ async fn two_restores_of_one_backup_are_two_clusters_with_two_ranges() {
     assert_eq!((epochs.len(), backups.len()), (3, 3), "each has its own");
     assert!(!backups.contains(&from.backup));
     for (end, ledger, _) in &restores {
+        let backup = end.backup;
+        ask(&store, move |backups| verify(backups, backup).unwrap()).await;
         let there = restored(&store, 1, *end, ledger).await;
         ledger.expect_at(*end, &there);
         for (_, other, _) in restores.iter().filter(|(other, _, _)| other != end) {
@@ -472,7 +477,8 @@ async fn another_history_of_the_same_cluster_breaks_the_range_and_begins_its_own
         copy_all(directory.path(), copied.path());
         let directory = Arc::into_inner(directory).unwrap();
         let rig = open(directory, config.clone()).await;
-        let (one, _, _) = work_until_marked(rig, &store).await;
+        work_until_marked(rig, &store).await;
+        let one = newest(&store).await.unwrap();
         assert_eq!(one.backup, before.backup, "it continues its own log");
         let other = BrokerConfig {
             directory: copied.path().to_path_buf(),

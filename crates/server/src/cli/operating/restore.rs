@@ -54,11 +54,11 @@ impl FromStr for To {
     }
 }
 
-fn open(store: &Store, args: &RestoreArgs) -> Result<Reader, BackupError> {
+fn open(store: &Store, args: &RestoreArgs, cluster: Option<&str>) -> Result<Reader, BackupError> {
     let moment = match (args.backup, args.to) {
         (Some(backup), _) => return Reader::open(store, backup),
-        (None, Some(To::Time(time))) => skep_backup::moment(store, time)?,
-        (None, Some(To::Latest) | None) => skep_backup::newest_moment(store)?,
+        (None, Some(To::Time(time))) => skep_backup::moment(store, time, cluster)?,
+        (None, Some(To::Latest) | None) => skep_backup::newest_moment(store, cluster)?,
     };
     Reader::open_at(store, moment)
 }
@@ -72,9 +72,10 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     }
     let config = loaded.settings.broker_config();
     let failed = |error: &dyn std::fmt::Display| Coded::new("BACKUP_FAILED", error.to_string());
-    let reader = open(&store, args).map_err(|error| failed(&error))?;
+    let reader =
+        open(&store, args, config.cluster_id.as_deref()).map_err(|error| failed(&error))?;
     // Other backups may be damaged: that is no reason not to restore this one.
-    let newest = skep_backup::newest_moment(&store);
+    let newest = skep_backup::newest_moment(&store, Some(&reader.manifest.cluster.cluster_id));
     let outcome = if args.dry_run {
         restore::plan(&config, &reader, args.epoch)
     } else {
