@@ -346,7 +346,7 @@ impl Base {
         let mut all_end = true;
         for log in &mut self.logs {
             let cut = cuts.get(&log.partition).copied().unwrap_or(log.cut);
-            all_end &= wait_until_shipped(log, cut, leaders)?;
+            all_end &= wait_until_shipped(log, cut, (leaders, self.manifest.backup_id))?;
         }
         let marker = Marker {
             format: FORMAT,
@@ -376,14 +376,22 @@ fn is_enough(backup: u64, log: u64, age: i64) -> Option<String> {
 }
 
 /// Whether the log in the store ends with the cut.
-fn wait_until_shipped(log: &mut Shipped, cut: Cut, leaders: &Leaders) -> Result<bool, Unmarked> {
+fn wait_until_shipped(
+    log: &mut Shipped,
+    cut: Cut,
+    (leaders, backup): (&Leaders, u64),
+) -> Result<bool, Unmarked> {
     let began = Instant::now();
     loop {
         log.look()?;
         if log.has(cut)? {
             return Ok(log.ends_with(cut));
         }
-        if began.elapsed() > SHIPPED || leaders.cluster.is_stopped() {
+        // Nothing is shipped to a broken range any more.
+        if began.elapsed() > SHIPPED
+            || leaders.cluster.is_stopped()
+            || broken(&leaders.store, backup)?.is_some()
+        {
             return Err(Unmarked::NotShipped {
                 partition: log.partition,
                 entry: cut.index,
