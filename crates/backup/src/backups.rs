@@ -1,5 +1,6 @@
 //! The backups in a store and their states.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use skep_objects::{Listed, ObjectError};
 use crate::manifest::{FORMAT, Manifest};
 use crate::{BackupError, Store};
 
-const ALL: &str = "backups";
+pub(crate) const ALL: &str = "backups";
 const BEGUN: &str = "begun.json";
 const PROGRESS: &str = "progress.json";
 const FAILED: &str = "failed.json";
@@ -56,7 +57,7 @@ pub enum BackupState {
     InProgress,
     Completed,
     Failed,
-    /// Written by another version, which this one cannot read.
+    /// Damaged, or written by another version, which this one cannot read.
     Incompatible,
 }
 
@@ -77,7 +78,7 @@ impl BackupState {
 pub struct Backup {
     pub id: u64,
     pub state: BackupState,
-    /// The reason why it failed or cannot be read, or the current step while it is in progress.
+    /// The reason why it failed or cannot be read, the current step while it is in progress, or what is damaged although it can be restored.
     pub note: Option<String>,
     pub begun: Option<Begun>,
     /// Only present in a complete backup.
@@ -85,15 +86,32 @@ pub struct Backup {
     pub updated_at: Option<SystemTime>,
 }
 
+impl Backup {
+    /// The cluster that it is of, as far as its objects can be read.
+    pub fn cluster_id(&self) -> Option<&str> {
+        let begun = self.begun.as_ref().map(|begun| &begun.cluster_id);
+        let manifest = self.manifest.as_ref();
+        let complete = manifest.map(|manifest| &manifest.cluster.cluster_id);
+        complete.or(begun).map(String::as_str)
+    }
+}
+
 /// The backup IDs, newest first.
 ///
 /// # Errors
 /// The store cannot be used.
 fn ids(store: &Store) -> Result<Vec<u64>, BackupError> {
-    let names = store.directories(ALL)?;
-    let mut ids: Vec<u64> = names.iter().filter_map(|name| name.parse().ok()).collect();
-    ids.sort_unstable_by(|a, b| b.cmp(a));
+    let mut ids = numbers(store, ALL)?;
+    ids.reverse();
     Ok(ids)
+}
+
+/// The directories below this one that are named by a number, in ascending order.
+pub(crate) fn numbers(store: &Store, directory: &str) -> Result<Vec<u64>, BackupError> {
+    let names = store.directories(directory)?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 /// The greatest ID in use.
@@ -178,6 +196,22 @@ pub(crate) fn found<T: DeserializeOwned>(
     content.map(|content| read(name, &content)).transpose()
 }
 
+/// A small object of a backup. A damaged one must not hide other backups.
+enum Small<T> {
+    Missing,
+    Found(T),
+    /// What is damaged.
+    Damaged(String),
+}
+
+fn small<T: DeserializeOwned>(store: &Store, name: &str) -> Result<Small<T>, BackupError> {
+    match found(store, name) {
+        Ok(found) => Ok(found.map_or(Small::Missing, Small::Found)),
+        Err(error @ BackupError::Damaged { .. }) => Ok(Small::Damaged(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
 fn look(store: &Store, id: u64) -> Result<Option<Backup>, BackupError> {
     let directory = name(id, "");
     let objects = store.list(&directory)?;
@@ -185,25 +219,38 @@ fn look(store: &Store, id: u64) -> Result<Option<Backup>, BackupError> {
         return Ok(None);
     }
     let last = |objects: &[Listed]| objects.iter().map(|object| object.modified).max();
-    let begun: Option<Begun> = found(store, &name(id, BEGUN))?;
+    let (begun, damaged) = match small::<Begun>(store, &name(id, BEGUN))? {
+        Small::Missing => (None, None),
+        Small::Found(begun) => (Some(begun), None),
+        Small::Damaged(what) => (None, Some(what)),
+    };
     let mut backup = Backup {
         id,
         state: BackupState::InProgress,
-        note: None,
+        note: damaged.clone(),
         begun,
         manifest: None,
         updated_at: last(&objects),
     };
-    if let Some(failed) = found::<Failed>(store, &name(id, FAILED))? {
-        backup.state = BackupState::Failed;
-        backup.note = Some(failed.reason);
-        return Ok(Some(backup));
+    match small::<Failed>(store, &name(id, FAILED))? {
+        Small::Missing => {}
+        Small::Found(failed) => {
+            backup.state = BackupState::Failed;
+            backup.note = Some(failed.reason);
+            return Ok(Some(backup));
+        }
+        Small::Damaged(what) => {
+            backup.state = BackupState::Incompatible;
+            backup.note = Some(what);
+            return Ok(Some(backup));
+        }
     }
     match manifest(store, id) {
         Ok(Some(manifest)) => {
             backup.state = BackupState::Completed;
             backup.manifest = Some(manifest);
         }
+        Ok(None) if damaged.is_some() => backup.state = BackupState::Incompatible,
         Ok(None) => still_taken(store, &mut backup)?,
         Err(error @ (BackupError::Unusable { .. } | BackupError::Damaged { .. })) => {
             backup.state = BackupState::Incompatible;
@@ -215,8 +262,12 @@ fn look(store: &Store, id: u64) -> Result<Option<Backup>, BackupError> {
 }
 
 fn still_taken(store: &Store, backup: &mut Backup) -> Result<(), BackupError> {
-    let progress: Option<Progress> = found(store, &name(backup.id, PROGRESS))?;
-    backup.note = progress.map(|progress| progress.text);
+    // Progress is only shown: what is damaged there changes nothing.
+    backup.note = match small::<Progress>(store, &name(backup.id, PROGRESS))? {
+        Small::Missing => None,
+        Small::Found(progress) => Some(progress.text),
+        Small::Damaged(what) => Some(what),
+    };
     let silent = backup
         .updated_at
         .and_then(|updated| SystemTime::now().duration_since(updated).ok());
@@ -259,6 +310,14 @@ pub(crate) fn text(value: &impl Serialize) -> Bytes {
     serde_json::to_vec_pretty(value).unwrap_or_default().into()
 }
 
+/// Checks the first object of a complete backup. A restore does not need it.
+///
+/// # Errors
+/// It is damaged, or the store cannot be used.
+pub(crate) fn verify_begun(store: &Store, id: u64) -> Result<(), BackupError> {
+    found::<Begun>(store, &name(id, BEGUN)).map(drop)
+}
+
 /// A backup that is being taken.
 impl Begun {
     /// Claims the ID.
@@ -267,6 +326,63 @@ impl Begun {
     /// [`ObjectError::Exists`]: the ID is taken. Or the store cannot be used.
     pub fn create(&self, store: &Store) -> Result<(), ObjectError> {
         store.create(&name(self.backup_id, BEGUN), text(self))
+    }
+
+    /// Checks on another node that its store is the one in which the cluster's backup has begun, and not, say, a directory whose mount is
+    /// missing.
+    ///
+    /// # Errors
+    /// [`BackupError::OtherStore`], or the store cannot be used.
+    pub fn expect(store: &Store, id: u64, cluster_id: &str) -> Result<(), BackupError> {
+        let other = |reason: String| {
+            Err(BackupError::OtherStore {
+                store: store.shown().to_string(),
+                id,
+                reason,
+            })
+        };
+        let begun = name(id, BEGUN);
+        match found::<Begun>(store, &begun)? {
+            None => other(format!("the object '{begun}' is missing here")),
+            Some(begun) if begun.cluster_id != cluster_id => other(format!(
+                "the backup of this number is of the cluster {}",
+                begun.cluster_id
+            )),
+            Some(_) if store.find(&name(id, MANIFEST))?.is_some() => {
+                other("the backup of this number is already complete here".to_string())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Checks that all objects of the manifest are in this store, with their sizes.
+    ///
+    /// # Errors
+    /// [`BackupError::OtherStore`], or the store cannot be used.
+    pub fn expect_objects(&self, store: &Store, manifest: &Manifest) -> Result<(), BackupError> {
+        let listed = store.list(&name(self.backup_id, ""))?;
+        let sizes: BTreeMap<&str, u64> = listed
+            .iter()
+            .map(|object| (object.name.as_str(), object.bytes))
+            .collect();
+        for of in &manifest.partitions {
+            for object in of.objects() {
+                let size = sizes.get(object.name.as_str());
+                if size == Some(&object.bytes) {
+                    continue;
+                }
+                let size = size.map_or("nothing".to_string(), |size| format!("{size} bytes"));
+                return Err(BackupError::OtherStore {
+                    store: store.shown().to_string(),
+                    id: self.backup_id,
+                    reason: format!(
+                        "node {} has written {} bytes to '{}', and there is {size} here",
+                        of.broker_id, object.bytes, object.name
+                    ),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// # Errors

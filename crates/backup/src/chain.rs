@@ -10,6 +10,7 @@ use skep_storage::log::Entry;
 
 use crate::backups::name;
 use crate::entries::decode;
+use crate::manifest::Cut;
 use crate::object::{pack, unpack};
 use crate::{BackupError, Store};
 
@@ -19,7 +20,7 @@ pub struct Chain {
     store: Store,
     directory: String,
     /// The last entry in the backup itself.
-    base: u64,
+    base: Cut,
 }
 
 /// An object of a chain.
@@ -32,8 +33,8 @@ pub struct Link {
 }
 
 impl Chain {
-    /// `base`: the index at which the backup is cut.
-    pub fn new(store: &Store, backup: u64, partition: u32, base: u64) -> Chain {
+    /// `base`: where the backup is cut.
+    pub fn new(store: &Store, backup: u64, partition: u32, base: Cut) -> Chain {
         Chain {
             store: store.clone(),
             directory: name(backup, &format!("continued/partition-{partition}")),
@@ -99,21 +100,31 @@ impl Chain {
         Ok(entries)
     }
 
-    /// The entry with which the chain continues. `known`: an object of the chain, to avoid listing all objects.
+    /// The last entry of the chain. `known`: an object of the chain, to avoid listing all objects. `None`: nothing was shipped yet.
     ///
     /// # Errors
     /// The last object is damaged, or the store cannot be used.
-    pub fn next(&self, known: Option<u64>) -> Result<u64, BackupError> {
-        let behind = known.map_or(self.base, |known| known.saturating_sub(1));
+    pub fn last(&self, known: Option<u64>) -> Result<Option<Entry>, BackupError> {
+        let behind = known.map_or(self.base.index, |known| known.saturating_sub(1));
         let last = self.links(behind)?.last().copied();
         let Some(last) = last else {
-            return Ok(self.base + 1);
+            return Ok(None);
         };
-        Ok(last.first + self.read(last.first)?.len() as u64)
+        Ok(self.read(last.first)?.pop())
+    }
+
+    /// The entry with which the chain continues, given its last one.
+    pub fn next(&self, last: Option<&Entry>) -> u64 {
+        last.map_or(self.base.index, |last| last.index) + 1
     }
 
     /// The first entry after the backup.
     pub fn first(&self) -> u64 {
-        self.base + 1
+        self.base.index + 1
+    }
+
+    /// Where the backup is cut.
+    pub fn base(&self) -> Cut {
+        self.base
     }
 }

@@ -1,6 +1,8 @@
 //! Backups in an object store: the objects they consist of, and how these are written, read and checked.
 //!
 //! ```text
+//! cluster.json                          the cluster that the store belongs to; created first
+//!
 //! backups/ID/begun.json                 who takes it, since when; created first, so an id is taken once
 //! backups/ID/progress.json              rewritten every few seconds while it is taken
 //! backups/ID/partition-P/state/N        rows of a checkpoint
@@ -14,6 +16,9 @@
 //! backups/ID/continued/markers/T.json   a moment: where each partition was cut at time T
 //! backups/ID/continued/latest.json      the newest marker, rewritten
 //! backups/ID/continued/broken.json      why nothing continues it any more
+//!
+//! restores/EPOCH/begun.json             the moment and the nodes that this epoch belongs to; created first, so an epoch is taken once
+//! restores/EPOCH/node-N.json            node N takes part in it
 //! ```
 //!
 //! The broker decides what a backup contains (`skep_broker::backup`). This crate knows neither running partitions nor nodes.
@@ -27,8 +32,10 @@ mod entries;
 mod manifest;
 mod markers;
 mod object;
+mod owner;
 mod ranges;
 mod read;
+mod restores;
 mod store;
 mod upload;
 mod verify;
@@ -41,8 +48,10 @@ pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use manifest::{Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use object::{PIECE, pack, unpack};
+pub use owner::own;
 pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
 pub use read::Reader;
+pub use restores::{JOINED_FOR, Joined, Other, Participant, Restored, foresee, join};
 pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
 pub use store::Store;
 pub use upload::Upload;
@@ -56,6 +65,16 @@ pub enum BackupError {
     Damaged { name: String, reason: String },
     #[error("the backup {0} does not exist")]
     Unknown(u64),
+    /// Two nodes have the same settings, but reach different stores.
+    #[error(
+        "this node sees another store at '{store}' than the node that takes the backup {id}: {reason}. Check that the same directory is \
+         mounted on all nodes, or that all have the same bucket and base-path"
+    )]
+    OtherStore {
+        store: String,
+        id: u64,
+        reason: String,
+    },
     #[error("the backup {id} cannot be used: {reason}")]
     Unusable { id: u64, reason: String },
     #[error("the backup {id} cannot be deleted: {reason}")]
@@ -63,6 +82,24 @@ pub enum BackupError {
     /// The store has no such moment.
     #[error("there is no such moment: {0}")]
     NoMoment(String),
+    #[error(
+        "'{store}' belongs to the cluster {owner}, and this is the cluster {cluster}: each needs a store of its own, or one would delete and \
+         restore what the other needs. Give this cluster another directory, or another base-path in the bucket \
+         (camunda.data.primary-storage.backup)"
+    )]
+    OtherCluster {
+        store: String,
+        owner: String,
+        cluster: String,
+    },
+    #[error(
+        "the store has backups of several clusters: {0}. Set camunda.cluster.cluster-id to the one to restore, or give the id of a backup \
+         (--backup)"
+    )]
+    SeveralClusters(String),
+    /// A restore cannot have this epoch.
+    #[error("the restore cannot have the epoch {epoch}: {reason}")]
+    NoEpoch { epoch: u64, reason: String },
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }

@@ -1,5 +1,7 @@
 //! The ranges of a store: time spans within which the cluster can be restored to every marker.
 
+use std::collections::BTreeSet;
+
 use crate::backups::{self, BackupState};
 use crate::manifest::Manifest;
 use crate::markers::{self, Broken, Marker};
@@ -37,6 +39,14 @@ impl Base {
             broken: markers::broken(store, manifest.backup_id)?,
             manifest,
         })
+    }
+
+    /// The backup and the one that it carries on, if it is continued.
+    fn of(store: &Store, manifest: Manifest) -> Result<Option<(Base, Option<u64>)>, BackupError> {
+        let Some(begun) = markers::begun(store, manifest.backup_id)? else {
+            return Ok(None);
+        };
+        Ok(Some((Base::read(store, manifest)?, begun.after)))
     }
 
     fn moment(&self) -> Moment {
@@ -121,18 +131,31 @@ impl Range {
 /// # Errors
 /// An object is damaged, or the store cannot be used.
 pub fn ranges(store: &Store) -> Result<Vec<Range>, BackupError> {
+    ranges_of(store, Base::of)
+}
+
+/// The ranges without the backups whose log cannot be used: no moment of those is in a range, and they do not hide others.
+fn usable_ranges(store: &Store) -> Result<Vec<Range>, BackupError> {
+    ranges_of(store, |store, manifest| match Base::of(store, manifest) {
+        Err(BackupError::Damaged { .. }) => Ok(None),
+        base => base,
+    })
+}
+
+type Find = fn(&Store, Manifest) -> Result<Option<(Base, Option<u64>)>, BackupError>;
+
+fn ranges_of(store: &Store, find: Find) -> Result<Vec<Range>, BackupError> {
     let mut ranges: Vec<Range> = Vec::new();
     for backup in backups::list(store, "")?.into_iter().rev() {
         let (BackupState::Completed, Some(manifest)) = (backup.state, backup.manifest) else {
             continue;
         };
-        let Some(begun) = markers::begun(store, backup.id)? else {
+        let Some((base, after)) = find(store, manifest)? else {
             continue;
         };
-        let base = Base::read(store, manifest)?;
         let before = ranges.iter_mut().find(|range| {
             let last = range.bases.last();
-            last.is_some_and(|last| Some(last.manifest.backup_id) == begun.after)
+            last.is_some_and(|last| Some(last.manifest.backup_id) == after)
         });
         match before {
             Some(range) => range.bases.push(base),
@@ -142,16 +165,33 @@ pub fn ranges(store: &Store) -> Result<Vec<Range>, BackupError> {
     Ok(ranges)
 }
 
-/// The newest moment in the store: a backup or a marker.
+/// Checks that all these clusters are one.
+fn expect_one<'m>(manifests: impl Iterator<Item = &'m Manifest>) -> Result<(), BackupError> {
+    let clusters: BTreeSet<&str> = manifests
+        .map(|manifest| manifest.cluster.cluster_id.as_str())
+        .collect();
+    if clusters.len() < 2 {
+        return Ok(());
+    }
+    let clusters: Vec<&str> = clusters.into_iter().collect();
+    Err(BackupError::SeveralClusters(clusters.join(", ")))
+}
+
+fn is_of(manifest: &Manifest, cluster: Option<&str>) -> bool {
+    cluster.is_none_or(|cluster| manifest.cluster.cluster_id == cluster)
+}
+
+/// The newest moment in the store: a backup or a marker. `cluster`: its id, if it is known.
 ///
 /// # Errors
-/// [`BackupError::NoMoment`], or the store cannot be used.
-pub fn newest_moment(store: &Store) -> Result<Moment, BackupError> {
+/// [`BackupError::NoMoment`], [`BackupError::SeveralClusters`], or the store cannot be used.
+pub fn newest_moment(store: &Store, cluster: Option<&str>) -> Result<Moment, BackupError> {
+    let backups = backups::list(store, "")?.into_iter();
+    let manifests = backups.filter_map(|backup| backup.manifest);
+    let manifests: Vec<Manifest> = manifests.filter(|it| is_of(it, cluster)).collect();
+    expect_one(manifests.iter())?;
     let mut newest: Option<Moment> = None;
-    for backup in backups::list(store, "")? {
-        let Some(manifest) = backup.manifest else {
-            continue;
-        };
+    for manifest in manifests {
         let last = Base::read(store, manifest)?.moment_by(i64::MAX);
         newest = newest.into_iter().chain(last).max_by_key(|it| it.at);
     }
@@ -161,9 +201,15 @@ pub fn newest_moment(store: &Store) -> Result<Moment, BackupError> {
 /// The newest moment at or before this time within a range.
 ///
 /// # Errors
-/// [`BackupError::NoMoment`], which names the ranges, or the store cannot be used.
-pub fn moment(store: &Store, time: i64) -> Result<Moment, BackupError> {
-    let ranges = ranges(store)?;
+/// [`BackupError::NoMoment`], which names the ranges, [`BackupError::SeveralClusters`], or the store cannot be used.
+pub fn moment(store: &Store, time: i64, cluster: Option<&str>) -> Result<Moment, BackupError> {
+    let mut ranges = usable_ranges(store)?;
+    ranges.retain(|range| {
+        let first = range.bases.first();
+        first.is_some_and(|base| is_of(&base.manifest, cluster))
+    });
+    let bases = ranges.iter().flat_map(|range| &range.bases);
+    expect_one(bases.map(|base| &base.manifest))?;
     let found = ranges.iter().filter_map(|range| range.find(time));
     if let Some(moment) = found.max_by_key(|moment| moment.at) {
         return Ok(moment);

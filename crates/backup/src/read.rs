@@ -71,7 +71,7 @@ impl Reader {
         for of in &mut reader.manifest.partitions {
             let cut = marker.cuts.get(&of.partition).copied();
             let cut = cut.unwrap_or(of.cut);
-            let chain = Chain::new(store, moment.backup, of.partition, of.cut.index);
+            let chain = Chain::new(store, moment.backup, of.partition, of.cut);
             let mut links = if cut.index == of.cut.index {
                 Vec::new()
             } else {
@@ -86,6 +86,10 @@ impl Reader {
         reader.manifest.cluster = marker.cluster;
         reader.moment = moment;
         Ok(reader)
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Number of bytes that a restore of this partition reads from the store.

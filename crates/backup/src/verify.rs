@@ -3,6 +3,7 @@
 use skep_protocol::batch::BatchReader;
 use skep_storage::log::Entry;
 
+use crate::backups::verify_begun;
 use crate::chain::Chain;
 use crate::manifest::{Cut, PartitionManifest};
 use crate::markers::{Marker, times};
@@ -29,6 +30,7 @@ pub struct Verified {
 /// Reports the first object, row, record or marker that is missing or damaged.
 pub fn verify(store: &Store, id: u64) -> Result<Verified, BackupError> {
     let reader = Reader::open(store, id)?;
+    verify_begun(store, id)?;
     let mut verified = Verified::default();
     for object in reader.manifest.objects() {
         verified.objects += 1;
@@ -102,7 +104,7 @@ fn continued(
     verified: &mut Verified,
 ) -> Result<(), BackupError> {
     let id = reader.manifest.backup_id;
-    let chain = Chain::new(store, id, of.partition, of.cut.index);
+    let chain = Chain::new(store, id, of.partition, of.cut);
     let mut next = chain.first();
     cuts.sort_unstable_by_key(|(cut, _)| std::cmp::Reverse(cut.index));
     let lies_not = |(cut, at): (Cut, i64)| BackupError::Unusable {

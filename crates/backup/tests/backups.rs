@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use skep_backup::{
     BackupError, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest, PartitionManifest,
-    Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list, newest, verify,
+    Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list, newest,
+    newest_moment, own, verify,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -233,4 +234,112 @@ fn a_manifest_of_another_format_is_reported_and_not_read() {
     assert_eq!(found.state, BackupState::Incompatible);
     assert!(found.note.unwrap().contains("version 2"));
     assert!(verify(&store, 1).is_err());
+}
+
+/// Two nodes with the same settings, one of which has not mounted the directory.
+#[test]
+fn a_node_with_another_store_is_noticed_before_it_writes_and_before_the_backup_is_complete() {
+    let (here, there) = (fixture(), fixture());
+    begun(1).create(&here.store).unwrap();
+    Begun::expect(&here.store, 1, "it").unwrap();
+    let missing = Begun::expect(&there.store, 1, "it").unwrap_err();
+    assert!(
+        missing.to_string().contains("sees another store"),
+        "{missing}"
+    );
+    assert!(missing.to_string().contains("1/begun.json"), "{missing}");
+    // An old backup of the same number is there.
+    complete(&there.store, 1);
+    assert!(Begun::expect(&there.store, 1, "it").is_err());
+    begun(2).create(&there.store).unwrap();
+    assert!(Begun::expect(&there.store, 2, "other").is_err());
+    let written = manifest(&there.store, 2, &[entries(6, 9)]);
+    begun(2).expect_objects(&there.store, &written).unwrap();
+    begun(2).create(&here.store).unwrap();
+    let lacks = begun(2).expect_objects(&here.store, &written).unwrap_err();
+    assert!(lacks.to_string().contains("node 0 has written"), "{lacks}");
+    let object = there
+        .directory
+        .path()
+        .join(&written.partitions[0].state[0].name);
+    std::fs::write(object, "less").unwrap();
+    let shorter = begun(2).expect_objects(&there.store, &written).unwrap_err();
+    assert!(
+        shorter.to_string().contains("there is 4 bytes"),
+        "{shorter}"
+    );
+}
+
+/// Each object that a backup may have beside its data, and its state when that object is damaged.
+#[test]
+fn a_small_damaged_object_neither_hides_other_backups_nor_keeps_its_own_from_being_deleted() {
+    use BackupState::{Completed, Failed, InProgress, Incompatible};
+    for (object, is_complete, state) in [
+        ("begun.json", true, Completed),
+        ("begun.json", false, Incompatible),
+        ("failed.json", false, Incompatible),
+        ("progress.json", false, InProgress),
+        ("manifest.json", true, Incompatible),
+    ] {
+        for content in ["", "{", "{\"backupId\": \"7\"}"] {
+            let Fixture { directory, store } = fixture();
+            complete(&store, 1);
+            if is_complete {
+                complete(&store, 2);
+            } else {
+                begun(2).create(&store).unwrap();
+                let progress = Progress::default();
+                begun(2).progress(&store, &progress).unwrap();
+            }
+            complete(&store, 3);
+            let path = directory.path().join(format!("backups/2/{object}"));
+            std::fs::write(path, content).unwrap();
+            assert_eq!(states(&store), [(3, Completed), (2, state), (1, Completed)]);
+            let note = find(&store, 2).unwrap().note.unwrap();
+            assert!(note.contains(&format!("backups/2/{object}")), "{note}");
+            assert_eq!(newest_moment(&store, None).unwrap().at, 2);
+            Reader::open(&store, 1).unwrap();
+            verify(&store, 1).unwrap();
+            let error = verify(&store, 2).unwrap_err().to_string();
+            assert!(error.contains("2"), "{error}");
+            assert_eq!(
+                Reader::open(&store, 2).is_ok(),
+                object == "begun.json" && is_complete
+            );
+            age(directory.path(), SILENT * 2);
+            if state == InProgress {
+                assert_eq!(find(&store, 2).unwrap().state, Failed);
+            }
+            delete(&store, 2).unwrap();
+            assert_eq!(states(&store), [(3, Completed), (1, Completed)]);
+        }
+    }
+}
+
+#[test]
+fn a_store_belongs_to_the_cluster_of_its_first_backup() {
+    let Fixture { directory, store } = fixture();
+    own(&store, "it", 1).unwrap();
+    own(&store, "it", 2).unwrap();
+    let refused = own(&store, "other", 3).unwrap_err().to_string();
+    let shown = directory.path().display().to_string();
+    for part in ["the cluster it", "the cluster other", "base-path", &shown] {
+        assert!(refused.contains(part), "{refused}");
+    }
+    // Earlier versions left no object: the backups tell.
+    std::fs::remove_file(directory.path().join("cluster.json")).unwrap();
+    complete(&store, 1);
+    assert!(own(&store, "other", 4).is_err());
+    own(&store, "it", 5).unwrap();
+    std::fs::remove_file(directory.path().join("cluster.json")).unwrap();
+    let others = Begun {
+        cluster_id: "other".to_string(),
+        ..begun(2)
+    };
+    others.create(&store).unwrap();
+    own(&store, "other", 6).unwrap();
+    assert!(
+        own(&store, "it", 7).is_err(),
+        "the first one of both has it"
+    );
 }

@@ -112,7 +112,7 @@ impl Fixture {
     }
 
     fn chain(&self, id: u64) -> Chain {
-        Chain::new(&self.store, id, 1, CUT.index)
+        Chain::new(&self.store, id, 1, CUT)
     }
 
     fn ship(&self, id: u64, from: u64, to: u64) {
@@ -149,12 +149,38 @@ impl Fixture {
     }
 
     fn to(&self, time: i64) -> Option<(u64, Option<i64>)> {
-        match moment(&self.store, time) {
+        match moment(&self.store, time, None) {
             Ok(moment) => Some((moment.backup, moment.marker)),
             Err(BackupError::NoMoment(_)) => None,
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+/// As of a version that let two clusters write to one store.
+#[test]
+fn a_moment_of_one_of_several_clusters_needs_its_id() {
+    let fixture = Fixture::new();
+    fixture.base(1, 100, None);
+    fixture.base(2, 200, None);
+    let manifest = fixture.object("2/manifest.json");
+    let whole = std::fs::read_to_string(&manifest).unwrap();
+    let other = whole.replace("\"cluster_id\": \"it\"", "\"cluster_id\": \"other\"");
+    assert_ne!(whole, other);
+    std::fs::write(&manifest, other).unwrap();
+    for error in [
+        newest_moment(&fixture.store, None).unwrap_err(),
+        moment(&fixture.store, 100, None).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("it, other"), "{error}");
+    }
+    for (cluster, backup, at) in [("it", 1, 100), ("other", 2, 200)] {
+        let newest = newest_moment(&fixture.store, Some(cluster)).unwrap();
+        assert_eq!(newest.backup, backup);
+        let found = moment(&fixture.store, at, Some(cluster)).unwrap();
+        assert_eq!(found.backup, backup);
+    }
+    assert!(newest_moment(&fixture.store, Some("third")).is_err());
 }
 
 fn restored(store: &Store, backup: u64, marker: i64) -> Result<Vec<u64>, BackupError> {
@@ -176,11 +202,11 @@ fn restored(store: &Store, backup: u64, marker: i64) -> Result<Vec<u64>, BackupE
 fn each_time_within_a_range_has_the_newest_moment_before_it() {
     let fixture = Fixture::new();
     assert!(fixture.to(150).is_none());
-    assert!(newest_moment(&fixture.store).is_err());
+    assert!(newest_moment(&fixture.store, None).is_err());
     // Nothing continues this backup: it is a moment, but no range.
     fixture.backup(1, 50);
     assert!(fixture.spans().is_empty());
-    assert_eq!(newest_moment(&fixture.store).unwrap().backup, 1);
+    assert_eq!(newest_moment(&fixture.store, None).unwrap().backup, 1);
     fixture.base(2, 100, None);
     assert_eq!(fixture.spans(), [(100, 100)]);
     fixture.ship(2, 10, 14);
@@ -202,7 +228,7 @@ fn each_time_within_a_range_has_the_newest_moment_before_it() {
     ] {
         assert_eq!(fixture.to(time), found, "{time}");
     }
-    let newest = newest_moment(&fixture.store).unwrap();
+    let newest = newest_moment(&fixture.store, None).unwrap();
     assert_eq!((newest.backup, newest.marker), (3, Some(140)));
     assert_eq!(latest(&fixture.store, 2).unwrap().unwrap().at, 120);
 }
@@ -218,7 +244,7 @@ fn a_range_that_broke_ends_and_another_one_begins() {
     assert_eq!(fixture.spans(), [(100, 110), (200, 200)]);
     assert_eq!(fixture.to(105), Some((2, None)));
     assert_eq!(fixture.to(150), None);
-    let error = moment(&fixture.store, 150).unwrap_err().to_string();
+    let error = moment(&fixture.store, 150, None).unwrap_err().to_string();
     assert!(
         error.contains("1970-01-01T00:00:00.1Z to 1970-01-01T00:00:00.11Z"),
         "{error}"
@@ -256,16 +282,15 @@ fn two_leaders_leave_one_log() {
     let fixture = Fixture::new();
     fixture.base(2, 100, None);
     let (one, other) = (fixture.chain(2), fixture.chain(2));
-    assert_eq!(
-        (one.next(None).unwrap(), other.next(None).unwrap()),
-        (10, 10)
-    );
+    assert_eq!((one.next(None), other.last(None).unwrap()), (10, None));
     assert!(one.create(10, &entries(10, 12)).unwrap());
     assert!(!other.create(10, &entries(10, 14)).unwrap());
-    assert_eq!(other.next(Some(10)).unwrap(), 13);
+    let last = other.last(Some(10)).unwrap();
+    assert_eq!(other.next(last.as_ref()), 13);
     assert!(other.create(13, &entries(13, 14)).unwrap());
     assert!(!one.create(13, &entries(13, 13)).unwrap());
-    assert_eq!(one.next(None).unwrap(), 15);
+    let last = one.last(None).unwrap();
+    assert_eq!(one.next(last.as_ref()), 15);
     fixture.mark(2, 110, 14);
     let all: Vec<u64> = (6..=14).collect();
     assert_eq!(restored(&fixture.store, 2, 110).unwrap(), all);
@@ -405,6 +430,8 @@ fn a_damaged_backup_can_be_deleted_and_does_not_hide_others() {
     assert_eq!(fixture.to(150), Some((1, None)));
     std::fs::write(fixture.object("2/continued/begun.json"), "{").unwrap();
     assert!(is_needed(&fixture.store, 1, true).is_err());
+    assert_eq!(fixture.to(150), None, "the range ends before the damage");
+    assert_eq!(fixture.to(100), Some((1, None)));
     assert_eq!(is_needed(&fixture.store, 2, true).unwrap(), None);
     delete(&fixture.store, 2).unwrap();
     assert_eq!(fixture.to(100), Some((1, None)));

@@ -101,6 +101,7 @@ pub fn plan_unsafe_recovery(
         pending: Vec::new(),
         completed: Vec::new(),
         unsafe_recovery: UnsafeRecovery {
+            // The epochs of restores are multiples of a great number, so this one belongs to no restore.
             epoch: newest.epoch + u64::from(!is_led),
             from: BTreeMap::new(),
             lost: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, newest,
+    BackupError, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, newest, own,
 };
 use skep_cluster::{Refusal, State};
 
@@ -20,6 +20,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const PROGRESS: Duration = Duration::from_secs(10);
 /// A node that does not answer for this long has failed.
 const SILENT: Duration = Duration::from_secs(30);
+/// How long objects of other nodes may take to be visible here.
+const SEEN: Duration = Duration::from_secs(30);
 /// Attempts to pause all partitions at the same time.
 const CUTS: u32 = 20;
 
@@ -105,6 +107,10 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
     };
     let unreachable = |error: &dyn std::fmt::Display| Refusal::Unreachable(error.to_string());
     let store = Store::open(&config.location).map_err(|error| unreachable(&error))?;
+    own(&store, &state.cluster_id, now()).map_err(|error| match error {
+        BackupError::OtherCluster { .. } => Refusal::Invalid(error.to_string()),
+        error => unreachable(&error),
+    })?;
     let last = newest(&store).map_err(|error| unreachable(&error))?;
     let id = id.unwrap_or_else(|| next_id(last, config.schedule.offset));
     if let Some(last) = last.filter(|last| id <= *last) {
@@ -235,9 +241,26 @@ impl Coordinator {
             cluster: state.clone(),
             partitions,
         };
+        let stored = self.expect_objects(&manifest);
+        stored.map_err(|error| error.to_string())?;
         self.turn.ends();
         let completed = self.begun.complete(&self.leaders.store, &manifest);
         completed.map_err(|error| error.to_string())
+    }
+
+    /// What nodes have written must be here too: each may have mounted something else. Mounted directories may show it later.
+    fn expect_objects(&self, manifest: &Manifest) -> Result<(), BackupError> {
+        let began = Instant::now();
+        loop {
+            let found = self.begun.expect_objects(&self.leaders.store, manifest);
+            match found {
+                Ok(()) => return Ok(()),
+                Err(error) if began.elapsed() > SEEN || self.leaders.cluster.is_stopped() => {
+                    return Err(error);
+                }
+                Err(_) => std::thread::sleep(LOOK),
+            }
+        }
     }
 
     fn says(&mut self, text: &str) -> Result<(), String> {

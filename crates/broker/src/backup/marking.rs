@@ -168,7 +168,15 @@ impl Marking {
             cluster: cluster.clone(),
             store,
         };
-        self.current = base.mark(&leaders, &state)?;
+        match base.mark(&leaders, &state) {
+            Ok(current) => self.current = current,
+            Err(why) if why.ends_range() => {
+                // The next look finds the range broken, and asks for another backup.
+                let backup = base.manifest.backup_id;
+                why.break_range(cluster, &leaders.store, backup)?;
+            }
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 
@@ -329,19 +337,16 @@ impl Base {
             self.rests = true;
             return Ok(at);
         }
-        debug_assert!(
-            self.logs.iter().all(|log| cuts
-                .get(&log.partition)
-                .is_none_or(|cut| cut.index >= log.cut.index)),
-            "logs only grow behind a backup of the same lineage"
-        );
+        for log in &self.logs {
+            log.expect_grown(cuts.get(&log.partition))?;
+        }
         // The clock may have been set back.
         let at = at.max(self.last + 1);
         self.rests = false;
         let mut all_end = true;
         for log in &mut self.logs {
             let cut = cuts.get(&log.partition).copied().unwrap_or(log.cut);
-            all_end &= wait_until_shipped(log, cut, leaders)?;
+            all_end &= wait_until_shipped(log, cut, (leaders, self.manifest.backup_id))?;
         }
         let marker = Marker {
             format: FORMAT,
@@ -371,14 +376,22 @@ fn is_enough(backup: u64, log: u64, age: i64) -> Option<String> {
 }
 
 /// Whether the log in the store ends with the cut.
-fn wait_until_shipped(log: &mut Shipped, cut: Cut, leaders: &Leaders) -> Result<bool, Unmarked> {
+fn wait_until_shipped(
+    log: &mut Shipped,
+    cut: Cut,
+    (leaders, backup): (&Leaders, u64),
+) -> Result<bool, Unmarked> {
     let began = Instant::now();
     loop {
         log.look()?;
         if log.has(cut)? {
             return Ok(log.ends_with(cut));
         }
-        if began.elapsed() > SHIPPED || leaders.cluster.is_stopped() {
+        // Nothing is shipped to a broken range any more.
+        if began.elapsed() > SHIPPED
+            || leaders.cluster.is_stopped()
+            || broken(&leaders.store, backup)?.is_some()
+        {
             return Err(Unmarked::NotShipped {
                 partition: log.partition,
                 entry: cut.index,

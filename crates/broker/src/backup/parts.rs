@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
 use skep_backup::{
-    Cut, LogPart, PIECE, PartitionManifest, Store, StoredObject, Upload, encode_entries,
+    BackupError, Begun, Cut, LogPart, PIECE, PartitionManifest, Store, StoredObject, Upload,
+    encode_entries,
 };
 use skep_storage::kv::StreamWriter;
 
@@ -27,6 +28,8 @@ const BASE_PATIENCE: Duration = Duration::from_secs(60);
 const COMMIT_PATIENCE: Duration = Duration::from_secs(30);
 /// Work that the coordinator has not polled for this long is abandoned.
 const FORGOTTEN: Duration = Duration::from_secs(60);
+/// How long the first object of a backup may take to be visible on another node.
+const SEEN: Duration = Duration::from_secs(5);
 /// Interval between two checks for progress.
 const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of log per read.
@@ -272,6 +275,7 @@ fn upload_base(
     part: &Part,
 ) -> Result<Uploaded, String> {
     let store = Store::open(&config.location).map_err(|error| error.to_string())?;
+    expect_same_store(cluster, &store, backup).map_err(|error| error.to_string())?;
     let rate = rate(cluster, config);
     let base = base_of(cluster, partition, part)?;
     part.works("the checkpoint is written to the store");
@@ -317,6 +321,19 @@ fn upload_base(
         state,
         query,
     })
+}
+
+/// The coordinator has written the first object before it asked for parts. Mounted directories may show it a moment later.
+fn expect_same_store(cluster: &Cluster, store: &Store, backup: u64) -> Result<(), BackupError> {
+    let cluster_id = cluster.state().cluster_id.clone();
+    let began = Instant::now();
+    loop {
+        match Begun::expect(store, backup, &cluster_id) {
+            Ok(()) => return Ok(()),
+            Err(error) if began.elapsed() > SEEN => return Err(error),
+            Err(_) => std::thread::sleep(LOOK),
+        }
+    }
 }
 
 fn still_wanted(part: &Part) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Builds a node's data directory from a backup, before the node starts.
 //!
 //! Each node of the new cluster does this by itself, with its own settings. All get the same logs and the same initial cluster state, so
-//! they agree when they meet. A crash leaves a directory that does not start and has to be restored again.
+//! they agree when they meet. What they agree on beforehand is the epoch, which the first one claims in the store. A crash leaves a directory that does not start and has to be restored again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,7 +9,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use skep_backup::{BackupError, PartitionManifest, Reader};
+use skep_backup::{
+    BackupError, Joined, Participant, PartitionManifest, Reader, Restored, foresee, join,
+};
 use skep_cluster::{Layout, State, member};
 use skep_replication::{EntryId, History};
 use skep_storage::StorageError;
@@ -18,7 +20,7 @@ use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
 use skep_storage::log::{Log, LogConfig};
 
 use crate::cluster::bootstrap::Identity;
-use crate::cluster::write_first;
+use crate::cluster::{now, write_first};
 use crate::config::BrokerConfig;
 use crate::directory::{self, RESTORING, write_durably};
 use crate::partition::secondary::COPY;
@@ -51,11 +53,28 @@ pub struct Plan {
     pub here: Vec<u32>,
     /// Bytes to fetch from the store.
     pub bytes: u64,
+    /// The restore that this node takes part in, with its epoch.
+    pub joined: Joined,
 }
 
+/// `epoch`: that of the restore, if the operator names it.
+///
 /// # Errors
 /// The backup cannot be restored with these settings.
-pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError> {
+pub fn plan(
+    config: &BrokerConfig,
+    reader: &Reader,
+    epoch: Option<u64>,
+) -> Result<Plan, RestoreError> {
+    let layout = layout(config, reader)?;
+    let attempt = attempt(&config.directory)?.unwrap_or_default();
+    let by = participant(config, reader, epoch, &attempt);
+    let joined = foresee(reader.store(), &restored(reader, &layout), &by)?;
+    planned(config, reader, &layout, joined)
+}
+
+/// The initial layout of the cluster.
+fn layout(config: &BrokerConfig, reader: &Reader) -> Result<Layout, RestoreError> {
     let (manifest, wanted) = (&reader.manifest, config.layout());
     let refused = |text: String| Err(RestoreError::Refused(text));
     if config.is_gateway() {
@@ -89,39 +108,80 @@ pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError
         copies: wanted.replication_factor.min(wanted.size),
         partitions,
     };
-    let layout = match &config.cluster {
+    Ok(match &config.cluster {
         Some(_) => layout,
         None => Layout {
             nodes: vec![config.node_id],
             ..layout
         },
-    };
+    })
+}
+
+/// What all nodes of this restore have in common.
+fn restored(reader: &Reader, layout: &Layout) -> Restored {
+    Restored {
+        cluster_id: reader.manifest.cluster.cluster_id.clone(),
+        backup_id: reader.moment.backup,
+        marker: reader.moment.marker,
+        nodes: layout.nodes.clone(),
+        copies: layout.copies,
+    }
+}
+
+fn participant<'a>(
+    config: &BrokerConfig,
+    reader: &Reader,
+    wanted: Option<u64>,
+    attempt: &'a str,
+) -> Participant<'a> {
+    Participant {
+        node: config.node_id,
+        attempt,
+        from: reader.manifest.cluster.epoch,
+        wanted,
+        now: now(),
+    }
+}
+
+fn planned(
+    config: &BrokerConfig,
+    reader: &Reader,
+    layout: &Layout,
+    joined: Joined,
+) -> Result<Plan, RestoreError> {
+    let manifest = &reader.manifest;
     let last_keys: BTreeMap<u32, u64> = (manifest.partitions.iter())
         .map(|it| (it.partition, it.cut.last_key))
         .collect();
     let first = manifest
         .cluster
-        .restored(&layout, &last_keys, manifest.cut_at);
+        .restored(layout, &last_keys, manifest.cut_at, joined.epoch);
     let own = first.nodes.get(&config.node_id);
     let own = own.ok_or_else(|| {
         RestoreError::Refused(format!(
             "node {} is not one of the {} initial nodes of the cluster (camunda.cluster.size)",
-            config.node_id, wanted.size
+            config.node_id,
+            layout.nodes.len()
         ))
     })?;
     let here: Vec<u32> = own.partitions.keys().copied().collect();
     let mut bytes = 0;
     for partition in &here {
         let of = part(reader, *partition)?;
-        if of.query.is_none() && secondary.is_some() && of.log.base_index > 0 {
-            return refused(
+        if of.query.is_none() && config.secondary_storage.is_some() && of.log.base_index > 0 {
+            return Err(RestoreError::Refused(
                 "the backup has no secondary storage: set camunda.data.secondary-storage.type to none"
                     .to_string(),
-            );
+            ));
         }
         bytes += reader.bytes(of);
     }
-    Ok(Plan { first, here, bytes })
+    Ok(Plan {
+        first,
+        here,
+        bytes,
+        joined,
+    })
 }
 
 fn part(reader: &Reader, partition: u32) -> Result<&PartitionManifest, RestoreError> {
@@ -133,22 +193,38 @@ fn part(reader: &Reader, partition: u32) -> Result<&PartitionManifest, RestoreEr
     })
 }
 
-/// Carries out the plan for this node. Blocks. `says`: receives progress messages.
+/// The attempt that an interrupted restore has left in the directory.
+fn attempt(root: &Path) -> std::io::Result<Option<String>> {
+    match std::fs::read_to_string(root.join(RESTORING)) {
+        Ok(text) => Ok(text.lines().nth(1).map(str::to_string)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Carries out the plan for this node. Blocks. `epoch`: that of the restore, if the operator names it. `says`: receives progress messages.
 ///
 /// # Errors
 /// The directory already has data, the backup is damaged, or the disk fails. The directory does not start in that case.
 pub fn run(
     config: &BrokerConfig,
     reader: &Reader,
+    epoch: Option<u64>,
     says: &mut dyn FnMut(String),
 ) -> Result<Plan, RestoreError> {
-    let plan = plan(config, reader)?;
+    // What does not fit is refused before anything is written.
+    plan(config, reader, epoch)?;
+    let layout = layout(config, reader)?;
     let root = &config.directory;
     create_dir_durably(root)?;
     let _lock = directory::lock(config)?;
     expect_empty(root)?;
-    let id = reader.manifest.backup_id.to_string();
-    write_durably(&root.join(RESTORING), id.as_bytes())?;
+    let attempt = attempt(root)?.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+    let text = format!("{}\n{attempt}\n", reader.manifest.backup_id);
+    write_durably(&root.join(RESTORING), text.as_bytes())?;
+    let by = participant(config, reader, epoch, &attempt);
+    let joined = join(reader.store(), &restored(reader, &layout), &by)?;
+    let plan = planned(config, reader, &layout, joined)?;
     for half in ["partitions", "replicas", "cluster-state"] {
         remove(&root.join(half))?;
     }

@@ -74,6 +74,11 @@ impl Schedule {
     }
 }
 
+/// Stores of earlier versions may have backups of other clusters, which those delete themselves.
+fn retain_own(backups: &mut Vec<Backup>, cluster_id: &str) {
+    backups.retain(|backup| backup.cluster_id() == Some(cluster_id));
+}
+
 /// Starts following the schedule, if there is one, for as long as the node is running.
 ///
 /// # Errors
@@ -141,7 +146,9 @@ impl Keeper {
         }
         let text = |error: BackupError| error.to_string();
         let store = Store::open(&self.config.location).map_err(|error| error.to_string())?;
-        let backups = list(&store, "").map_err(text)?;
+        let mut backups = list(&store, "").map_err(text)?;
+        let newest = backups.first().map(|backup| backup.id);
+        retain_own(&mut backups, &cluster.state().cluster_id);
         if sweeps {
             self.swept = Some(Instant::now());
             let continuous = self.config.continuous.is_some();
@@ -151,7 +158,6 @@ impl Keeper {
             }
         }
         if is_due {
-            let newest = backups.first().map(|backup| backup.id);
             match begin(cluster, Some(next_id(newest, schedule.offset))) {
                 Ok(_) => self.due = schedule.due(Some(now), now),
                 // Somebody is taking one right now: that is just as good.
@@ -174,7 +180,7 @@ mod tests {
     use skep_cluster::State;
     use skep_model::timer_value::Cycle;
 
-    use super::Schedule;
+    use super::{Schedule, retain_own};
 
     fn backup(id: u64, state: BackupState, began_at: i64) -> Backup {
         Backup {
@@ -205,6 +211,25 @@ mod tests {
         assert_eq!(schedule.due(Some(0), 10), Some(hour));
         assert_eq!(schedule.due(Some(0), 5 * hour), Some(5 * hour));
         assert_eq!(Schedule::default().due(Some(0), 10), None);
+    }
+
+    #[test]
+    fn backups_of_other_clusters_are_left_alone() {
+        let of = |id: u64, cluster_id: &str| {
+            let mut backup = backup(id, BackupState::Failed, 0);
+            if let Some(begun) = &mut backup.begun {
+                begun.cluster_id = cluster_id.to_string();
+            }
+            backup
+        };
+        let unknown = Backup {
+            begun: None,
+            ..backup(1, BackupState::Incompatible, 0)
+        };
+        let mut backups = vec![of(4, "other"), of(3, "own"), of(2, "other"), unknown];
+        retain_own(&mut backups, "own");
+        let ids: Vec<u64> = backups.iter().map(|backup| backup.id).collect();
+        assert_eq!(ids, [3]);
     }
 
     #[test]

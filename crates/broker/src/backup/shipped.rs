@@ -30,7 +30,7 @@ impl Shipped {
             partition: of.partition,
             cut: of.cut,
             base: of.cut,
-            chain: Chain::new(store, manifest.backup_id, of.partition, of.cut.index),
+            chain: Chain::new(store, manifest.backup_id, of.partition, of.cut),
             links: Vec::new(),
             end: None,
         })
@@ -95,6 +95,25 @@ impl Shipped {
         Unmarked::OtherLeader {
             partition: self.partition,
             entry: cut.index,
+        }
+    }
+
+    /// Checks that the log of the partition, which ends there now, has only grown since the newest moment.
+    ///
+    /// # Errors
+    /// It is another log.
+    pub fn expect_grown(&self, end: Option<&Cut>) -> Result<(), Unmarked> {
+        let (partition, entry) = (self.partition, self.cut.index);
+        match end {
+            Some(end) if end.index < entry => Err(Unmarked::Shorter {
+                partition,
+                entry,
+                end: end.index,
+            }),
+            Some(end) if end.index == entry && end.term != self.cut.term => {
+                Err(Unmarked::OtherHistory { partition, entry })
+            }
+            _ => Ok(()),
         }
     }
 

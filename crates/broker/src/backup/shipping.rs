@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use skep_backup::{
-    Broken, Chain, Cut, Manifest, PIECE, Store, break_off, broken, encode_entries, latest,
-    newest_complete,
+    Chain, Cut, Manifest, PIECE, Store, broken, encode_entries, latest, newest_complete,
 };
 use skep_storage::StorageError;
 use skep_storage::log::LogReader;
@@ -21,7 +20,7 @@ use super::BackupConfig;
 use super::lineage::Lineage;
 use super::parts::{PATIENCE, ask};
 use super::unmarked::Unmarked;
-use crate::cluster::{Cluster, now};
+use crate::cluster::Cluster;
 use crate::partition::{LogPin, PartitionHandle, Report};
 
 /// Interval between two passes over the partitions, unless something is requested sooner.
@@ -144,7 +143,7 @@ impl Base {
     fn chain(&self, store: &Store, partition: u32) -> Option<Chain> {
         let of = self.manifest.partition(partition)?;
         let backup = self.manifest.backup_id;
-        Some(Chain::new(store, backup, partition, of.cut.index))
+        Some(Chain::new(store, backup, partition, of.cut))
     }
 }
 
@@ -217,18 +216,9 @@ impl Shipper {
             };
             match copy.ship(&chain, &self.wishes, self.config.rate) {
                 Ok(()) => {}
-                Err(gap @ Unmarked::Gap { .. }) => {
-                    let (backup, reason) = (base.manifest.backup_id, gap.to_string());
-                    tracing::error!(
-                        code = "BACKUP_FAILED",
-                        backup,
-                        %reason,
-                        "the range of backups is broken; the next backup starts a new one"
-                    );
-                    cluster.parts().metrics().broken_ranges.inc();
+                Err(why) if why.ends_range() => {
                     base.is_broken = true;
-                    let at = now();
-                    return Ok(break_off(&store, backup, &Broken { reason, at })?);
+                    return why.break_range(cluster, &store, base.manifest.backup_id);
                 }
                 Err(error) => return Err(error),
             }
@@ -333,7 +323,9 @@ impl Copy {
         }
         let partition = self.handle.status.partition;
         let applied = self.handle.status.applied.load(Ordering::Acquire);
-        let next = self.next(chain)?;
+        let Some(next) = self.next(chain)? else {
+            return Ok(());
+        };
         if applied < next {
             self.since = None;
             return Ok(());
@@ -353,23 +345,67 @@ impl Copy {
         Ok(())
     }
 
-    /// The next entry to ship. The store is asked once, when this copy begins to lead or another backup is continued.
-    fn next(&mut self, chain: &Chain) -> Result<u64, Unmarked> {
-        if let Some(next) = self.next {
-            return Ok(next);
+    /// The next entry to ship. The store is asked once, when this copy begins to lead or another backup is continued. `None`: the local
+    /// disk does not have the entry before it yet.
+    fn next(&mut self, chain: &Chain) -> Result<Option<u64>, Unmarked> {
+        if self.next.is_none() {
+            self.next = self.continues(chain, None)?;
         }
-        let next = chain.next(None)?;
-        Ok(*self.next.insert(next))
+        Ok(self.next)
+    }
+
+    /// The entry after the chain. The entry before it must be the one of this log, or the chain belongs to another history.
+    fn continues(&self, chain: &Chain, known: Option<u64>) -> Result<Option<u64>, Unmarked> {
+        if !self.is_committed() {
+            return Ok(None);
+        }
+        let shipped = chain.last(known)?;
+        let next = chain.next(shipped.as_ref());
+        let base = chain.base();
+        let (index, term) = shipped
+            .as_ref()
+            .map_or((base.index, base.term), |last| (last.index, last.term));
+        // What is not committed here may differ, if this replica no longer leads and does not know it.
+        if self.handle.status.applied.load(Ordering::Acquire) < index {
+            return Ok(None);
+        }
+        let is_same = match self.log.read(index, next, PIECE) {
+            Ok(entries) => {
+                let Some(own) = entries.first() else {
+                    return Ok(None);
+                };
+                own.term == term && shipped.is_none_or(|shipped| shipped == *own)
+            }
+            // The entry is gone, but the term of the last such entry is known.
+            Err(StorageError::Compacted { .. }) => {
+                let gone = self.log.base();
+                gone.index != index || gone.term == term
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if is_same {
+            return Ok(Some(next));
+        }
+        Err(Unmarked::OtherHistory {
+            partition: self.handle.status.partition,
+            entry: index,
+        })
+    }
+
+    /// Until the disk has an entry of this leader's term, other entries of its log may not be the committed ones. A replica that never had
+    /// others reports no term.
+    fn is_committed(&self) -> bool {
+        let term = self.handle.status.term();
+        term == 0 || self.log.last().term == term
     }
 
     /// Ships as much as is on the local disk, up to a committed entry.
     fn ship_upto(&mut self, chain: &Chain, upto: u64, rate: u64) -> Result<(), Unmarked> {
-        let mut next = self.next(chain)?;
+        let Some(mut next) = self.next(chain)? else {
+            return Ok(());
+        };
         while next <= upto {
-            // Until the disk has an entry of this leader's term, other entries of its log may not be the committed ones. A replica that
-            // never had others reports no term.
-            let term = self.handle.status.term();
-            if term != 0 && self.log.last().term != term {
+            if !self.is_committed() {
                 return Ok(());
             }
             let entries = match self.log.read(next, upto + 1, PIECE) {
@@ -397,7 +433,11 @@ impl Copy {
                 last + 1
             } else {
                 // Another leader was faster.
-                chain.next(Some(next))?
+                self.next = None;
+                let Some(next) = self.continues(chain, Some(next))? else {
+                    return Ok(());
+                };
+                next
             };
             self.next = Some(next);
             pace(content.len(), rate);

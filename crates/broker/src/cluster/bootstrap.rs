@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use skep_cluster::is_gateway;
+use skep_cluster::{EPOCHS_OF_A_RESTORE, is_gateway};
 use skep_transport::{Greeting, Layout};
 
 /// A node's identity in its cluster.
@@ -164,6 +164,12 @@ impl Bootstrap {
         other: &Greeting,
         epoch: u64,
     ) -> Result<(), String> {
+        let restore = |epoch: u64| epoch / EPOCHS_OF_A_RESTORE;
+        let left_behind = if restore(epoch) == restore(state.identity.epoch) {
+            left_behind
+        } else {
+            of_another_restore
+        };
         if epoch < state.identity.epoch {
             return if state.awaited.contains(&other.node) {
                 Ok(())
@@ -332,6 +338,14 @@ fn left_behind(node: u32) -> String {
         "node {node} was removed as lost for good, and the cluster continues without its data: that data is outdated and must not come \
          back. To use the node again, stop it, empty its data directory, start it, and add it with PATCH /actuator/cluster and \
          {{\"brokers\":{{\"add\":[{node}]}}}} at another node"
+    )
+}
+
+fn of_another_restore(node: u32) -> String {
+    format!(
+        "node {node} has data from before the cluster was restored, or of another restore: the same command must restore the same moment on \
+         all nodes, which then print the same epoch. Stop it, empty its data directory, and run `skep restore` there with the --epoch of \
+         the other nodes if they have not worked yet; otherwise start it and add it with PATCH /actuator/cluster"
     )
 }
 

@@ -22,7 +22,7 @@ metrics! {
         pub in_progress: Family<OfOperation, Gauge> = "zeebe_backup_operations_in_progress", "backups of a partition in progress";
         pub latency: Family<OfOperation, Histogram> = "zeebe_backup_operations_latency_seconds", "duration of a backup of a partition", OPERATION;
         pub behind: RealGauge = "skep_backup_behind_seconds", "age of the newest moment that can be restored, if anything was done since; on the node that makes markers";
-        pub broken_ranges: Counter = "skep_backup_broken_ranges", "backup ranges that broke because this node did not keep its log until it was shipped";
+        pub broken_ranges: Counter = "skep_backup_broken_ranges", "backup ranges that broke because this node did not keep its log until it was shipped, or has another log than the store";
     }
 }
 

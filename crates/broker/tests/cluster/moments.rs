@@ -130,34 +130,58 @@ async fn restored(
     moment: Moment,
     ledger: &Ledger,
 ) -> HashSet<Key> {
+    let (directory, config) = restore(store, alone_with(partitions), moment).await;
+    let rig = open(directory, config).await;
+    let there = those_of(&rig, partitions, ledger).await;
+    stop(rig).await;
+    there
+}
+
+/// The settings of a single node without backups.
+fn alone_with(partitions: u32) -> BrokerConfig {
+    BrokerConfig {
+        partitions,
+        secondary_storage: Some(skep_secondary::Config::default()),
+        ..BrokerConfig::default()
+    }
+}
+
+/// A directory that is restored to a moment.
+async fn restore(store: &TempDir, config: BrokerConfig, moment: Moment) -> (TempDir, BrokerConfig) {
     let directory = tempfile::tempdir().unwrap();
-    let config = alone(&directory, partitions, None);
+    let config = BrokerConfig {
+        directory: directory.path().to_path_buf(),
+        ..config
+    };
     let restores = config.clone();
     ask(store, move |backups| {
         let reader = Reader::open_at(backups, moment).unwrap();
-        restore::run(&restores, &reader, &mut |_| {}).unwrap();
+        restore::run(&restores, &reader, None, &mut |_| {}).unwrap();
     })
     .await;
-    let rig = open(directory, config).await;
+    (directory, config)
+}
+
+/// The instances of the ledger that exist on a node.
+async fn those_of(rig: &Rig, partitions: u32, ledger: &Ledger) -> HashSet<Key> {
     // Once a new instance of each partition is found, all older ones are searchable as well.
     let mut new = HashMap::new();
     while new.len() < partitions as usize {
-        let key = new_one(&rig).await;
+        let key = new_one(rig).await;
         new.insert(key.partition(), key);
     }
     for key in new.into_values() {
         let began = Instant::now();
-        while !is_found(&rig, key).await {
+        while !is_found(rig, key).await {
             assert!(began.elapsed() < DEADLINE, "a new instance is not found");
         }
     }
     let mut there = HashSet::new();
     for key in ledger.keys() {
-        if is_found(&rig, key).await {
+        if is_found(rig, key).await {
             there.insert(key);
         }
     }
-    stop(rig).await;
     there
 }
 
@@ -194,7 +218,10 @@ async fn a_marker_is_restored_with_all_before_it_and_nothing_after_it_though_lea
     .await;
     assert!(verified.markers >= 3, "{verified:?}");
     for wanted in [first, second, third] {
-        let found = ask(&store, move |backups| moment(backups, wanted.at).unwrap()).await;
+        let found = ask(&store, move |backups| {
+            moment(backups, wanted.at, None).unwrap()
+        })
+        .await;
         assert_eq!(found, wanted);
         let there = restored(&store, 2, found, &ledger).await;
         ledger.expect_at(found, &there);
@@ -331,7 +358,7 @@ async fn a_log_that_is_not_kept_until_it_is_shipped_breaks_the_range_and_another
     let (broken, anew) = (&all[0], &all[1]);
     assert!(broken.bases.last().unwrap().broken.is_some());
     let between = anew.start().unwrap().at - 1;
-    let none = ask(&store, move |backups| moment(backups, between)).await;
+    let none = ask(&store, move |backups| moment(backups, between, None)).await;
     assert!(none.unwrap_err().to_string().contains("none of the ranges"));
     for end in [broken.end().unwrap(), anew.end().unwrap()] {
         let there = restored(&store, 1, end, &ledger).await;
@@ -364,4 +391,126 @@ async fn a_store_that_was_emptied_is_noticed_and_another_range_begins() {
     }
     let there = restored(&store, 1, end, &ledger).await;
     ledger.expect_at(end, &there);
+}
+
+/// A node that has worked until a moment of its own, and its instances.
+async fn work_until_marked(rig: Rig, store: &TempDir) -> (Moment, Ledger, u64) {
+    let rigs = [rig];
+    let mut ledger = Ledger::default();
+    let moment = ledger.create_until_marked(&rigs, store).await;
+    let epoch = rigs[0].broker.cluster_state().epoch;
+    let [rig] = rigs;
+    stop(rig).await;
+    (moment, ledger, epoch)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_restores_of_one_backup_are_two_clusters_with_two_ranges() {
+    let store = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let config = alone(&directory, 1, Some(continuous(&store)));
+    let original = open(directory, config).await;
+    original.deploy(&one_task()).await;
+    let (from, _, _) = work_until_marked(original, &store).await;
+    let continues = BrokerConfig {
+        backup: Some(continuous(&store)),
+        ..alone_with(1)
+    };
+    let mut restores = Vec::new();
+    // The same moment twice, and the backup before it: each is a restore of its own.
+    for moment in [
+        from,
+        from,
+        Moment {
+            marker: None,
+            ..from
+        },
+    ] {
+        let (directory, config) = restore(&store, continues.clone(), moment).await;
+        let rig = open(directory, config).await;
+        if moment.marker.is_none() {
+            // The backup was taken before anything was deployed, or after it.
+            rig.deploy(&one_task()).await;
+        }
+        restores.push(work_until_marked(rig, &store).await);
+    }
+    let epochs: HashSet<u64> = restores.iter().map(|(_, _, epoch)| *epoch).collect();
+    let backups: HashSet<u64> = restores.iter().map(|(end, _, _)| end.backup).collect();
+    assert_eq!((epochs.len(), backups.len()), (3, 3), "each has its own");
+    assert!(!backups.contains(&from.backup));
+    for (end, ledger, _) in &restores {
+        let backup = end.backup;
+        ask(&store, move |backups| verify(backups, backup).unwrap()).await;
+        let there = restored(&store, 1, *end, ledger).await;
+        ledger.expect_at(*end, &there);
+        for (_, other, _) in restores.iter().filter(|(other, _, _)| other != end) {
+            assert!(other.keys().all(|key| !there.contains(&key)));
+        }
+    }
+}
+
+fn copy_all(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_all(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// Copied directories have the same identity, so only the log itself tells that the range belongs to another history.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_history_of_the_same_cluster_breaks_the_range_and_begins_its_own() {
+    for is_longer in [false, true] {
+        let store = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let config = alone(&directory, 1, Some(continuous(&store)));
+        let rig = open(directory, config.clone()).await;
+        rig.deploy(&one_task()).await;
+        let directory = rig.directory.clone();
+        let (before, _, _) = work_until_marked(rig, &store).await;
+        let copied = tempfile::tempdir().unwrap();
+        copy_all(directory.path(), copied.path());
+        let directory = Arc::into_inner(directory).unwrap();
+        let rig = open(directory, config.clone()).await;
+        work_until_marked(rig, &store).await;
+        let one = newest(&store).await.unwrap();
+        assert_eq!(one.backup, before.backup, "it continues its own log");
+        let other = BrokerConfig {
+            directory: copied.path().to_path_buf(),
+            // A longer log than that in the store is compared entry by entry.
+            backup: config.backup.clone().filter(|_| !is_longer),
+            ..config.clone()
+        };
+        let mut rig = open(copied, other.clone()).await;
+        let mut ledger = Ledger::default();
+        if is_longer {
+            let mut rigs = [rig];
+            for _ in 0..200 {
+                ledger.create(&rigs).await;
+            }
+            let directory = rigs[0].directory.clone();
+            [rig] = rigs;
+            stop(rig).await;
+            let again = BrokerConfig {
+                backup: config.backup.clone(),
+                ..other
+            };
+            rigs = [open(Arc::into_inner(directory).unwrap(), again).await];
+            [rig] = rigs;
+        }
+        let (end, newer, _) = work_until_marked(rig, &store).await;
+        ledger.0.extend(newer.0);
+        assert!(end.backup > one.backup, "another range begins");
+        let all = ask(&store, |backups| ranges(backups).unwrap()).await;
+        let reason = all[0].bases[0].broken.as_ref().map(|it| it.reason.clone());
+        assert!(reason.unwrap().contains("another history"));
+        assert_eq!(all[0].end().unwrap().at, one.at, "no marker of the other");
+        let there = restored(&store, 1, end, &ledger).await;
+        ledger.expect_at(end, &there);
+    }
 }

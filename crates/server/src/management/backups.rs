@@ -172,8 +172,10 @@ fn time(time: Option<SystemTime>) -> Value {
 
 fn shown(backup: &Backup) -> Value {
     let failure = match backup.state {
-        BackupState::InProgress | BackupState::Completed => Value::Null,
-        BackupState::Failed | BackupState::Incompatible => json!(backup.note),
+        BackupState::InProgress => Value::Null,
+        BackupState::Completed | BackupState::Failed | BackupState::Incompatible => {
+            json!(backup.note)
+        }
     };
     let details = match &backup.manifest {
         Some(manifest) => complete(manifest),

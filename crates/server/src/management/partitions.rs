@@ -45,6 +45,8 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
     let in_snapshot = status.checkpoint_position.load(Ordering::Relaxed);
     let term = status.checkpoint_term.load(Ordering::Relaxed);
     let node = broker.config().node_id;
+    let routing = broker.routing();
+    let is_being_added = status.partition > routing.count();
     let processed = status.processed_position.load(Ordering::Relaxed);
     json!({
         "role": role(status.role()),
@@ -60,7 +62,8 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
         "exportedPosition": exported.map_or(json!(-1), |position| json!(position)),
         "exporters": super::exporters::of_partition(handle),
         "busiestInstances": busiest(status),
-        "isDraining": status.partition > broker.routing().accepting(),
+        "isBeingAdded": is_being_added,
+        "isDraining": !is_being_added && status.partition > routing.accepting(),
         "liveElementInstances": status.live_element_instances.load(Ordering::Relaxed),
         "bannedInstances": status.banned_instances.load(Ordering::Relaxed),
         "clock": clock(broker, status),

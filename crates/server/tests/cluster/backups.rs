@@ -477,6 +477,97 @@ async fn a_bucket_holds_backups_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_store_has_one_cluster_and_a_damaged_object_of_one_backup_harms_no_other() {
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let arguments = directory(store.path());
+    let log = data.path().join("log");
+    let first = crate::start(&data.path().join("first"), &arguments, log.clone()).await;
+    for id in [1, 2] {
+        take(&first, id).await;
+    }
+    let other = crate::start(&data.path().join("other"), &arguments, log.clone()).await;
+    let (status, message) = ask_for(&other, 3);
+    assert_eq!(status, 400, "{message}");
+    assert!(message.contains("base-path"), "{message}");
+    drop(other);
+    let begun = store.path().join("backups/2/begun.json");
+    std::fs::write(&begun, "").unwrap();
+    let found = find(&first, 2).unwrap();
+    let reason = found["failureReason"].as_str().unwrap();
+    assert!(reason.contains("backups/2/begun.json"), "{found}");
+    take(&first, 3).await;
+    let verified = skep(&["backup", "verify", "2"], data.path(), &arguments);
+    assert_eq!(verified.status.code(), Some(1));
+    assert!(said(&verified).contains("backups/2/begun.json"));
+    // Even if it is not known which moment is the newest.
+    std::fs::create_dir_all(store.path().join("backups/3/continued/markers")).unwrap();
+    let marker = store.path().join("backups/3/continued/markers/x.json");
+    std::fs::write(marker, "").unwrap();
+    drop(first);
+    let restored = data.path().join("restored");
+    expect_restored(1, &restored, &arguments);
+    let server = crate::start(&restored, &arguments, log).await;
+    let one = format!("{PATH}/2");
+    assert_eq!(server.management("DELETE", &one).unwrap().0, 204);
+    // The restored cluster is the one that the store belongs to.
+    take(&server, 4).await;
+}
+
+/// Prints an epoch: the number after these words.
+fn epoch(output: &Output) -> u64 {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let (_, rest) = text.split_once("has the epoch ").unwrap();
+    rest.split('.').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_of_one_restore_share_an_epoch_and_those_of_the_next_have_another() {
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let arguments = directory(store.path());
+    let log = data.path().join("log");
+    let server = crate::start(&data.path().join("first"), &arguments, log).await;
+    take(&server, 1).await;
+    drop(server);
+    let size: [(&str, String); 3] = [
+        ("camunda.cluster.size", 2.to_string()),
+        ("camunda.cluster.replication-factor", 2.to_string()),
+        (
+            "camunda.cluster.initial-contact-points",
+            "127.0.0.1:1,127.0.0.1:2".to_string(),
+        ),
+    ];
+    let run = |node: u32, directory: &str, more: &[&str]| {
+        let mut all = arguments.clone();
+        for (name, value) in &size {
+            all.extend(["--set".to_string(), format!("{name}={value}")]);
+        }
+        all.extend([
+            "--set".to_string(),
+            format!("camunda.cluster.node-id={node}"),
+        ]);
+        all.extend(more.iter().map(ToString::to_string));
+        restore(1, &data.path().join(directory), &all)
+    };
+    let first = [run(0, "a0", &[]), run(1, "a1", &[])].map(|it| epoch(&it));
+    // What would be done is what is done.
+    let dry = epoch(&run(1, "b1", &["--dry-run"]));
+    let second = [run(1, "b1", &[]), run(0, "b0", &[])];
+    let note = String::from_utf8_lossy(&second[0].stdout).into_owned();
+    let second = second.map(|it| epoch(&it));
+    assert_eq!(first, [1024, 1024]);
+    assert_eq!((dry, second), (2048, [2048, 2048]));
+    assert!(
+        note.contains("with the epoch 1024, on the nodes 0, 1"),
+        "{note}"
+    );
+    let named = run(1, "c1", &["--epoch", "1024"]);
+    assert_eq!(epoch(&named), 1024);
+    let odd = run(1, "d1", &["--epoch", "1025"]);
+    assert_eq!(odd.status.code(), Some(1));
+    assert!(said(&odd).contains("3072 is free"), "{}", said(&odd));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_store_a_backup_is_refused_with_the_setting() {
     let data = tempfile::tempdir().unwrap();
     let server = crate::start(data.path(), &[], data.path().join("log")).await;

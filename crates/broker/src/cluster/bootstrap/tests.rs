@@ -231,6 +231,17 @@ fn a_node_that_was_removed_as_lost_is_refused_and_knows_why() {
 }
 
 #[test]
+fn nodes_of_two_restores_and_of_the_original_cluster_refuse_each_other() {
+    for (earlier, later) in [(0, 1024), (1, 1024), (1024, 2048), (1025, 2048)] {
+        let one = node(1, &of_epoch(earlier));
+        let other = node(0, &of_epoch(later));
+        let refused = meet(&one, &other).unwrap_err();
+        assert!(refused.contains("of another restore"), "{refused}");
+        assert!(refused.contains("node 1 "), "{refused}");
+    }
+}
+
+#[test]
 fn an_awaited_survivor_takes_the_new_epoch_and_later_nobody_of_the_old_one_is_admitted() {
     let survivor = node(0, &of_epoch(1));
     survivor.bootstrap.nodes_are([0, 2].into(), [2].into());

@@ -20,6 +20,10 @@ pub struct RestoreArgs {
     /// newest one of the store [default: latest].
     #[arg(long, value_name = "TIME", conflicts_with = "backup")]
     to: Option<To>,
+    /// Take part in the restore with this epoch, which the other nodes have printed [default: the newest one of this moment that this node
+    /// is not in yet; if there is none, a new one].
+    #[arg(long, value_name = "EPOCH")]
+    epoch: Option<u64>,
     /// Print what would be restored, without restoring it.
     #[arg(long)]
     dry_run: bool,
@@ -50,11 +54,11 @@ impl FromStr for To {
     }
 }
 
-fn open(store: &Store, args: &RestoreArgs) -> Result<Reader, BackupError> {
+fn open(store: &Store, args: &RestoreArgs, cluster: Option<&str>) -> Result<Reader, BackupError> {
     let moment = match (args.backup, args.to) {
         (Some(backup), _) => return Reader::open(store, backup),
-        (None, Some(To::Time(time))) => skep_backup::moment(store, time)?,
-        (None, Some(To::Latest) | None) => skep_backup::newest_moment(store)?,
+        (None, Some(To::Time(time))) => skep_backup::moment(store, time, cluster)?,
+        (None, Some(To::Latest) | None) => skep_backup::newest_moment(store, cluster)?,
     };
     Reader::open_at(store, moment)
 }
@@ -68,12 +72,16 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     }
     let config = loaded.settings.broker_config();
     let failed = |error: &dyn std::fmt::Display| Coded::new("BACKUP_FAILED", error.to_string());
-    let reader = open(&store, args).map_err(|error| failed(&error))?;
-    let newest = skep_backup::newest_moment(&store).map_err(|error| failed(&error))?;
+    let reader =
+        open(&store, args, config.cluster_id.as_deref()).map_err(|error| failed(&error))?;
+    // Other backups may be damaged: that is no reason not to restore this one.
+    let newest = skep_backup::newest_moment(&store, Some(&reader.manifest.cluster.cluster_id));
     let outcome = if args.dry_run {
-        restore::plan(&config, &reader)
+        restore::plan(&config, &reader, args.epoch)
     } else {
-        restore::run(&config, &reader, &mut |what| eprintln!("restoring {what}"))
+        restore::run(&config, &reader, args.epoch, &mut |what| {
+            eprintln!("restoring {what}");
+        })
     };
     let plan = match outcome {
         Ok(plan) => plan,
@@ -89,6 +97,7 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let directory = config.directory.display();
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
     text.push_str(&lost(&reader, newest));
+    text.push_str(&epoch(&plan));
     if !args.dry_run {
         text.push_str(&match plan.first.nodes.len() {
             1 => "Start it with `skep serve` and the same settings.\n".to_string(),
@@ -114,14 +123,45 @@ fn instant(millis: i64) -> String {
     time.map_or_else(|_| millis.to_string(), |time| time.to_string())
 }
 
-fn lost(reader: &Reader, newest: Moment) -> String {
+fn lost(reader: &Reader, newest: Result<Moment, BackupError>) -> String {
     let at = reader.moment.at;
-    let mut text = format!("Work after {} is lost", instant(at));
-    if newest.at > at {
-        let newest = instant(newest.at);
-        text.push_str(&format!("; the store has moments up to {newest}"));
+    let lost = format!("Work after {} is lost", instant(at));
+    match newest {
+        Ok(newest) if newest.at > at => {
+            let newest = instant(newest.at);
+            format!("{lost}; the store has moments up to {newest}.\n")
+        }
+        Ok(_) => format!("{lost}.\n"),
+        Err(error) => {
+            format!("{lost}; whether the store has later moments is not known: {error}.\n")
+        }
     }
-    text + ".\n"
+}
+
+/// The restore that this node takes part in, and another one that it might be confused with.
+fn epoch(plan: &Plan) -> String {
+    let joined = &plan.joined;
+    let mut text = format!(
+        "This restore has the epoch {}. Nodes of other restores, and of the original cluster, refuse it.\n",
+        joined.epoch
+    );
+    if let Some(other) = &joined.other {
+        let nodes: Vec<String> = other.nodes.iter().map(u32::to_string).collect();
+        text.push_str(&format!(
+            "The same moment was already restored at {} with the epoch {}, on the nodes {}: that is another cluster. If this node is to be \
+             one of them, and they have not worked yet, restore it again into an empty directory with --epoch {}.\n",
+            instant(other.at),
+            other.epoch,
+            nodes.join(", "),
+            other.epoch
+        ));
+    }
+    if let Some(reason) = &joined.unclaimed {
+        text.push_str(&format!(
+            "The store does not know of this restore ({reason}): give each later restore of this cluster a greater epoch.\n"
+        ));
+    }
+    text
 }
 
 fn what(plan: &Plan, reader: &Reader) -> String {

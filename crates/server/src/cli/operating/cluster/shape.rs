@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub nodes: BTreeSet<u64>,
-    /// Replicas of the partition with the fewest. Zero if there is none.
+    /// Replicas of the active partition with the fewest. Zero if there is none.
     pub copies: u64,
     /// Whether all partitions have the same number of replicas.
     pub is_even: bool,
@@ -30,12 +30,17 @@ impl Shape {
     /// Reads the answer of `GET /actuator/cluster`; `None` if it is something else.
     pub fn read(cluster: &Value) -> Option<Shape> {
         let brokers = cluster["brokers"].as_array()?;
+        let active = active(cluster);
+        let takes_part = |partition: u64| active.is_none_or(|active| partition <= active);
         let mut copies: BTreeMap<u64, u64> = BTreeMap::new();
         let mut nodes = BTreeSet::new();
         for broker in brokers {
             nodes.insert(broker["id"].as_u64()?);
             for partition in broker["partitions"].as_array().into_iter().flatten() {
-                *copies.entry(partition["id"].as_u64()?).or_default() += 1;
+                let id = partition["id"].as_u64()?;
+                if takes_part(id) {
+                    *copies.entry(id).or_default() += 1;
+                }
             }
         }
         let fewest = copies.values().min().copied().unwrap_or(0);
@@ -44,7 +49,7 @@ impl Shape {
             nodes,
             copies: fewest,
             is_even: fewest == most,
-            partitions: active(cluster).unwrap_or(copies.len() as u64),
+            partitions: active.unwrap_or(copies.len() as u64),
         })
     }
 
@@ -164,5 +169,11 @@ mod tests {
         let shape = Shape::read(&scaling).unwrap();
         assert!(!shape.is(wish));
         assert_eq!(shape.partitions, 2);
+        // The change was cancelled when the third partition had one of its two copies.
+        let mut half = cluster(&[(0, &[1, 2, 3]), (1, &[1, 2])]);
+        half["routing"] = scaling["routing"].clone();
+        let half = Shape::read(&half).unwrap();
+        assert_eq!(half.text(), "nodes 0 1, partitions 2, copies of each 2");
+        assert!(half.is_even);
     }
 }

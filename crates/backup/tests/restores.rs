@@ -1,0 +1,225 @@
+//! The epochs of restores: one for all nodes of a restore, and another one for each restore.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Barrier;
+
+use skep_backup::{
+    BackupError, Begun, FORMAT, JOINED_FOR, Joined, Location, Manifest, Participant, Restored,
+    Store, foresee, join,
+};
+use skep_cluster::{EPOCHS_OF_A_RESTORE as STEP, Layout, State};
+
+struct Fixture {
+    directory: tempfile::TempDir,
+    store: Store,
+}
+
+fn open(directory: &Path) -> Store {
+    Store::open(&Location::Directory(directory.to_path_buf())).unwrap()
+}
+
+fn fixture() -> Fixture {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    Fixture { directory, store }
+}
+
+fn moment(backup_id: u64) -> Restored {
+    Restored {
+        cluster_id: "it".to_string(),
+        backup_id,
+        marker: None,
+        nodes: vec![0, 1, 2],
+        copies: 3,
+    }
+}
+
+fn node(node: u32, attempt: &str) -> Participant<'_> {
+    Participant {
+        node,
+        attempt,
+        from: 0,
+        wanted: None,
+        now: 0,
+    }
+}
+
+fn complete(store: &Store, id: u64, epoch: u64) {
+    let begun = Begun {
+        backup_id: id,
+        cluster_id: "it".to_string(),
+        version: "0".to_string(),
+        began_at: 0,
+        broker_id: 0,
+        partitions: 1,
+    };
+    begun.create(store).unwrap();
+    let layout = Layout {
+        nodes: vec![0],
+        copies: 1,
+        partitions: 1,
+    };
+    let manifest = Manifest {
+        format: FORMAT,
+        backup_id: id,
+        version: "0".to_string(),
+        began_at: 0,
+        cut_at: 0,
+        completed_at: 0,
+        cluster: State {
+            epoch,
+            ..State::bootstrapped("it".to_string(), &layout, 0)
+        },
+        partitions: Vec::new(),
+    };
+    begun.complete(store, &manifest).unwrap();
+}
+
+impl Fixture {
+    fn join(&self, of: &Restored, by: &Participant<'_>) -> Joined {
+        join(&self.store, of, by).unwrap()
+    }
+
+    fn epoch(&self, of: &Restored, by: &Participant<'_>) -> u64 {
+        let foreseen = foresee(&self.store, of, by).unwrap();
+        let joined = self.join(of, by);
+        assert_eq!(foreseen.epoch, joined.epoch, "it is what was announced");
+        joined.epoch
+    }
+}
+
+#[test]
+fn all_nodes_of_a_restore_have_one_epoch_and_the_next_restore_has_another() {
+    let fixture = fixture();
+    for (restore, attempts) in [["a", "b", "c"], ["d", "e", "f"]].into_iter().enumerate() {
+        for (number, attempt) in (0..).zip(attempts) {
+            let epoch = fixture.epoch(&moment(7), &node(number, attempt));
+            assert_eq!(epoch, (restore as u64 + 1) * STEP);
+        }
+    }
+    // Another moment, the same backup with other nodes, and another number of replicas.
+    let others = [
+        moment(8),
+        Restored {
+            marker: Some(5),
+            ..moment(7)
+        },
+        Restored {
+            nodes: vec![0, 1],
+            ..moment(7)
+        },
+        Restored {
+            copies: 1,
+            ..moment(7)
+        },
+    ];
+    for (number, other) in (3..).zip(others) {
+        assert_eq!(fixture.epoch(&other, &node(2, "x")), number * STEP);
+    }
+}
+
+#[test]
+fn an_interrupted_restore_that_is_run_again_keeps_its_epoch() {
+    let fixture = fixture();
+    assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
+    assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
+    // Its directory was lost: this may be another restore, and the node is told of the first one.
+    let again = fixture.join(&moment(7), &node(0, "b"));
+    assert_eq!(again.epoch, 2 * STEP);
+    let other = again.other.unwrap();
+    assert_eq!((other.epoch, other.nodes), (STEP, vec![0]));
+    assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
+    assert_eq!(fixture.epoch(&moment(7), &node(1, "c")), 2 * STEP);
+    let named = Participant {
+        wanted: Some(STEP),
+        ..node(2, "d")
+    };
+    assert_eq!(fixture.epoch(&moment(7), &named), STEP);
+}
+
+#[test]
+fn a_restore_whose_cluster_works_or_that_is_old_is_not_joined() {
+    let fixture = fixture();
+    assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
+    let later = Participant {
+        now: JOINED_FOR.as_millis() as i64 + 1,
+        ..node(1, "b")
+    };
+    assert_eq!(fixture.epoch(&moment(7), &later), 2 * STEP);
+    // It was recovered without a majority before its first backup.
+    complete(&fixture.store, 8, 2 * STEP + 1);
+    assert_eq!(fixture.epoch(&moment(7), &node(2, "c")), 3 * STEP);
+    let named = Participant {
+        wanted: Some(2 * STEP),
+        ..node(2, "d")
+    };
+    let refused = join(&fixture.store, &moment(7), &named).unwrap_err();
+    assert!(refused.to_string().contains("the backup 8"), "{refused}");
+}
+
+#[test]
+fn an_epoch_is_above_all_that_the_store_has_seen() {
+    let fixture = fixture();
+    complete(&fixture.store, 7, 5 * STEP);
+    complete(&fixture.store, 8, 3);
+    let damaged = fixture.directory.path().join("restores/6144");
+    std::fs::create_dir_all(&damaged).unwrap();
+    std::fs::write(damaged.join("begun.json"), "").unwrap();
+    assert_eq!(fixture.epoch(&moment(8), &node(0, "a")), 7 * STEP);
+    for (wanted, why) in [
+        (0, "multiples of 1024"),
+        (STEP + 1, "multiples of 1024"),
+        (u64::MAX, "multiples of 1024"),
+        (6 * STEP, "is damaged"),
+        (7 * STEP, "belongs to a restore of the backup 8"),
+    ] {
+        let by = Participant {
+            wanted: Some(wanted),
+            ..node(0, "b")
+        };
+        let error = join(&fixture.store, &moment(9), &by).unwrap_err();
+        assert!(matches!(error, BackupError::NoEpoch { .. }), "{error}");
+        assert!(error.to_string().contains(why), "{error}");
+    }
+}
+
+#[test]
+fn nodes_that_restore_at_once_agree() {
+    for _ in 0..20 {
+        let fixture = fixture();
+        let barrier = Barrier::new(3);
+        let mut epochs = BTreeMap::new();
+        std::thread::scope(|scope| {
+            let nodes = ["a", "b", "c"].map(|attempt| {
+                let (barrier, directory) = (&barrier, fixture.directory.path());
+                scope.spawn(move || {
+                    let store = open(directory);
+                    let number = u32::from(attempt.as_bytes()[0] - b'a');
+                    barrier.wait();
+                    let joined = join(&store, &moment(7), &node(number, attempt));
+                    (number, joined.unwrap().epoch)
+                })
+            });
+            epochs.extend(nodes.into_iter().map(|node| node.join().unwrap()));
+        });
+        assert!(epochs.values().all(|epoch| *epoch == STEP), "{epochs:?}");
+    }
+}
+
+/// A file in the place of the directory: nothing can be written there, as in a read-only store.
+#[test]
+fn a_store_that_cannot_be_written_needs_an_epoch() {
+    let fixture = fixture();
+    complete(&fixture.store, 7, 0);
+    std::fs::write(fixture.directory.path().join("restores"), "").unwrap();
+    let error = join(&fixture.store, &moment(7), &node(0, "a")).unwrap_err();
+    assert!(error.to_string().contains("give --epoch 1024"), "{error}");
+    let by = Participant {
+        wanted: Some(STEP),
+        ..node(0, "a")
+    };
+    let joined = fixture.join(&moment(7), &by);
+    assert_eq!(joined.epoch, STEP);
+    assert!(joined.unclaimed.is_some());
+}
