@@ -338,6 +338,7 @@ impl FrontEnd {
         self.metrics.job_streams.opened();
         let (end, ended) = stop_signal();
         let stopped = self.stop.clone().stopped();
+        let credentials_changed = credentials_changed(Arc::clone(&self.broker), &claims);
         Ok(JobStream {
             receiver: self.broker.open_job_stream(spec, claims),
             metrics: Arc::clone(&self.metrics),
@@ -345,11 +346,48 @@ impl FrontEnd {
                 tokio::select! {
                     () = stopped => {}
                     () = ended.stopped() => {}
+                    () = credentials_changed => {}
                 }
             }),
             end: Arc::new(end),
             _place: place,
         })
+    }
+}
+
+/// Interval between two checks of the credentials with which a job stream was opened.
+const CREDENTIALS: Duration = Duration::from_secs(1);
+
+/// Completes when the password of the user has changed, or the user is gone: a user created later with the same name is another one. Never
+/// completes for callers who are not managed here.
+fn credentials_changed(
+    broker: Arc<dyn Broker>,
+    claims: &Claims,
+) -> impl Future<Output = ()> + Send + use<> {
+    let name = match claims {
+        Claims::User(principal) => Some(Arc::clone(&principal.id)),
+        Claims::Anonymous | Claims::Internal | Claims::Client(_) => None,
+    };
+    let hash = move |directory: &Directory, name: &str| {
+        let user = directory.user(name);
+        user.map(|user| user.password.clone())
+    };
+    let opened_with = name.and_then(|name| {
+        let hash = hash(&broker.directory(), &name)?;
+        Some((name, hash))
+    });
+    async move {
+        let Some((name, opened_with)) = opened_with else {
+            return std::future::pending().await;
+        };
+        loop {
+            tokio::time::sleep(CREDENTIALS).await;
+            let directory = broker.directory();
+            // A node that has just joined knows no users yet.
+            if !directory.is_empty() && hash(&directory, &name).as_ref() != Some(&opened_with) {
+                return;
+            }
+        }
     }
 }
 

@@ -10,6 +10,8 @@ mod nodes;
 mod permissions;
 #[path = "login/shared.rs"]
 mod shared;
+#[path = "login/streams.rs"]
+mod streams;
 #[path = "login/tenants.rs"]
 mod tenants;
 
