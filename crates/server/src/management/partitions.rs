@@ -58,7 +58,7 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
         "streamProcessorPhase": phase(status),
         "exporterPhase": handle.exporters.phase().name(),
         "exportedPosition": exported.map_or(json!(-1), |position| json!(position)),
-        "exporters": super::exporters::of_partition(handle),
+        "exporters": super::exporters::of_partition(broker, handle),
         "busiestInstances": busiest(status),
         "isDraining": status.partition > broker.routing().accepting(),
         "liveElementInstances": status.live_element_instances.load(Ordering::Relaxed),
