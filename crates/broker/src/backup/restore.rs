@@ -54,12 +54,20 @@ pub struct Plan {
 }
 
 /// # Errors
-/// The backup cannot be restored with these settings.
+/// The backup cannot be restored with these settings, or the directory has data or is in use.
 pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError> {
     let (manifest, wanted) = (&reader.manifest, config.layout());
     let refused = |text: String| Err(RestoreError::Refused(text));
     if config.is_gateway() {
         return refused("a gateway has no data: restore the nodes with partitions".to_string());
+    }
+    // A plan writes nothing, not even the file of the lock.
+    let root = &config.directory;
+    if root.join("lock").exists() {
+        directory::lock(config)?;
+    }
+    if root.exists() {
+        expect_empty(root)?;
     }
     let partitions = manifest.cluster.partitions;
     if partitions != wanted.partitions {
