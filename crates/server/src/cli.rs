@@ -1,6 +1,7 @@
 //! The commands besides `skep serve`.
 
 mod acting;
+mod change;
 mod colour;
 pub mod completion;
 mod developing;
