@@ -163,8 +163,11 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         eprintln!("{}", login::advice());
     }
     eprintln!("`skep explain {code}` explains the error and what to do.");
-    let usage = error.is::<Usage>() || error.is::<crate::config::ConfigError>();
-    ExitCode::from(if usage { 2 } else { 1 })
+    ExitCode::from(if matches!(code, "USAGE" | "CONFIGURATION") {
+        2
+    } else {
+        1
+    })
 }
 
 #[cfg(test)]
