@@ -100,9 +100,9 @@ fn said(error: io::Error) -> io::Error {
         .get_ref()
         .and_then(|e| e.downcast_ref::<rustls::Error>());
     let remedy = match inner {
-        Some(rustls::Error::InvalidCertificate(why)) => {
+        Some(rustls::Error::InvalidCertificate(_)) => {
             let text = format!(
-                "the server answered, but its certificate is not trusted ({why}): give the file with its authority, or with the certificate \
+                "the server answered, but its certificate is not trusted ({error}): give the file with its authority, or with the certificate \
                  itself if it is self-signed (--ca-certificate, CAMUNDA_CA_CERTIFICATE_PATH), and use the server name in it"
             );
             return io::Error::new(error.kind(), NotTrusted(text));
