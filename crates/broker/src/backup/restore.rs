@@ -61,14 +61,7 @@ pub fn plan(config: &BrokerConfig, reader: &Reader) -> Result<Plan, RestoreError
     if config.is_gateway() {
         return refused("a gateway has no data: restore the nodes with partitions".to_string());
     }
-    // A plan writes nothing, not even the file of the lock.
-    let root = &config.directory;
-    if root.join("lock").exists() {
-        directory::lock(config)?;
-    }
-    if root.exists() {
-        expect_empty(root)?;
-    }
+    expect_free(config)?;
     let partitions = manifest.cluster.partitions;
     if partitions != wanted.partitions {
         return refused(format!(
@@ -187,6 +180,18 @@ pub fn run(
     std::fs::remove_file(root.join(RESTORING))?;
     File::open(root)?.sync_all()?;
     Ok(plan)
+}
+
+/// Checks what a restore would find, and writes nothing, not even the file of the lock.
+fn expect_free(config: &BrokerConfig) -> Result<(), RestoreError> {
+    let root = &config.directory;
+    if root.join("lock").exists() {
+        directory::lock(config)?;
+    }
+    if root.exists() {
+        expect_empty(root)?;
+    }
+    Ok(())
 }
 
 /// Checks that there is nothing here except leftovers of an earlier attempt.
