@@ -10,7 +10,7 @@ mod documented;
 pub mod explain;
 pub mod fetch;
 mod follow;
-mod given;
+pub mod given;
 mod keys;
 mod list;
 pub mod login;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ManagementArgs;
 use super::shape::{Shape, Wish};
 use crate::cli::change::in_words;
-use crate::cli::{Usage, fetch};
+use crate::cli::{Usage, fetch, given};
 use crate::errors::Coded;
 
 const PATH: &str = "/actuator/cluster";
@@ -35,9 +35,9 @@ pub struct ApplyArgs {
     /// Return when the change is complete; without it, when the cluster has started it.
     #[arg(long)]
     wait: bool,
-    /// Give up after this many seconds; a change that has started continues.
-    #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
+    /// Give up after this time, as in 90s or 10m; a change that has started continues. A number without a unit is in seconds.
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = given::patience)]
+    timeout: Duration,
 }
 
 pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
@@ -51,7 +51,7 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
         let text = "--replication-factor is greater than --size: copies of a partition are on different nodes";
         return Err(Usage(text.to_string()).into());
     }
-    let deadline = Instant::now() + Duration::from_secs(args.timeout);
+    let deadline = Instant::now() + args.timeout;
     let mut said = String::new();
     loop {
         let why = match step(&args, wish).await? {
@@ -64,7 +64,7 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
         }
         if Instant::now() >= deadline {
             let text = format!(
-                "after {} s the cluster is not as requested: {why}",
+                "after {:?} the cluster is not as requested: {why}",
                 args.timeout
             );
             return Err(Coded::new("NO_ANSWER", text).into());
@@ -238,7 +238,7 @@ mod tests {
             partitions: None,
             shrink_only: false,
             wait: false,
-            timeout: 600,
+            timeout: Duration::from_secs(600),
         };
         let refused = run(args).await.unwrap_err();
         assert_eq!(code_of(&refused), "PERMISSION_DENIED");
