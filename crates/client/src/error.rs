@@ -16,6 +16,14 @@ pub enum Error {
         /// Message of the operating system or the protocol.
         reason: String,
     },
+    /// The server answered, but with a certificate that is not trusted.
+    #[error("{address}: {reason}")]
+    Untrusted {
+        /// Where the client connected.
+        address: String,
+        /// What is wrong with the certificate, and what to do.
+        reason: String,
+    },
     /// The connection broke after the request was sent.
     #[error(
         "the connection broke before the answer arrived ({reason}); the request may have been carried out"

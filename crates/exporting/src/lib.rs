@@ -11,6 +11,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod commit_times;
 mod driver;
 mod elastic;
 mod exporter;

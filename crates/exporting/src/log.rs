@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 
+use crate::commit_times::CommitTimes;
 use crate::status::Status;
 
 /// Reasons why entries could not be read.
@@ -33,6 +34,7 @@ pub struct LogProgress {
     committed: AtomicU64,
     /// An entry known to be committed on another node.
     expected: AtomicU64,
+    times: Mutex<CommitTimes>,
     /// Number of exporters that are idle and want to be woken.
     asleep: AtomicUsize,
     exporters: Mutex<Vec<Arc<Status>>>,
@@ -40,12 +42,14 @@ pub struct LogProgress {
 
 impl LogProgress {
     /// Marks entries up to this one as committed. Must be called before any effect of them becomes visible, so that a client
-    /// with an answer finds the change by a query. Costs nothing while the exporters are busy.
+    /// with an answer finds the change by a query. Costs little while the exporters are busy.
     pub fn commit(&self, index: u64) {
+        let before = self.acknowledged();
         if self.committed.fetch_max(index, Ordering::Release) >= index {
             // They were already woken for it.
             return;
         }
+        self.note(before, index);
         // An exporter announces its sleep before it checks one last time, so one of the two sees the other.
         std::sync::atomic::fence(Ordering::SeqCst);
         if self.asleep.load(Ordering::Relaxed) > 0 {
@@ -61,7 +65,26 @@ impl LogProgress {
 
     /// Marks an entry as committed on another node, so that queries wait for it.
     pub fn expect(&self, index: u64) {
+        let before = self.acknowledged();
         self.expected.fetch_max(index, Ordering::Release);
+        self.note(before, index);
+    }
+
+    /// The entries known after a start were committed at an unknown time.
+    fn note(&self, before: u64, index: u64) {
+        if before > 0 && index > before {
+            self.times.lock().note(before + 1, Instant::now());
+        }
+    }
+
+    /// When the first entry after `reached` was committed, about; `None` if that is unknown, as for entries from before the start.
+    pub fn committed_at(&self, reached: u64) -> Option<Instant> {
+        self.times.lock().of_first_after(reached)
+    }
+
+    /// Forgets the times of entries up to this one: secondary storage has them.
+    pub fn forget_times(&self, reached: u64) {
+        self.times.lock().forget(reached);
     }
 
     /// The entry up to which changes have been acknowledged.

@@ -257,7 +257,12 @@ impl Store {
         };
         let position = known.unwrap_or_default();
         let moves = Moves::new(config.visible_after());
-        let freshness = Arc::new(Freshness::new(known, status.clone(), moves));
+        let freshness = Arc::new(Freshness::new(
+            known,
+            status.clone(),
+            progress.clone(),
+            moves,
+        ));
         let filling = Filling::new(
             target,
             position,
@@ -434,7 +439,7 @@ fn wait_for_all(
         let lacks = |one: &&Wanted| {
             let known = positions.iter().find(|(id, _)| *id == one.partition);
             let position = known.map(|(_, position)| *position).unwrap_or_default();
-            freshness::lacking(position, one.entry)
+            one.freshness.lacking(position, one.entry)
         };
         let lacking = far.iter().map(lacks).max().unwrap_or_default();
         if lacking == 0 || Instant::now() >= deadline {

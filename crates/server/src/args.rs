@@ -151,14 +151,14 @@ pub struct ServerArgs {
     /// Interface to use.
     #[arg(long, default_value = "rest", value_parser = ["rest", "grpc"])]
     transport: String,
-    /// Maximum time to wait for a response, in seconds.
-    #[arg(long, default_value_t = 20, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
+    /// Maximum time to wait for a response, as in 500ms, 20s or 5m; a number without a unit is in seconds.
+    #[arg(long, default_value = "20s", value_name = "TIME", value_parser = cli::given::patience)]
+    timeout: Duration,
 }
 
 impl ServerArgs {
     pub fn timeout(&self) -> Duration {
-        Duration::from_secs(self.timeout)
+        self.timeout
     }
 
     /// The address of REST, if REST is used.

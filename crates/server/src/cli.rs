@@ -1,6 +1,7 @@
 //! The commands besides `skep serve`.
 
 mod acting;
+mod change;
 mod colour;
 pub mod completion;
 mod developing;
@@ -9,7 +10,7 @@ mod documented;
 pub mod explain;
 pub mod fetch;
 mod follow;
-mod given;
+pub mod given;
 mod keys;
 mod list;
 pub mod login;
@@ -162,8 +163,11 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         eprintln!("{}", login::advice());
     }
     eprintln!("`skep explain {code}` explains the error and what to do.");
-    let usage = error.is::<Usage>() || error.is::<crate::config::ConfigError>();
-    ExitCode::from(if usage { 2 } else { 1 })
+    ExitCode::from(if matches!(code, "USAGE" | "CONFIGURATION") {
+        2
+    } else {
+        1
+    })
 }
 
 #[cfg(test)]

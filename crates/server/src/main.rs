@@ -4,6 +4,7 @@
 
 mod agreement;
 mod args;
+mod backup_directory;
 mod cli;
 mod config;
 #[cfg(test)]

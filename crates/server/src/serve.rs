@@ -14,6 +14,7 @@ use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
 use crate::agreement::Agreement;
 use crate::args::ConfigArgs;
+use crate::backup_directory;
 use crate::config::tls::PortTls;
 use crate::config::{ConfigError, Loaded, ManagementLogin, Settings};
 use crate::errors::Coded;
@@ -264,13 +265,19 @@ fn say_started(
     if !settings.is_gateway() {
         println!("  data        {}", settings.broker.directory.display());
     }
-    println!("{}", next_steps(rest_scheme, rest));
+    let address = flag("--address", (rest_scheme, rest), 8080);
+    let management_scheme = scheme(&settings.tls.management);
+    let management = flag("--management", (management_scheme, management_addr), 9600);
+    println!("{}", next_steps(&address, &management));
+    // A gateway has neither.
+    let is_gateway = settings.is_gateway();
+    let data = (!is_gateway).then(|| settings.broker.directory.display());
     tracing::info!(
         %rest,
         %grpc,
         management = %management_addr,
-        data = %settings.broker.directory.display(),
-        partitions = settings.broker.partitions,
+        data = data.map(tracing::field::display),
+        partitions = (!is_gateway).then_some(settings.broker.partitions),
         "started"
     );
     let listening = Listening {
@@ -280,6 +287,13 @@ fn say_started(
     };
     for warning in exposure::warnings(settings, &listening) {
         tracing::warn!("{warning}");
+    }
+    let backup = settings.backup.config().filter(|_| !is_gateway);
+    if let Some(reason) = backup.and_then(|backup| backup_directory::unusable(&backup.location)) {
+        tracing::warn!(
+            code = "BACKUP_FAILED",
+            "backups cannot be stored (camunda.data.primary-storage.backup.filesystem.base-path): {reason}"
+        );
     }
 }
 
@@ -324,16 +338,22 @@ async fn open_broker(settings: &Settings) -> anyhow::Result<Arc<Broker>> {
     })
 }
 
-fn next_steps(scheme: &str, rest: SocketAddr) -> String {
-    let address = match (rest.ip(), rest.port()) {
+/// A flag for an address, with a space before it; empty if that is the default.
+fn flag(name: &str, (scheme, at): (&str, SocketAddr), default_port: u16) -> String {
+    match (at.ip(), at.port()) {
         // Certificates are issued for names.
         (ip, port) if scheme == "https" && (ip.is_loopback() || ip.is_unspecified()) => {
-            format!(" --address https://localhost:{port}")
+            format!(" {name} https://localhost:{port}")
         }
-        (ip, 8080) if ip.is_loopback() || ip.is_unspecified() => String::new(),
-        (ip, port) if ip.is_unspecified() => format!(" --address http://localhost:{port}"),
-        _ => format!(" --address {scheme}://{rest}"),
-    };
+        (ip, port) if port == default_port && (ip.is_loopback() || ip.is_unspecified()) => {
+            String::new()
+        }
+        (ip, port) if ip.is_unspecified() => format!(" {name} http://localhost:{port}"),
+        _ => format!(" {name} {scheme}://{at}"),
+    }
+}
+
+fn next_steps(address: &str, management: &str) -> String {
     let skep = std::env::args()
         .next()
         .unwrap_or_else(|| "skep".to_string());
@@ -341,7 +361,7 @@ fn next_steps(scheme: &str, rest: SocketAddr) -> String {
         "\nWhat to do next, in another terminal:\n\
          \x20 {skep} deploy examples/first-process.bpmn{address}\n\
          \x20 {skep} start order --variables '{{\"orderId\": \"o-1\", \"amount\": 99}}'{address}\n\
-         \x20 {skep} status{address}\n\
+         \x20 {skep} status{address}{management}\n\
          Workers in Python, JavaScript and Java: examples/README.md. Settings: {skep} config, docs/configuration.md."
     )
 }

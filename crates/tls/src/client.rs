@@ -82,6 +82,18 @@ impl ClientTls {
     }
 }
 
+/// The certificate of a server that did answer is not trusted.
+#[derive(Debug)]
+pub struct NotTrusted(String);
+
+impl std::fmt::Display for NotTrusted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotTrusted {}
+
 /// Adds a remedy to the error of a failed handshake.
 fn said(error: io::Error) -> io::Error {
     let inner = error
@@ -89,7 +101,11 @@ fn said(error: io::Error) -> io::Error {
         .and_then(|e| e.downcast_ref::<rustls::Error>());
     let remedy = match inner {
         Some(rustls::Error::InvalidCertificate(_)) => {
-            "give the file with its authority (--ca-certificate, CAMUNDA_CA_CERTIFICATE_PATH), and use the server name in its certificate"
+            let text = format!(
+                "the server answered, but its certificate is not trusted ({error}): give the file with its authority, or with the certificate \
+                 itself if it is self-signed (--ca-certificate, CAMUNDA_CA_CERTIFICATE_PATH), and use the server name in it"
+            );
+            return io::Error::new(error.kind(), NotTrusted(text));
         }
         Some(rustls::Error::InvalidMessage(_)) => {
             "the server does not speak TLS on this port: ask it with http://"

@@ -23,7 +23,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName,
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-pub use self::client::ClientTls;
+pub use self::client::{ClientTls, NotTrusted};
 pub use self::key_store::{KeyPair, KeyStore, Password};
 pub use self::server::{
     Authorities, Certificate, Clients, Identity, ServerFiles, ServerTls, ServerTlsError,

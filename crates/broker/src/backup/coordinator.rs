@@ -150,7 +150,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
 
 /// The error message of a cluster without a backup store.
 pub fn no_store() -> String {
-    "no store for backups is configured: set camunda.data.primary-storage.backup.store to FILESYSTEM or S3".to_string()
+    "no store for backups is configured: set camunda.data.primary-storage.backup.store to FILESYSTEM, S3, GCS or AZURE".to_string()
 }
 
 const SHARED: &str = "the secondary storage of this cluster is a database or a search server, which backups of Skep do not contain yet. \

@@ -60,13 +60,14 @@ pub struct Plan {
 /// `epoch`: that of the restore, if the operator names it.
 ///
 /// # Errors
-/// The backup cannot be restored with these settings.
+/// The backup cannot be restored with these settings, or the directory has data or is in use.
 pub fn plan(
     config: &BrokerConfig,
     reader: &Reader,
     epoch: Option<u64>,
 ) -> Result<Plan, RestoreError> {
     let layout = layout(config, reader)?;
+    expect_free(config)?;
     let attempt = attempt(&config.directory)?.unwrap_or_default();
     let by = participant(config, reader, epoch, &attempt);
     let joined = foresee(reader.store(), &restored(reader, &layout), &by)?;
@@ -255,6 +256,18 @@ pub fn run(
     std::fs::remove_file(root.join(RESTORING))?;
     File::open(root)?.sync_all()?;
     Ok(plan)
+}
+
+/// Checks what a restore would find, and writes nothing, not even the file of the lock.
+fn expect_free(config: &BrokerConfig) -> Result<(), RestoreError> {
+    let root = &config.directory;
+    if root.join("lock").exists() {
+        directory::lock(config)?;
+    }
+    if root.exists() {
+        expect_empty(root)?;
+    }
+    Ok(())
 }
 
 /// Checks that there is nothing here except leftovers of an earlier attempt.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::uri::Authority;
-use skep_tls::{ClientTls, Socket};
+use skep_tls::{ClientTls, NotTrusted, Socket};
 use tokio::net::{TcpSocket, lookup_host};
 
 use crate::{ClientConfig, Error};
@@ -84,6 +84,10 @@ impl Endpoint {
         };
         match tokio::time::timeout(self.connect_timeout, attempt).await {
             Ok(Ok(stream)) => Ok(stream),
+            Ok(Err(error)) if is_untrusted(&error) => Err(Error::Untrusted {
+                address: self.address.clone(),
+                reason: error.to_string(),
+            }),
             Ok(Err(error)) => Err(self.unreachable(error)),
             Err(_) => Err(self.unreachable(format!("no answer in {:?}", self.connect_timeout))),
         }
@@ -95,6 +99,12 @@ impl Endpoint {
             reason: reason.to_string(),
         }
     }
+}
+
+fn is_untrusted(error: &std::io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<NotTrusted>())
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::moves::Moves;
 use crate::changes::Changes;
-use skep_exporting::Position;
-use skep_exporting::Status;
+use skep_exporting::{LogProgress, Position, Status};
 
 #[derive(Debug)]
 pub struct Freshness {
@@ -22,18 +21,25 @@ pub struct Freshness {
     abandoned: AtomicBool,
     /// Status of the exporter that fills the store.
     status: Arc<Status>,
+    progress: Arc<LogProgress>,
     /// Counts of row changes, by kind.
     pub moves: Moves,
 }
 
 impl Freshness {
-    pub fn new(position: Option<Position>, status: Arc<Status>, moves: Moves) -> Freshness {
+    pub fn new(
+        position: Option<Position>,
+        status: Arc<Status>,
+        progress: Arc<LogProgress>,
+        moves: Moves,
+    ) -> Freshness {
         Freshness {
             flushed: Mutex::new(position),
             advanced: Condvar::new(),
             demanded: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             status,
+            progress,
             moves,
         }
     }
@@ -48,6 +54,7 @@ impl Freshness {
 
     pub fn advance(&self, position: Position) {
         *self.flushed.lock() = Some(position);
+        self.progress.forget_times(position.entry);
         self.advanced.notify_all();
     }
 
@@ -64,8 +71,8 @@ impl Freshness {
         }
     }
 
-    /// Waits until queries see the entry, at most until `deadline`. Returns the age of the newest visible rows in milliseconds
-    /// if the entry is not among them, and 0 otherwise. `None`: the store has not been reached yet.
+    /// Waits until queries see the entry, at most until `deadline`. Returns for how many milliseconds the
+    /// visible rows have lacked something if the entry is not among them, and 0 otherwise. `None`: the store has not been reached yet.
     pub fn wait_for(&self, entry: u64, deadline: Instant) -> Option<u64> {
         let mut flushed = self.flushed.lock();
         // A store halted by an operator makes no progress.
@@ -80,17 +87,35 @@ impl Freshness {
                 break;
             }
         }
-        flushed.map(|newest| lacking(newest, entry))
+        flushed.map(|newest| self.lacking(newest, entry))
     }
 
-    /// The age of the newest rows in milliseconds if the entry is not among them, and 0 otherwise. Until the store is reached,
-    /// its rows are unknown, but at least as old as this node's time with the store.
+    /// For how many milliseconds the rows have lacked something if the entry is not among them, and 0 otherwise. Until the store is
+    /// reached, its rows are unknown, but at least as old as this node's time with the store.
     pub fn behind(&self, entry: u64) -> u64 {
         match *self.flushed.lock() {
-            Some(newest) => lacking(newest, entry),
+            Some(newest) => self.lacking(newest, entry),
             None if entry > 0 => self.moves.since_opened(Instant::now()).max(1),
             None => 0,
         }
+    }
+
+    /// For how many milliseconds rows up to `newest` have lacked something if the entry is not among them, and 0 otherwise: since the
+    /// commit of the first missing entry, as nothing was missing while the partition was idle before.
+    pub fn lacking(&self, newest: Position, entry: u64) -> u64 {
+        if newest.entry >= entry {
+            return 0;
+        }
+        let behind = match self.progress.committed_at(newest.entry) {
+            Some(since) => since.elapsed().as_millis(),
+            // It was committed before this node started, and after the newest row.
+            None => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH);
+                let now = now.map_or(0, |now| now.as_millis());
+                now.saturating_sub(u128::from(newest.timestamp.max(0).cast_unsigned()))
+            }
+        };
+        u64::try_from(behind).unwrap_or(u64::MAX).max(1)
     }
 
     /// Whether another node fills the store.
@@ -113,17 +138,6 @@ impl Freshness {
     pub fn fault(&self) -> Option<String> {
         self.status.fault().map(|fault| fault.reason)
     }
-}
-
-/// The age of the newest rows in milliseconds if the entry is not among them, and 0 otherwise.
-pub fn lacking(newest: Position, entry: u64) -> u64 {
-    if newest.entry >= entry {
-        return 0;
-    }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_millis());
-    let behind = now.saturating_sub(u128::from(newest.timestamp.max(0).cast_unsigned()));
-    u64::try_from(behind).unwrap_or(u64::MAX).max(1)
 }
 
 fn reached(flushed: &Option<Position>) -> u64 {

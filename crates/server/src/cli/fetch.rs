@@ -5,17 +5,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::rt::TokioIo;
 use skep_client::Authorization;
-use skep_tls::ClientTls;
+use skep_tls::{ClientTls, NotTrusted};
 use tokio::net::TcpStream;
 
-use super::login;
-use crate::errors::Coded;
+use super::{Usage, login};
+use crate::errors::{Coded, code_of};
 
 const MAX_ANSWER: usize = 64 << 20;
 
@@ -129,17 +129,21 @@ pub async fn one_of(addresses: &str, default_port: u16) -> anyhow::Result<String
 }
 
 fn uri_of(address: &str) -> anyhow::Result<Uri> {
-    let uri = if address.contains("://") {
+    let uri: Result<Uri, _> = if address.contains("://") {
         address.parse()
     } else {
         format!("http://{address}").parse()
     };
-    uri.with_context(|| format!("'{address}' is not an address"))
+    uri.map_err(|why| Usage(format!("'{address}' is not an address: {why}")).into())
 }
 
 /// The port of REST, or of the management.
 fn default_port(path: &str) -> u16 {
-    if path.starts_with("/v2/") { 8080 } else { 9600 }
+    if path.starts_with("/v2/") || path.starts_with("/skep/") {
+        8080
+    } else {
+        9600
+    }
 }
 
 async fn send(
@@ -177,9 +181,12 @@ async fn ask(
         Some("http") => None,
         Some("https") => {
             let tls = ClientTls::open(authorities(), &["http/1.1"]);
-            Some(tls.map_err(|why| anyhow::anyhow!("'{base}': {why}"))?)
+            Some(tls.map_err(|why| Usage(format!("'{base}': {why}")))?)
         }
-        _ => bail!("'{base}': expected http://host:port or https://host:port"),
+        _ => {
+            let text = format!("'{base}': expected http://host:port or https://host:port");
+            return Err(Usage(text).into());
+        }
     };
     let host = uri.host().context("the address has no host")?;
     let port = uri.port_u16().unwrap_or(default_port(path));
@@ -187,7 +194,7 @@ async fn ask(
         let connected = TcpStream::connect((host.trim_matches(['[', ']']), port)).await;
         let stream = connected.map_err(|error| Coded::new("NO_SERVER", error.to_string()))?;
         let stream = match &tls {
-            Some(tls) => tls.connect(host, stream).await?,
+            Some(tls) => tls.connect(host, stream).await.map_err(handshake)?,
             None => stream.into(),
         };
         let (mut sender, connection) =
@@ -203,15 +210,7 @@ async fn ask(
         }
         let request = request.body(Full::new(body))?;
         let answer = sender.send_request(request).await;
-        let answer = answer.map_err(|error| {
-            if error.is_parse() {
-                anyhow::anyhow!(
-                    "the response is not HTTP ({error}); use https:// for a server with TLS"
-                )
-            } else {
-                error.into()
-            }
-        })?;
+        let answer = answer.map_err(|error| unanswered(error, host, port))?;
         let status = answer.status();
         let behind = behind(answer.headers());
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
@@ -225,7 +224,38 @@ async fn ask(
     tokio::time::timeout(timeout, connection)
         .await
         .with_context(|| format!("no response from {host}:{port} in time"))?
-        .with_context(|| format!("{host}:{port} cannot be reached; start a server with `skep serve`, or give the address of a running one"))
+        .map_err(|error| match code_of(&error) {
+            // The server was reached.
+            "NOT_UNDERSTOOD" | "CERTIFICATE_NOT_TRUSTED" => error,
+            _ => error.context(format!("{host}:{port} cannot be reached; start a server with `skep serve`, or give the address of a running one")),
+        })
+}
+
+fn unanswered(error: hyper::Error, host: &str, port: u16) -> anyhow::Error {
+    if !error.is_parse() && !is_of_http2(&error) {
+        return error.into();
+    }
+    let text = format!(
+        "{host}:{port} does not answer in HTTP/1.1 ({error}): this may be the gRPC port, but the address of REST is needed here (port \
+         8080 by default), with https:// if it uses TLS"
+    );
+    Coded::new("NOT_UNDERSTOOD", text).into()
+}
+
+/// An HTTP/2 server, as on the gRPC port, sends its settings without being asked.
+fn is_of_http2(error: &hyper::Error) -> bool {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    error.is_canceled() && cause.is_some_and(|cause| cause.contains("unexpected message"))
+}
+
+/// The server of a certificate that is not trusted does run.
+fn handshake(error: std::io::Error) -> anyhow::Error {
+    match error.get_ref() {
+        Some(inner) if inner.is::<NotTrusted>() => {
+            Coded::new("CERTIFICATE_NOT_TRUSTED", error.to_string()).into()
+        }
+        _ => error.into(),
+    }
 }
 
 /// A warning that the rows lack recent changes.

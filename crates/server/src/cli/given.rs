@@ -26,6 +26,23 @@ pub fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Parses a time to wait: with a unit, or in seconds.
+pub fn patience(text: &str) -> Result<Duration, Usage> {
+    let time = match text.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => duration(text),
+    };
+    let longest = Duration::from_secs(86_400);
+    match time.filter(|time| !time.is_zero() && *time <= longest) {
+        Some(time) => Ok(time),
+        None => {
+            let text =
+                "a time to wait is at most a day, as in 500ms, 20s or 5m, or a number of seconds";
+            Err(Usage(text.into()))
+        }
+    }
+}
+
 /// Parses two names with a separator between them.
 pub fn pair(text: &str, between: char) -> Result<(String, String), String> {
     match text.split_once(between) {
@@ -107,6 +124,25 @@ mod tests {
         };
         let json = args.json().map_err(|why| why.to_string())?;
         Ok(json.map(|json| json.get().to_string()))
+    }
+
+    #[test]
+    fn a_time_to_wait_has_a_unit_or_is_in_seconds() {
+        for (text, millis) in [
+            ("2", 2_000),
+            ("2s", 2_000),
+            ("500ms", 500),
+            ("10m", 600_000),
+        ] {
+            assert_eq!(
+                patience(text).unwrap(),
+                Duration::from_millis(millis),
+                "{text}"
+            );
+        }
+        for text in ["0", "0s", "25h", "soon", "-1"] {
+            assert!(patience(text).is_err(), "{text}");
+        }
     }
 
     #[test]

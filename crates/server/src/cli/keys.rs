@@ -17,12 +17,12 @@ const PLACES: [(&str, &str, &str); 7] = [
     ("decision-definitions", "a decision", "skep evaluate"),
 ];
 
-/// Adds to an error of a command that takes a key what the key belongs to, if it was not found. `wanted` names the expected kinds as in
-/// [`PLACES`]; there may be several.
+/// Adds to an error of a command that takes a key what the key belongs to, if it was not found. `wanted` names the expected kinds, if
+/// possible as in [`PLACES`].
 pub async fn explain(
     rest: &RestArgs,
     key: i64,
-    wanted: &str,
+    wanted: &[&str],
     error: anyhow::Error,
 ) -> anyhow::Error {
     if code_of(&error) != "NOT_FOUND" {
@@ -31,17 +31,23 @@ pub async fn explain(
     let Some((what, command, found)) = owner(rest, key).await else {
         return error;
     };
-    let text = if wanted.contains(what) {
-        format!(
-            "{key} is the key of {what}, which is already {}",
-            word(&found, "state")
-        )
+    let text = if wanted.contains(&what) {
+        of_wanted(key, what, &word(&found, "state"))
     } else {
+        let wanted = wanted.join(" or of ");
         format!(
             "{key} is the key of {what}, but this command takes the key of {wanted}: see `{command} {key}`"
         )
     };
     Coded::new("NOT_FOUND", text).into()
+}
+
+fn of_wanted(key: i64, what: &str, state: &str) -> String {
+    let is = match state {
+        "ACTIVE" | "CREATED" => "is still",
+        _ => "is already",
+    };
+    format!("{key} is the key of {what}, which {is} {state}")
 }
 
 /// Finds the entity that the key belongs to; `None` if secondary storage does not know it, or there is none.

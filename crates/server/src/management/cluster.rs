@@ -235,7 +235,13 @@ pub fn refused(refusal: &Refusal) -> Answer {
         Refusal::Unreachable(_) => StatusCode::BAD_GATEWAY,
         Refusal::Unanswered(_) => StatusCode::GATEWAY_TIMEOUT,
     };
-    message(status, refusal.to_string())
+    match refusal {
+        // It may be about to restart as one of several nodes, so that clients can try again.
+        Refusal::NotOffered(why) => {
+            reply::json(status, &json!({ "message": why, "isAlone": true }))
+        }
+        _ => message(status, refusal.to_string()),
+    }
 }
 
 /// The result of an unsafe recovery: the partitions that continue without a majority, and those that are lost.

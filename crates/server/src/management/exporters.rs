@@ -401,7 +401,7 @@ fn topology(nodes: &Nodes, change: Option<(&str, Operation)>) -> Value {
 }
 
 /// The exporters of a partition with their progress, for people.
-pub fn of_partition(handle: &PartitionHandle) -> Value {
+pub fn of_partition(broker: &Broker, handle: &PartitionHandle) -> Value {
     let committed = handle.status.committed();
     let of = |status: Arc<skep_exporting::Status>| {
         let exported = status.exported_position();
@@ -428,7 +428,24 @@ pub fn of_partition(handle: &PartitionHandle) -> Value {
         }
         (status.id.clone(), Value::Object(shown))
     };
-    let all: Map<_, _> = handle.exporters.working().into_iter().map(of).collect();
+    let mut all: Map<_, _> = handle.exporters.working().into_iter().map(of).collect();
+    // A disabled record exporter does not run; the leader reports its position in the state.
+    if handle.status.role() == PartitionRole::Leader {
+        let known = handle.exporters.value();
+        for config in &broker.config().exporters {
+            let exporter = known.exporter(&config.id).filter(|it| !it.is_enabled);
+            let Some(exporter) = exporter.filter(|_| !all.contains_key(&config.id)) else {
+                continue;
+            };
+            let exported = exporter.position.record;
+            let shown = json!({
+                "state": "DISABLED",
+                "exportedPosition": exported,
+                "acknowledgedPosition": exported,
+            });
+            all.insert(config.id.clone(), shown);
+        }
+    }
     Value::Object(all)
 }
 

@@ -60,7 +60,7 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
         "streamProcessorPhase": phase(status),
         "exporterPhase": handle.exporters.phase().name(),
         "exportedPosition": exported.map_or(json!(-1), |position| json!(position)),
-        "exporters": super::exporters::of_partition(handle),
+        "exporters": super::exporters::of_partition(broker, handle),
         "busiestInstances": busiest(status),
         "isBeingAdded": is_being_added,
         "isDraining": !is_being_added && status.partition > routing.accepting(),

@@ -97,6 +97,9 @@ fn deployed_processes_are_listed_with_their_running_instances() {
         !versions.contains("payment") && versions.contains("order"),
         "{versions}"
     );
+    let unknown = desk.refuses(1, &["processes", "odrer"]);
+    let expected = "error[NOT_FOUND]: there is no process 'odrer'; did you mean 'order'?";
+    assert!(unknown.starts_with(expected), "{unknown}");
     let variables = desk.json(&["instance", &key])["variables"].clone();
     assert_eq!(variables[0]["value"], "99", "{variables:#}");
     assert_eq!(variables[1]["value"], "\"o-1\"", "{variables:#}");
@@ -117,6 +120,16 @@ fn an_instance_is_cancelled_once() {
     assert!(again.contains("is already TERMINATED"), "{again}");
     let third = desk.start(&["order"]);
     let job = desk.first(&["jobs"], "jobKey");
+    let shown = desk.refuses(1, &["instance", &job]);
+    let expected = format!(
+        "error[NOT_FOUND]: {job} is the key of a job, but this command takes the key of a process instance"
+    );
+    assert!(shown.starts_with(&expected), "{shown}");
+    let completed = desk.refuses(1, &["complete", &third]);
+    assert!(
+        completed.contains("takes the key of a job or of a user task"),
+        "{completed}"
+    );
     let wrong = desk.refuses(1, &["cancel", &job]);
     assert!(wrong.contains("is the key of a job"), "{wrong}");
     assert!(wrong.contains(&format!("`skep complete {job}`")), "{wrong}");

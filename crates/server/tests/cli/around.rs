@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::acting::Desk;
-use super::binary::{run, skep, stderr, stdout, workplace};
+use super::binary::{Server, run, skep, stderr, stdout, workplace};
 
 /// An address that nobody listens on.
 fn nobody() -> String {
@@ -160,4 +160,100 @@ fn colours_are_only_where_a_terminal_is() {
     let shown = terminal("");
     assert!(shown.contains("\x1b[32mCOMPLETED"), "{shown:?}");
     assert!(!terminal("NO_COLOR").contains('\x1b'));
+}
+
+#[test]
+fn an_address_or_a_file_that_cannot_be_used_is_wrong_usage() {
+    let directory = workplace();
+    let here = directory.path();
+    for (args, word) in [
+        (
+            &["instances", "--address=ftp://localhost:1"][..],
+            "expected http://",
+        ),
+        (
+            &["status", "--address=ftp://localhost:1"],
+            "ftp is not spoken",
+        ),
+        (
+            &[
+                "--ca-certificate=none.pem",
+                "instances",
+                "--address=https://localhost:1",
+            ],
+            "none.pem",
+        ),
+    ] {
+        let done = run(here, args);
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {}", stderr(&done));
+        let said = stderr(&done);
+        assert!(
+            said.starts_with("error[USAGE]: ") && said.contains(word),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn the_port_of_grpc_is_recognized_and_a_status_without_management_is_a_problem() {
+    let directory = workplace();
+    let here = directory.path();
+    let server = Server::start(here, &[]);
+    let done = run(here, &["instances", "--address", &server.grpc]);
+    let said = stderr(&done);
+    assert!(said.starts_with("error[NOT_UNDERSTOOD]: "), "{said}");
+    assert!(said.contains("this may be the gRPC port"), "{said}");
+    let status = |management: &str, more: &[&str]| {
+        let args = [
+            "status",
+            "--address",
+            &server.rest,
+            "--management",
+            management,
+        ];
+        run(here, &[&args, more].concat())
+    };
+    assert!(status(&server.management, &[]).status.success());
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let refusing = format!("http://{}", unused.local_addr().unwrap());
+    drop(unused);
+    let tls = server.management.replace("http://", "https://");
+    for management in [&refusing, &tls] {
+        let done = status(management, &[]);
+        assert_eq!(done.status.code(), Some(1), "{}", stdout(&done));
+        let problem = format!("management port {management}: ");
+        assert!(stdout(&done).contains(&problem), "{}", stdout(&done));
+        assert!(
+            stderr(&done).starts_with("error[NOT_HEALTHY]: "),
+            "{}",
+            stderr(&done)
+        );
+        let shown: serde_json::Value =
+            serde_json::from_str(&stdout(&status(management, &["--json"]))).unwrap();
+        assert!(shown["managementError"].is_string(), "{shown}");
+    }
+}
+
+/// A disabled exporter keeps its line in the status: somebody has to enable it again.
+#[test]
+fn a_disabled_record_exporter_stays_in_the_status() {
+    let directory = workplace();
+    let here = directory.path();
+    let exporter = "camunda.data.exporters.search";
+    let class = format!("{exporter}.class-name=io.camunda.zeebe.exporter.ElasticsearchExporter");
+    let url = format!("{exporter}.args.url={}", nobody());
+    let server = Server::start(here, &["--set", &class, "--set", &url]);
+    crate::post(&server.management, "/actuator/exporters/search/disable", "");
+    let status = [
+        "status",
+        "--address",
+        &server.rest,
+        "--management",
+        &server.management,
+    ];
+    let shown = stdout(&run(here, &status));
+    let line = shown.lines().find(|line| line.starts_with("search "));
+    let line = line.unwrap_or_else(|| panic!("{shown}"));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[..4], ["search", "0", "1", "DISABLED"], "{shown}");
 }

@@ -178,8 +178,21 @@ async fn expect_command_line_restores(
     let latest = out(&skep(&["restore", "--dry-run"], &data, &arguments));
     assert!(!latest.contains("the store has moments up to"), "{latest}");
     out(&skep(&["restore", "--to", &to], &data, &arguments));
+    let again = skep(&["restore", "--dry-run"], &data, &arguments);
+    assert_eq!(again.status.code(), Some(2), "{}", said(&again));
+    assert!(
+        said(&again).contains("has data already"),
+        "{}",
+        said(&again)
+    );
     let log = nodes.data.path().join("restored.log");
     let server = crate::start(&data, &arguments, log).await;
+    let used = skep(&["restore", "--dry-run"], &data, &arguments);
+    assert!(
+        said(&used).contains("error[DATA_IN_USE]"),
+        "{}",
+        said(&used)
+    );
     expect_only_what_was_before(&server, wanted, ledger).await;
 }
 

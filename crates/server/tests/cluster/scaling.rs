@@ -21,6 +21,46 @@ async fn partitions_with_work(server: &Server) -> BTreeSet<i64> {
     seen
 }
 
+async fn work_is_on_the_first(partitions: i64, servers: &[Server]) {
+    for server in servers {
+        eventually("work on these partitions", async || {
+            partitions_with_work(server).await == (1..=partitions).collect()
+        })
+        .await;
+    }
+}
+
+/// Test cases on a server with added partitions cancel their own instances only.
+async fn test_cases_leave_the_work_of_others_alone(server: &Server) {
+    let mut others = BTreeSet::new();
+    for _ in 0..6 {
+        let request = CreateInstance::latest("one-task");
+        let started = server.client().create_instance(&request).await.unwrap();
+        others.insert(started.process_instance_key);
+    }
+    let here = tempfile::tempdir().unwrap();
+    let start = r#"{"type": "CREATE_PROCESS_INSTANCE", "processDefinitionSelector": {"processDefinitionId": "one-task"}}"#;
+    let active = r#"{"type": "ASSERT_PROCESS_INSTANCE", "processInstanceSelector": {"processDefinitionId": "one-task"}, "state": "IS_ACTIVE"}"#;
+    let case = format!(r#"{{"name": "starts", "instructions": [{start}, {active}]}}"#);
+    let cases = format!(r#"{{"testCases": [{}]}}"#, [&*case; 6].join(","));
+    std::fs::write(here.path().join("cases.json"), cases).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
+        .current_dir(here.path())
+        .args(["test", "cases.json", "--timeout", "60s", "--address"])
+        .arg(format!("http://127.0.0.1:{}", server.rest))
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("6 passed, 0 failed"), "{said}");
+    // Only an active instance can be cancelled.
+    for other in others {
+        let path = format!("/v2/process-instances/{other}/cancellation");
+        let (status, body) = server.ask(server.rest, "POST", &path, "{}").unwrap();
+        assert_eq!(status, 204, "{other}: {body}");
+    }
+}
+
 /// Output of `skep status`.
 fn status_page(server: &Server) -> String {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
@@ -65,12 +105,8 @@ async fn partitions_are_doubled_under_load_though_nodes_are_killed_meanwhile() {
         text.contains("nodes 0 1 2, partitions 6, copies of each 3"),
         "{text}"
     );
-    for server in &servers {
-        eventually("work on all partitions", async || {
-            partitions_with_work(server).await == (1..=6).collect()
-        })
-        .await;
-    }
+    work_is_on_the_first(6, &servers).await;
+    test_cases_leave_the_work_of_others_alone(&servers[1]).await;
     let (code, text) = apply(&servers[2], &["--size", "3", "--partitions", "2"]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("it began with 3"), "{text}");
@@ -79,12 +115,7 @@ async fn partitions_are_doubled_under_load_though_nodes_are_killed_meanwhile() {
     let (code, text) = apply(&servers[2], &wait);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("partitions 4"), "{text}");
-    for server in &servers {
-        eventually("work on four partitions", async || {
-            partitions_with_work(server).await == (1..=4).collect()
-        })
-        .await;
-    }
+    work_is_on_the_first(4, &servers).await;
     let status = status_page(&servers[1]);
     let drained = "Drained, without new instances:\n  partition 5: ";
     assert!(status.contains(drained), "{status}");

@@ -20,7 +20,7 @@ pub async fn run(args: CancelArgs) -> anyhow::Result<()> {
     for key in args.instances {
         let path = format!("process-instances/{key}/cancellation");
         if let Err(error) = rest.post(&path, Body::default()).await {
-            return Err(keys::explain(rest, key, "a process instance", error).await);
+            return Err(keys::explain(rest, key, &["a process instance"], error).await);
         }
         let done = json!({"cancelled": {"processInstanceKey": key.to_string()}});
         rest.say(&format!("Cancelled process instance {key}."), &done)?;

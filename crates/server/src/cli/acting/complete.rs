@@ -43,7 +43,7 @@ pub async fn run(args: CompleteArgs) -> anyhow::Result<()> {
         }
     }
     match refused {
-        Some(error) => Err(keys::explain(rest, key, "a job", error).await),
+        Some(error) => Err(keys::explain(rest, key, &["a job", "a user task"], error).await),
         None => Ok(()),
     }
 }

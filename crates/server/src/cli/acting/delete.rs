@@ -31,9 +31,17 @@ pub async fn run(args: DeleteArgs) -> anyhow::Result<()> {
             .post(&format!("resources/{key}/deletion"), resource)
             .await
         {
-            Ok(_) => {
-                let done = json!({"deleted": {"resourceKey": key.to_string()}});
-                rest.say(&format!("Deleted the resource {key}."), &done)?;
+            Ok(answer) => {
+                let mut done = json!({"deleted": {"resourceKey": key.to_string()}});
+                let mut sentence = format!("Deleted the resource {key}.");
+                if let Some(batch) = answer.pointer("/batchOperation/batchOperationKey") {
+                    let batch = batch.as_str().unwrap_or_default();
+                    sentence.push_str(&format!(
+                        " Its history is being deleted: `skep batch {batch}` shows the progress."
+                    ));
+                    done["batchOperationKey"] = batch.into();
+                }
+                rest.say(&sentence, &done)?;
             }
             // If it is not the key of a resource, it may be that of an instance.
             Err(error) if code_of(&error) == "NOT_FOUND" => {
@@ -44,7 +52,7 @@ pub async fn run(args: DeleteArgs) -> anyhow::Result<()> {
                     } else {
                         second
                     };
-                    let wanted = "a resource or of a process instance that has ended";
+                    let wanted = &["a resource", "a process instance that has ended"];
                     return Err(keys::explain(rest, key, wanted, error).await);
                 }
                 let done = json!({"deleted": {"processInstanceKey": key.to_string()}});

@@ -46,7 +46,7 @@ pub async fn run(args: FailArgs) -> anyhow::Result<()> {
         }
     };
     if let Err(error) = rest.post(&format!("jobs/{key}/{path}"), body).await {
-        return Err(keys::explain(rest, key, "a job", error).await);
+        return Err(keys::explain(rest, key, &["a job"], error).await);
     }
     let sentence = match (&args.error, args.retries) {
         (Some(code), _) => format!("Job {key} threw the error '{code}'."),

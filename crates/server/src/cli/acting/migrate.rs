@@ -45,7 +45,7 @@ pub async fn run(args: MigrateArgs) -> anyhow::Result<()> {
             .post(&format!("process-instances/{key}/migration"), body)
             .await
         {
-            return Err(keys::explain(rest, key, "a process instance", error).await);
+            return Err(keys::explain(rest, key, &["a process instance"], error).await);
         }
         let done = json!({"migrated": {"processInstanceKey": key.to_string(), "processDefinitionKey": target}});
         rest.say(

@@ -86,7 +86,7 @@ pub async fn run(args: ModifyArgs) -> anyhow::Result<()> {
         .post(&format!("process-instances/{key}/modification"), body)
         .await
     {
-        return Err(keys::explain(rest, key, "a process instance", error).await);
+        return Err(keys::explain(rest, key, &["a process instance"], error).await);
     }
     let done = json!({"modified": {"processInstanceKey": key.to_string()}});
     rest.say(&format!("Modified process instance {key}."), &done)

@@ -25,7 +25,7 @@ pub async fn run(args: ResolveArgs) -> anyhow::Result<()> {
     let rest = &args.rest;
     for key in args.incidents {
         if let Err(error) = resolve(rest, key, args.retries).await {
-            return Err(keys::explain(rest, key, "an incident", error).await);
+            return Err(keys::explain(rest, key, &["an incident"], error).await);
         }
         let done = json!({"resolved": {"incidentKey": key.to_string()}});
         rest.say(&format!("Resolved incident {key}."), &done)?;

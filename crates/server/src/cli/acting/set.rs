@@ -34,7 +34,7 @@ pub async fn run(args: SetArgs) -> anyhow::Result<()> {
         .with("local", args.local);
     let path = format!("element-instances/{key}/variables");
     if let Err(error) = rest.send(Method::PUT, &path, body).await {
-        let wanted = "a process instance or of an element instance";
+        let wanted = &["a process instance", "an element instance"];
         return Err(keys::explain(rest, key, wanted, error).await);
     }
     let done = json!({"set": {"elementInstanceKey": key.to_string()}});

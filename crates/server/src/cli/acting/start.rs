@@ -77,7 +77,16 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
         instance.process_id, instance.version
     );
     let variables = match (variables, watched) {
-        (None, Some(address)) => Some(end::of(address, key, args.server.timeout()).await?),
+        (None, Some(address)) => match end::of(address, key, args.server.timeout()).await {
+            Ok(variables) => Some(variables),
+            Err(error) => {
+                // The instance keeps running; a script needs its key.
+                if args.json {
+                    crate::cli::print(&format!("{}\n", json(&instance, None)?))?;
+                }
+                return Err(error);
+            }
+        },
         (variables, _) => variables,
     };
     crate::cli::print(&match (args.json, variables) {

@@ -158,8 +158,11 @@ async fn run_case(
         let client = world.rest.client().await?;
         deploy::deploy(&client, resources, None).await?;
     }
-    if own.is_none() {
-        world.begin().await?;
+    if own.is_none()
+        && let Err(why) = world.begin().await
+    {
+        world.clean().await?;
+        return Err(why);
     }
     // On interruption, a server shared with others is cleaned up as well.
     let done = tokio::select! {

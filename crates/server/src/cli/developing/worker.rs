@@ -69,8 +69,15 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
     let enough = Notify::new();
     let left = RefCell::new(args.count);
     let worker = builder.build(async |job: Job| {
+        let key = job.key;
         let outcome = match &args.exec {
-            Some(line) => command::run(line, job, args.timeout).await,
+            Some(line) => {
+                let outcome = command::run(line, job, args.timeout).await;
+                if let Outcome::Fail { message, .. } = &outcome {
+                    eprintln!("Job {key}: {message}");
+                }
+                outcome
+            }
             None => Outcome::Complete(variables.as_ref().map(|json| json.get().to_string())),
         };
         if let Some(left) = left.borrow_mut().as_mut() {

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skep_backup::{Reader, Store, verify};
+use skep_backup::{BackupError, Reader, Store, verify};
 use skep_broker::backup::replay::replay;
 
 use crate::args::ConfigArgs;
@@ -188,6 +188,10 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
 async fn delete(args: OneArgs) -> anyhow::Result<()> {
     let path = format!("{PATH}/{}", args.id);
     let (status, body) = fetch::delete(&args.server.management, &path, TIMEOUT).await?;
+    if status == StatusCode::CONFLICT {
+        let reason = reason(status, &body);
+        return Err(Coded::new("FAILED_PRECONDITION", reason).into());
+    }
     if status != StatusCode::NO_CONTENT {
         expect((status, body))?;
     }
@@ -196,20 +200,26 @@ async fn delete(args: OneArgs) -> anyhow::Result<()> {
 
 /// Returns the server's answer, or the error that it reports.
 fn expect((status, body): (StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
-    let answer: Value = serde_json::from_slice(&body)
-        .with_context(|| format!("the server answered {status} without JSON"))?;
     if status.is_success() {
-        return Ok(answer);
+        return serde_json::from_slice(&body)
+            .with_context(|| format!("the server answered {status} without JSON"));
     }
-    let text = answer.get("message").and_then(Value::as_str);
-    let text = text.map_or_else(|| status.to_string(), str::to_string);
+    let text = reason(status, &body);
     let code = match status {
+        StatusCode::UNAUTHORIZED => "UNAUTHENTICATED",
+        StatusCode::FORBIDDEN => "PERMISSION_DENIED",
         StatusCode::NOT_FOUND => "NOT_FOUND",
         StatusCode::CONFLICT => "ALREADY_EXISTS",
         StatusCode::BAD_REQUEST => "INVALID_ARGUMENT",
         _ => "BACKUP_FAILED",
     };
     bail!(Coded::new(code, text))
+}
+
+fn reason(status: StatusCode, body: &[u8]) -> String {
+    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+    let text = answer.get("message").and_then(Value::as_str);
+    text.map_or_else(|| format!("the server answered {status}"), str::to_string)
 }
 
 /// The location of backups, from the settings of a server.
@@ -234,7 +244,10 @@ fn failed(error: impl std::fmt::Display) -> Coded {
 
 fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     let (store, loaded) = store(&args.config)?;
-    let found = verify(&store, args.id).map_err(failed)?;
+    let found = verify(&store, args.id).map_err(|error| match error {
+        BackupError::Unknown(_) => Coded::new("NOT_FOUND", error.to_string()),
+        error => failed(error),
+    })?;
     let markers = match found.markers {
         0 => String::new(),
         1 => ", and one later moment".to_string(),
@@ -284,5 +297,54 @@ pub fn size(bytes: u64) -> String {
         0..10_240 => format!("{bytes} bytes"),
         10_240..10_485_760 => format!("{} KiB", bytes >> 10),
         _ => format!("{} MiB", bytes >> 20),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::errors::code_of;
+
+    #[test]
+    fn a_refusal_has_the_code_of_its_status_and_the_servers_reason() {
+        for (status, body, code, text) in [
+            (
+                401,
+                "",
+                "UNAUTHENTICATED",
+                "the server answered 401 Unauthorized",
+            ),
+            (
+                403,
+                r#"{"message": "no right"}"#,
+                "PERMISSION_DENIED",
+                "no right",
+            ),
+            (
+                404,
+                r#"{"message": "no backup 5"}"#,
+                "NOT_FOUND",
+                "no backup 5",
+            ),
+            (
+                409,
+                r#"{"message": "the id 5 is taken"}"#,
+                "ALREADY_EXISTS",
+                "the id 5 is taken",
+            ),
+            (
+                502,
+                r#"{"message": "no store"}"#,
+                "BACKUP_FAILED",
+                "no store",
+            ),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            let refused = expect((status, body.into())).unwrap_err();
+            assert_eq!(
+                (code_of(&refused), refused.to_string().as_str()),
+                (code, text)
+            );
+        }
     }
 }

@@ -50,10 +50,9 @@ pub async fn run(args: ClusterArgs) -> anyhow::Result<()> {
 async fn rebalance(management: &str) -> anyhow::Result<()> {
     let path = "/actuator/rebalance";
     let timeout = Duration::from_secs(20);
-    let (status, _) = crate::cli::fetch::post(management, path, String::new(), timeout).await?;
-    anyhow::ensure!(
-        status.is_success(),
-        "{management} answered {status} to POST {path}"
-    );
+    let answer = crate::cli::fetch::post(management, path, String::new(), timeout).await?;
+    if !answer.0.is_success() {
+        return Err(apply::refusal(management, answer.0, &answer.1));
+    }
     crate::cli::print("Spreading leaders evenly over the available nodes.\n")
 }

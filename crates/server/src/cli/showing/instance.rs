@@ -4,6 +4,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::cli::follow::{Until, follow};
+use crate::cli::keys;
+use crate::cli::rest::RestArgs;
 use crate::cli::search::{SearchArgs, items, more, word};
 use crate::cli::table;
 
@@ -26,10 +28,16 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
             patience: None,
             timeout: None,
         };
-        let end = follow(&search.rest, key, &forever).await?;
+        let end = match follow(&search.rest, key, &forever).await {
+            Ok(end) => end,
+            Err(error) => return Err(explained(&search.rest, key, error).await),
+        };
         return crate::cli::run::ended(&search.rest, key, end).await;
     }
-    let instance = search.rest.get(&format!("process-instances/{key}")).await?;
+    let instance = match search.rest.get(&format!("process-instances/{key}")).await {
+        Ok(instance) => instance,
+        Err(error) => return Err(explained(&search.rest, key, error).await),
+    };
     let of_instance = json!({"processInstanceKey": key.to_string()});
     let by_start = json!([{"field": "startDate"}, {"field": "elementInstanceKey"}]);
     let elements = search
@@ -58,6 +66,10 @@ pub async fn run(args: InstanceArgs) -> anyhow::Result<()> {
         return crate::cli::print(&format!("{all:#}\n"));
     }
     crate::cli::print(&page.text())
+}
+
+async fn explained(rest: &RestArgs, key: i64, error: anyhow::Error) -> anyhow::Error {
+    keys::explain(rest, key, &["a process instance"], error).await
 }
 
 struct Page {
@@ -166,7 +178,7 @@ fn waits_for(item: &Value, flag: &str) -> String {
             fact("dueDate"),
         ),
         "MESSAGE" => format!(
-            "message '{}' with the correlation key '{}' since {since} ({})",
+            "message '{}' with the correlation key '{}' of {} since {since}",
             fact("messageName"),
             fact("correlationKey"),
             fact("elementId"),
@@ -190,12 +202,12 @@ fn waits_for(item: &Value, flag: &str) -> String {
             )
         }
         "SIGNAL" => format!(
-            "signal '{}' since {since} ({})",
+            "signal '{}' of {} since {since}",
             fact("signalName"),
             fact("elementId")
         ),
         "CONDITION" => format!(
-            "condition '{}' since {since} ({})",
+            "condition '{}' of {} since {since}",
             fact("condition"),
             fact("elementId")
         ),

@@ -92,7 +92,7 @@ fn logs(args: &LogArgs) -> anyhow::Result<Vec<(u32, PathBuf)>> {
     }
     if found.is_empty() {
         bail!(
-            "{} is not the data directory of a server{}",
+            "{} is no data directory of a server{}",
             args.directory.display(),
             args.partition
                 .map_or_else(String::new, |id| format!(" with a partition {id}"))
@@ -106,7 +106,10 @@ fn has_segments(directory: &Path) -> bool {
     let entries = std::fs::read_dir(directory);
     entries.is_ok_and(|mut entries| {
         entries.any(|entry| {
-            entry.is_ok_and(|entry| entry.path().extension().is_some_and(|e| e == "log"))
+            let name = entry.map(|entry| entry.file_name()).unwrap_or_default();
+            // Other files end with .log as well.
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".log"));
+            stem.is_some_and(|stem| stem.parse::<u64>().is_ok())
         })
     })
 }

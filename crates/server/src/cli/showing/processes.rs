@@ -3,9 +3,14 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use crate::cli::near::nearest;
 use crate::cli::rest::Body;
 use crate::cli::search::{SearchArgs, items, more, word};
 use crate::cli::table;
+use crate::errors::Coded;
+
+/// Maximum number of processes among which a similar id is looked for.
+const MOST_NEAR: u64 = 1000;
 
 #[derive(Args)]
 pub struct ProcessesArgs {
@@ -38,11 +43,34 @@ pub async fn run(args: ProcessesArgs) -> anyhow::Result<()> {
     let found = search
         .find("process-definitions", filter.into(), sort)
         .await?;
+    if let Some(process) = &args.process
+        && items(&found).next().is_none()
+    {
+        return Err(unknown(&args, process).await.into());
+    }
     if search.rest.json {
         return crate::cli::print(&format!("{found:#}\n"));
     }
     let running = running(&args).await?;
     crate::cli::print(&text(&found, &running, args.process.is_some()))
+}
+
+/// Names the process with a similar id, if there is one.
+async fn unknown(args: &ProcessesArgs, process: &str) -> Coded {
+    let body = Body::default()
+        .with("filter", json!({"isLatestVersion": true}))
+        .with("page", json!({"limit": MOST_NEAR}));
+    let found = args.search.rest.post("process-definitions/search", body);
+    let found = found.await.unwrap_or_default();
+    let ids = items(&found).filter_map(|item| item["processDefinitionId"].as_str());
+    let near =
+        nearest(process, ids).map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+    let tenant = args.tenant.as_ref();
+    let of = tenant.map_or_else(String::new, |tenant| format!(" of tenant '{tenant}'"));
+    Coded::new(
+        "NOT_FOUND",
+        format!("there is no process '{process}'{of}{near}"),
+    )
 }
 
 /// Numbers of running instances, by process, or by version of the given process.

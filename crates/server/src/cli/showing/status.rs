@@ -4,21 +4,22 @@ mod backups;
 mod draining;
 mod problems;
 mod ready;
-
-use std::time::Duration;
+mod reported;
 
 use clap::Args;
 use serde_json::{Value, json};
 use skep_client::{BrokerInfo, PartitionInfo, Topology};
 
+use self::reported::Reported;
 use crate::args::ServerArgs;
+use crate::cli::change::in_words;
 use crate::errors::Coded;
 
 #[derive(Args)]
 pub struct StatusArgs {
     #[command(flatten)]
     server: ServerArgs,
-    /// Address of the server's management port, for positions; they are omitted if it does not answer.
+    /// Address of the server's management port, for free disk, lag, exporters and backups.
     #[arg(
         long,
         env = "SKEP_MANAGEMENT_ADDRESS",
@@ -54,17 +55,13 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
         return ready::run(&args.management).await;
     }
     let topology = args.server.client().await?.topology().await?;
-    let nodes = nodes(&args.management).await;
-    let change = change(&args.management).await;
-    let backups = backups::state(&args.management).await;
-    let problems = problems::problems(&topology, &nodes);
+    let reported = Reported::of(&args.management).await;
+    let mut problems = problems::problems(&topology, &reported.nodes);
+    problems.extend(reported.problems.iter().cloned());
     let text = if args.json {
-        format!(
-            "{:#}\n",
-            json(&topology, &nodes, (&change, &backups), &problems)
-        )
+        format!("{:#}\n", json(&topology, &reported, &problems))
     } else {
-        page(&topology, &nodes, (&change, &backups), &problems)
+        page(&topology, &reported, &problems)
     };
     crate::cli::print(&text)?;
     if problems.is_empty() {
@@ -78,12 +75,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     Err(Coded::new("NOT_HEALTHY", text).into())
 }
 
-fn json(
-    topology: &Topology,
-    nodes: &Value,
-    (change, backups): (&Value, &Value),
-    problems: &[String],
-) -> Value {
+fn json(topology: &Topology, reported: &Reported, problems: &[String]) -> Value {
     let partition = |partition: &PartitionInfo| {
         json!({
             "partitionId": partition.partition_id,
@@ -109,18 +101,15 @@ fn json(
         "partitionsCount": topology.partitions_count,
         "replicationFactor": topology.replication_factor,
         "brokers": brokers,
-        "nodes": nodes,
-        "pendingChange": change,
-        "backups": backups,
+        "nodes": reported.nodes,
+        "pendingChange": reported.change,
+        "backups": reported.backups,
+        "managementError": reported.failure,
     })
 }
 
-fn page(
-    topology: &Topology,
-    nodes: &Value,
-    (change, backups): (&Value, &Value),
-    problems: &[String],
-) -> String {
+fn page(topology: &Topology, reported: &Reported, problems: &[String]) -> String {
+    let nodes = &reported.nodes;
     let skep = topology.skep_version.as_deref();
     let mut text = format!(
         "Skep {}, API {}, {} node(s), {} partition(s){}\n\n",
@@ -133,7 +122,7 @@ fn page(
             factor => format!(", {factor} copies of each"),
         }
     );
-    text.push_str(&under_way(change));
+    text.push_str(&under_way(&reported.change));
     let mut rows = vec![COLUMNS.map(String::from)];
     for broker in &topology.brokers {
         let details = nodes.get(broker.node_id.to_string());
@@ -146,7 +135,7 @@ fn page(
     text.push_str(&draining::lines(nodes));
     text.push_str(&exporters(nodes));
     text.push_str(&busiest(nodes));
-    text.push_str(&backups::line(backups));
+    text.push_str(&backups::line(&reported.backups));
     for (n, problem) in problems.iter().enumerate() {
         let before = if n == 0 { "\nProblems:\n" } else { "" };
         text.push_str(&format!("{before}  {problem}\n"));
@@ -289,17 +278,6 @@ fn exporters(nodes: &Value) -> String {
     format!("\n{}", crate::cli::table(&rows))
 }
 
-/// The pending change of the cluster; null if there is none.
-async fn change(management: &str) -> Value {
-    let path = "/actuator/cluster";
-    let answer = crate::cli::fetch::get(management, path, Duration::from_secs(2)).await;
-    let cluster: Value = answer
-        .ok()
-        .and_then(|(_, body)| serde_json::from_slice(&body).ok())
-        .unwrap_or_default();
-    cluster.get("pendingChange").cloned().unwrap_or_default()
-}
-
 fn under_way(pending: &Value) -> String {
     let list = |name: &str| pending.get(name).and_then(Value::as_array);
     let count = |name: &str| list(name).map_or(0, Vec::len);
@@ -309,23 +287,10 @@ fn under_way(pending: &Value) -> String {
     let id = pending.get("id").unwrap_or(&Value::Null);
     let (done, left) = (count("completed"), count("pending"));
     format!(
-        "Change {id} of the cluster: {done} of {} operations done, now {next}\n\n",
-        done + left
+        "Change {id} of the cluster: {done} of {} steps done, now {}\n\n",
+        done + left,
+        in_words(next)
     )
-}
-
-/// The partitions of each node.
-async fn nodes(management: &str) -> Value {
-    let answer =
-        crate::cli::fetch::get(management, "/actuator/nodes", Duration::from_secs(5)).await;
-    let Ok((status, body)) = answer else {
-        return Value::Null;
-    };
-    if status.is_success() {
-        serde_json::from_slice(&body).unwrap_or_default()
-    } else {
-        Value::Null
-    }
 }
 
 #[cfg(test)]
@@ -359,14 +324,11 @@ mod tests {
         let pending = serde_json::json!({
             "id": 4,
             "completed": [{ "operation": "BROKER_ADD", "brokerId": 1 }],
-            "pending": [{ "operation": "PARTITION_JOIN", "brokerId": 1 }, { "operation": "BROKER_REMOVE" }],
+            "pending": [{ "operation": "PARTITION_JOIN", "brokerId": 1, "partitionId": 2 }, { "operation": "BROKER_REMOVE" }],
         });
-        let shown = under_way(&pending);
-        assert!(
-            shown.starts_with("Change 4 of the cluster: 1 of 3 operations done, now {"),
-            "{shown}"
-        );
-        assert!(shown.contains("PARTITION_JOIN"), "{shown}");
+        let expected =
+            "Change 4 of the cluster: 1 of 3 steps done, now node 1 joins partition 2\n\n";
+        assert_eq!(under_way(&pending), expected);
     }
 
     #[test]

@@ -60,6 +60,7 @@ async fn a_node_that_is_alone_is_a_cluster_of_one_and_stays_so() {
     let (status, why) = server.send("PATCH", "/actuator/cluster", add).await;
     assert_eq!(status, 501);
     assert!(why.contains("this node is alone"), "{why}");
+    assert!(why.contains(r#""isAlone":true"#), "{why}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The world of a test case: a server, and the part of its contents that belongs to the case.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use skep_client::{Deployed, Resource};
 use skep_protocol::Key;
 use tokio::task::JoinSet;
 
+use super::mock;
 use crate::cli::deploy::deploy;
 use crate::cli::fetch;
 use crate::cli::rest::{Body, RestArgs, read};
@@ -19,17 +20,21 @@ use crate::cli::search::{items, word};
 
 /// Maximum number of rows of a search.
 const MOST: u64 = 10_000;
-/// Maximum number of messages published per partition to find its current key.
-const TRIES: u64 = 64;
+/// Number of instances that reach no further partition, in addition to one for each partition, after which no other is expected.
+const TRIES: usize = 16;
+/// The process of these instances.
+const MARK: &str = "skep-test-mark";
 const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The highest key that existed before the case, by partition. `None`: the server is our own, and everything belongs to the case.
+type Marks = Option<Arc<BTreeMap<u32, i64>>>;
 
 pub struct World {
     pub rest: RestArgs,
     /// Time that an instruction waits for a condition.
     pub timeout: Duration,
     pub clock: Clock,
-    /// The highest key that existed before the case, by partition.
-    before: Arc<BTreeMap<u32, i64>>,
+    before: Marks,
     /// Keys of the mock resources.
     mocks: Vec<i64>,
     pub workers: JoinSet<()>,
@@ -47,11 +52,15 @@ pub enum Clock {
 
 impl World {
     pub fn new(rest: RestArgs, timeout: Duration, clock: Clock) -> World {
+        let before = match clock {
+            Clock::Own(_) => None,
+            Clock::Pinned(_) => Some(Arc::default()),
+        };
         World {
             rest,
             timeout,
             clock,
-            before: Arc::default(),
+            before,
             mocks: Vec::new(),
             workers: JoinSet::new(),
             trouble: Arc::default(),
@@ -59,33 +68,33 @@ impl World {
     }
 
     /// Marks the beginning of the case: existing items do not belong to it. Keys ascend within a partition, so a new key of each partition
-    /// separates old from new; a message without time to live yields one.
+    /// separates old from new. Instances of an empty process yield them: like those of the case, they go round the partitions that take
+    /// new instances, also the ones added later, which messages do not reach. A partition without a mark has nothing of the case.
     pub async fn begin(&mut self) -> anyhow::Result<()> {
-        let topology = &self.rest.get("topology").await?;
-        let partitions = topology["partitionsCount"].as_u64().unwrap_or(1);
+        let partitions = partitions(&self.rest.get("topology").await?);
+        self.mock(mock::process(MARK, None)).await?;
         let mut before = BTreeMap::new();
-        for number in 0..partitions.saturating_mul(TRIES) {
-            let body = Body::default()
-                .with("name", "skep-test")
-                .with("correlationKey", format!("{number}"))
-                .with("timeToLive", 0);
-            let published = self.rest.post("messages/publication", body).await?;
-            let key: i64 = word(&published, "messageKey").parse().unwrap_or_default();
-            if let Some(partition) = Key(key).partition() {
-                before.insert(partition, key);
-            }
-            if before.len() as u64 >= partitions {
-                break;
+        let mut in_vain = 0;
+        while partitions.iter().any(|it| !before.contains_key(it))
+            && in_vain < partitions.len() + TRIES
+        {
+            let body = Body::default().with("processDefinitionId", MARK);
+            let started = self.rest.post("process-instances", body).await?;
+            let key: i64 = word(&started, "processInstanceKey").parse().unwrap_or(0);
+            let partition = Key(key).partition();
+            match partition.and_then(|partition| before.insert(partition, key)) {
+                None if partition.is_some() => in_vain = 0,
+                _ => in_vain += 1,
             }
         }
-        self.before = Arc::new(before);
+        self.before = Some(Arc::new(before));
         Ok(())
     }
 
     pub fn search(&self) -> Search {
         Search {
             rest: self.rest.clone(),
-            before: Arc::clone(&self.before),
+            before: self.before.clone(),
         }
     }
 
@@ -158,6 +167,14 @@ impl World {
     }
 }
 
+/// The partitions of all nodes.
+fn partitions(topology: &Value) -> BTreeSet<u32> {
+    let brokers = topology["brokers"].as_array().into_iter().flatten();
+    let partitions = brokers.flat_map(|broker| broker["partitions"].as_array());
+    let ids = partitions.flatten().map(|it| it["partitionId"].as_u64());
+    ids.flatten().filter_map(|id| id.try_into().ok()).collect()
+}
+
 async fn pin(rest: &RestArgs, millis: i64) -> anyhow::Result<()> {
     let body = Body::default().with("timestamp", millis);
     rest.send(Method::PUT, "clock", body).await.map(drop)
@@ -176,7 +193,7 @@ async fn add_to_clock(management: &str, millis: i64) -> anyhow::Result<()> {
 #[derive(Clone)]
 pub struct Search {
     pub rest: RestArgs,
-    before: Arc<BTreeMap<u32, i64>>,
+    before: Marks,
 }
 
 impl Search {
@@ -187,8 +204,12 @@ impl Search {
         let Ok(key) = key.parse::<i64>() else {
             return false;
         };
-        let before = Key(key).partition().and_then(|part| self.before.get(&part));
-        before.is_none_or(|before| key > *before)
+        let Some(marks) = &self.before else {
+            return true;
+        };
+        let before = Key(key).partition().and_then(|part| marks.get(&part));
+        // At its end, the case cancels its instances: another's must not be taken for one of them.
+        before.is_some_and(|before| key > *before)
     }
 
     /// The items that belong to the case, oldest first. `key` is the field that identifies and sorts them.
@@ -250,5 +271,58 @@ impl Search {
         let mut filter = Map::new();
         filter.insert("processInstanceKey".into(), instance.into());
         self.ours(what, key, filter).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(before: Marks) -> Search {
+        Search {
+            rest: RestArgs {
+                json: false,
+                address: String::new(),
+            },
+            before,
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_partition_without_a_mark_belongs_to_the_case() {
+        let key = |partition: i64, number: i64| partition << 51 | number;
+        let marks = BTreeMap::from([(1, key(1, 7)), (2, key(2, 9))]);
+        let shared = search(Some(Arc::new(marks)));
+        let is_ours = |search: &Search, key: i64| {
+            search.is_ours(
+                &json!({"processInstanceKey": key.to_string()}),
+                "processInstanceKey",
+            )
+        };
+        for (key, ours) in [
+            (key(1, 7), false),
+            (key(1, 8), true),
+            (key(2, 8), false),
+            (key(2, 10), true),
+            (key(3, 1_000), false),
+        ] {
+            assert_eq!(is_ours(&shared, key), ours, "{key}");
+            assert!(is_ours(&search(None), key));
+        }
+        let rest = shared.rest.clone();
+        let unmarked = World::new(rest.clone(), TIMEOUT, Clock::Pinned(None)).search();
+        assert!(!is_ours(&unmarked, key(1, 8)));
+        let own = World::new(rest, TIMEOUT, Clock::Own(String::new())).search();
+        assert!(is_ours(&own, key(1, 8)));
+    }
+
+    #[test]
+    fn the_partitions_are_those_of_all_nodes() {
+        let topology = json!({"partitionsCount": 2, "brokers": [
+            {"partitions": [{"partitionId": 1}, {"partitionId": 2}]},
+            {"partitions": [{"partitionId": 2}, {"partitionId": 5}]},
+        ]});
+        assert_eq!(partitions(&topology), BTreeSet::from([1, 2, 5]));
+        assert!(partitions(&Value::Null).is_empty());
     }
 }

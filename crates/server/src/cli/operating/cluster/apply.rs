@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::ManagementArgs;
 use super::shape::{Shape, Wish};
-use crate::cli::{Usage, fetch};
+use crate::cli::change::in_words;
+use crate::cli::{Usage, fetch, given};
 use crate::errors::Coded;
 
 const PATH: &str = "/actuator/cluster";
@@ -34,9 +35,9 @@ pub struct ApplyArgs {
     /// Return when the change is complete; without it, when the cluster has started it.
     #[arg(long)]
     wait: bool,
-    /// Give up after this many seconds; a change that has started continues.
-    #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
+    /// Give up after this time, as in 90s or 10m; a change that has started continues. A number without a unit is in seconds.
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = given::patience)]
+    timeout: Duration,
 }
 
 pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
@@ -50,7 +51,7 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
         let text = "--replication-factor is greater than --size: copies of a partition are on different nodes";
         return Err(Usage(text.to_string()).into());
     }
-    let deadline = Instant::now() + Duration::from_secs(args.timeout);
+    let deadline = Instant::now() + args.timeout;
     let mut said = String::new();
     loop {
         let why = match step(&args, wish).await? {
@@ -63,7 +64,7 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
         }
         if Instant::now() >= deadline {
             let text = format!(
-                "after {} s the cluster is not as requested: {why}",
+                "after {:?} the cluster is not as requested: {why}",
                 args.timeout
             );
             return Err(Coded::new("NO_ANSWER", text).into());
@@ -87,14 +88,15 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
     };
     let cluster: Value = serde_json::from_slice(&body).unwrap_or_default();
     let Some(shape) = Shape::read(&cluster).filter(|_| status.is_success()) else {
-        return Ok(Step::Wait(refused(management, status, &body)));
+        return Refused::read(management, status, &body).next_step();
     };
     let pending = cluster.pointer("/pendingChange/pending");
     if let Some(left) = pending.and_then(Value::as_array) {
         let next = left.first().unwrap_or(&Value::Null);
         let text = format!(
-            "a change is in progress, {} operations are left, now {next}",
-            left.len()
+            "a change is in progress, {} step(s) left, now {}",
+            left.len(),
+            in_words(next)
         );
         return Ok(Step::Wait(text));
     }
@@ -118,50 +120,127 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
             Step::Done("The cluster has started the change.".to_string())
         });
     }
-    let why = refused(management, status, &body);
-    if is_final(status, &why) {
-        return Err(Coded::new("FAILED_PRECONDITION", why).into());
+    Refused::read(management, status, &body).next_step()
+}
+
+/// An answer that is not a success.
+struct Refused {
+    status: StatusCode,
+    why: String,
+    /// The node has no others, but may be about to restart as one of several.
+    is_alone: bool,
+}
+
+impl Refused {
+    fn read(management: &str, status: StatusCode, body: &[u8]) -> Refused {
+        let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+        let message = answer.get("message").and_then(Value::as_str);
+        let message = message.unwrap_or("no reason given");
+        Refused {
+            status,
+            why: format!("{management} answered {status}: {message}"),
+            is_alone: answer.get("isAlone") == Some(&Value::Bool(true)),
+        }
     }
-    Ok(Step::Wait(why))
+
+    /// An impossible or forbidden change stays so.
+    fn is_final(&self) -> bool {
+        match self.status {
+            StatusCode::CONFLICT | StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
+                false
+            }
+            StatusCode::NOT_IMPLEMENTED => !self.is_alone,
+            status => status.is_client_error(),
+        }
+    }
+
+    fn next_step(self) -> anyhow::Result<Step> {
+        if self.is_final() {
+            return Err(self.error());
+        }
+        Ok(Step::Wait(self.why))
+    }
+
+    fn error(self) -> anyhow::Error {
+        let code = match self.status {
+            StatusCode::UNAUTHORIZED => "UNAUTHENTICATED",
+            StatusCode::FORBIDDEN => "PERMISSION_DENIED",
+            StatusCode::NOT_IMPLEMENTED => "UNIMPLEMENTED",
+            status if status.is_server_error() => "FAILED",
+            _ => "FAILED_PRECONDITION",
+        };
+        Coded::new(code, self.why).into()
+    }
 }
 
-/// An impossible change stays impossible. But a node that is alone may be about to restart as one of several.
-fn is_final(status: StatusCode, why: &str) -> bool {
-    let is_alone = status == StatusCode::NOT_IMPLEMENTED && why.contains("this node is alone");
-    status.is_client_error() && status != StatusCode::CONFLICT
-        || status == StatusCode::NOT_IMPLEMENTED && !is_alone
-}
-
-fn refused(management: &str, status: StatusCode, body: &[u8]) -> String {
-    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
-    let message = answer.get("message").and_then(Value::as_str);
-    let message = message.unwrap_or("no reason given");
-    format!("{management} answered {status}: {message}")
+/// The error of a request that the management port refused.
+pub fn refusal(management: &str, status: StatusCode, body: &[u8]) -> anyhow::Error {
+    Refused::read(management, status, body).error()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::errors::code_of;
 
     #[test]
     fn only_temporary_refusals_are_retried() {
-        for (status, why, expected) in [
-            (StatusCode::BAD_REQUEST, "more copies than nodes", true),
-            (StatusCode::CONFLICT, "another change goes on", false),
-            (StatusCode::BAD_GATEWAY, "nobody leads", false),
+        let alone = r#"{"message": "this node is alone", "isAlone": true}"#;
+        for (status, body, expected) in [
             (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "the server is starting",
-                false,
+                400,
+                r#"{"message": "more copies than nodes"}"#,
+                Some("FAILED_PRECONDITION"),
             ),
+            (401, "", Some("UNAUTHENTICATED")),
             (
-                StatusCode::NOT_IMPLEMENTED,
-                "this node is alone, and",
-                false,
+                403,
+                r#"{"message": "no permission"}"#,
+                Some("PERMISSION_DENIED"),
             ),
-            (StatusCode::NOT_IMPLEMENTED, "not offered", true),
+            (408, "", None),
+            (409, r#"{"message": "another change goes on"}"#, None),
+            (502, r#"{"message": "nobody leads"}"#, None),
+            (503, "the server is starting", None),
+            (501, alone, None),
+            (
+                501,
+                r#"{"message": "this node is alone"}"#,
+                Some("UNIMPLEMENTED"),
+            ),
         ] {
-            assert_eq!(is_final(status, why), expected, "{status} {why}");
+            let status = StatusCode::from_u16(status).unwrap();
+            let step = Refused::read("http://node", status, body.as_bytes()).next_step();
+            let code = step.as_ref().err().map(code_of);
+            assert_eq!(code, expected, "{status} {body}");
+            if let Ok(Step::Done(text)) = step {
+                panic!("{text}");
+            }
         }
+    }
+
+    #[tokio::test]
+    async fn a_cluster_that_may_not_be_seen_is_not_waited_for() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let management = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 1024]).await;
+            let answer =
+                "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        let args = ApplyArgs {
+            server: ManagementArgs { management },
+            size: 1,
+            replication_factor: None,
+            partitions: None,
+            shrink_only: false,
+            wait: false,
+            timeout: Duration::from_secs(600),
+        };
+        let refused = run(args).await.unwrap_err();
+        assert_eq!(code_of(&refused), "PERMISSION_DENIED");
     }
 }

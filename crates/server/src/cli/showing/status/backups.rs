@@ -2,20 +2,29 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use serde_json::Value;
 
+use super::reported::Reason;
 use crate::cli::fetch;
 use crate::cli::moments::BackupsState;
 
 /// The server asks the store for it, which may be slow.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The state of backups as the management port reports it; null if backups have no store, or it does not answer.
-pub async fn state(management: &str) -> Value {
-    let answer = fetch::get(management, "/actuator/backupRuntime/state", TIMEOUT).await;
-    let answer = answer.ok().filter(|(status, _)| status.is_success());
-    let state = answer.and_then(|(_, body)| serde_json::from_slice(&body).ok());
-    state.unwrap_or_default()
+/// The state of backups as the management port reports it; null if backups have no store.
+///
+/// # Errors
+/// The reason why it is unknown.
+pub async fn state(management: &str) -> Result<Value, Reason> {
+    let path = "/actuator/backupRuntime/state";
+    let (status, body) = fetch::get(management, path, TIMEOUT).await?;
+    match status {
+        status if status.is_success() => serde_json::from_slice(&body)
+            .map_err(|_| Reason("the state of backups is not JSON".to_string())),
+        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND => Ok(Value::Null),
+        status => Err(Reason::refusal(status, &body)),
+    }
 }
 
 /// One line; empty if backups have no store.
