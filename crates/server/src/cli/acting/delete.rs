@@ -1,7 +1,7 @@
 //! `skep delete`: deletes deployed resources, or the history of ended instances.
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::rest::{Body, RestArgs};
 use crate::cli::{given, keys};
@@ -32,16 +32,18 @@ pub async fn run(args: DeleteArgs) -> anyhow::Result<()> {
             .await
         {
             Ok(answer) => {
-                let mut done = json!({"deleted": {"resourceKey": key.to_string()}});
-                let mut sentence = format!("Deleted the resource {key}.");
-                if let Some(batch) = answer.pointer("/batchOperation/batchOperationKey") {
-                    let batch = batch.as_str().unwrap_or_default();
-                    sentence.push_str(&format!(
-                        " Its history is being deleted: `skep batch {batch}` shows the progress."
-                    ));
-                    done["batchOperationKey"] = batch.into();
-                }
-                rest.say(&sentence, &done)?;
+                let deleted = json!({"resourceKey": key.to_string()});
+                let batch = answer.pointer("/batchOperation/batchOperationKey");
+                let (history, done) = match batch.and_then(Value::as_str) {
+                    Some(batch) => (
+                        format!(
+                            " Its history is being deleted: `skep batch {batch}` shows the progress."
+                        ),
+                        json!({"deleted": deleted, "batchOperationKey": batch}),
+                    ),
+                    None => (String::new(), json!({"deleted": deleted})),
+                };
+                rest.say(&format!("Deleted the resource {key}.{history}"), &done)?;
             }
             // If it is not the key of a resource, it may be that of an instance.
             Err(error) if code_of(&error) == "NOT_FOUND" => {
