@@ -441,7 +441,7 @@ impl Cluster {
         };
         if let Some(handle) = local.partition(message.group())
             && node_of(message.from()) == Some(from)
-            && !(message.fills_disk() && handle.status.spared.load(Ordering::Relaxed))
+            && !(message.fills_disk() && handle.status.space.spared.load(Ordering::Relaxed))
             && let Some(inbox_permit) = handle.status.replica_capacity.take(size)
         {
             handle.inbox.send(Report::Replica {

@@ -281,7 +281,7 @@ impl Local {
 
 /// Names the exporter or the backups for which the log is kept: that is what fills the disk.
 fn with_holder(reason: String, handle: &PartitionHandle) -> String {
-    if handle.status.kept_for_backup.load(Ordering::Relaxed) {
+    if handle.status.space.kept_for_backup.load(Ordering::Relaxed) {
         return format!(
             "{reason} The log is kept until it is shipped to the store of backups, because backups are required \
              (camunda.data.primary-storage.backup.required)."

@@ -259,7 +259,13 @@ impl Shipper {
                     since: copy.and_then(|copy| copy.since),
                 };
                 // The pin that it replaces is gone now.
-                if copy.handle.status.kept_for_backup.load(Ordering::Relaxed) {
+                if copy
+                    .handle
+                    .status
+                    .space
+                    .kept_for_backup
+                    .load(Ordering::Relaxed)
+                {
                     copy.handle.inbox.send(Report::TakeSnapshot(None));
                 }
                 self.copies.insert(partition, copy);

@@ -65,6 +65,7 @@ impl Pauses {
     /// Called at each tick: whether the process has run long enough since its last pause.
     fn is_over(&mut self, now: Instant) -> bool {
         let since_last = now.saturating_duration_since(self.last);
+        debug_assert!(now >= self.last, "ticks come in order");
         self.last = now;
         if since_last > AFTER_PAUSE {
             self.since = Some(now);
@@ -132,7 +133,7 @@ impl Cluster {
 fn has_directory(local: &Local) -> bool {
     let takes_entries = |replica: &PartitionHandle| {
         !local.disk.very_low.load(Ordering::Relaxed)
-            && !replica.status.no_room.load(Ordering::Relaxed)
+            && !replica.status.space.no_room.load(Ordering::Relaxed)
     };
     let replica = local.partition(HOME);
     replica.is_some_and(|replica| replica.leads() || takes_entries(&replica))

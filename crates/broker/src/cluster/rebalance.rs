@@ -154,13 +154,16 @@ impl Cluster {
             let leads = status.role() == PartitionRole::Leader;
             let hands_over = leads && lacks_disk_space(local, &handle);
             if !hands_over && !very_low {
-                status.spared.store(false, Ordering::Relaxed);
+                status.space.spared.store(false, Ordering::Relaxed);
                 continue;
             }
             let voters = status.members().voters;
             let others = self.with_disk_space(status.partition, &voters);
             let majority = others.len() * 2 > voters.len();
-            status.spared.store(very_low && majority, Ordering::Relaxed);
+            status
+                .space
+                .spared
+                .store(very_low && majority, Ordering::Relaxed);
             if hands_over && !others.is_empty() {
                 tracing::info!(
                     partition = status.partition,

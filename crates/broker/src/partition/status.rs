@@ -40,6 +40,17 @@ pub struct Scaling {
     pub whole: AtomicU32,
 }
 
+/// Effects of a disk with little space.
+#[derive(Debug, Default)]
+pub struct Space {
+    /// The log is kept although the disk is nearly full, because backups are required.
+    pub kept_for_backup: AtomicBool,
+    /// The leader's snapshot does not fit on the disk: the replica stays behind.
+    pub no_room: AtomicBool,
+    /// This replica accepts no entries: the others are a majority without it.
+    pub spared: AtomicBool,
+}
+
 #[derive(Debug)]
 pub struct PartitionStatus {
     pub partition: u32,
@@ -58,16 +69,11 @@ pub struct PartitionStatus {
     pub replica_capacity: Arc<InboxCapacity>,
     /// The log cannot grow: its disk is full.
     pub stalled: AtomicBool,
-    /// The disk is nearly full, and the log is kept because backups are required.
-    pub kept_for_backup: AtomicBool,
     /// The local data is no longer needed: the partition ends without a checkpoint.
     pub abandoned: AtomicBool,
-    /// The leader's snapshot does not fit on the disk: the replica stays behind.
-    pub no_room: AtomicBool,
     /// The disk is nearly full: space that can be freed is freed.
     pub disk_low: AtomicBool,
-    /// The disk has so little space that this replica accepts no entries: the others are a majority without it.
-    pub spared: AtomicBool,
+    pub space: Space,
     pub processing_paused: AtomicBool,
     /// Position of the newest evaluated record, and of the newest committed one.
     pub processed_position: AtomicU64,
@@ -113,11 +119,9 @@ impl PartitionStatus {
             inbox_capacity: Arc::default(),
             replica_capacity: Arc::default(),
             stalled: AtomicBool::new(false),
-            kept_for_backup: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
-            no_room: AtomicBool::new(false),
             disk_low: AtomicBool::new(false),
-            spared: AtomicBool::new(false),
+            space: Space::default(),
             processing_paused: AtomicBool::new(false),
             processed_position: AtomicU64::new(0),
             committed_position: AtomicU64::new(0),
@@ -244,7 +248,7 @@ impl PartitionStatus {
         if self.failure.lock().is_some() {
             PartitionHealth::Dead
         } else if self.stalled.load(Ordering::Relaxed)
-            || self.no_room.load(Ordering::Relaxed)
+            || self.space.no_room.load(Ordering::Relaxed)
             || self.role() == PartitionRole::Inactive
         {
             PartitionHealth::Unhealthy

@@ -152,7 +152,7 @@ fn tree(status: &PartitionStatus) -> Value {
             Some("the log cannot grow: its disk is full".into())
         } else {
             let behind = "the disk has no space for the leader's snapshot: the replica is behind";
-            is(&status.no_room).then(|| behind.into())
+            is(&status.space.no_room).then(|| behind.into())
         }
     });
     match (tree, message) {

@@ -75,6 +75,10 @@ impl StreamsOfType {
 
     /// Whether any stream has credit. If none has, all are marked as starving: each of them notifies the partitions when it gets some.
     pub fn has_credit(&self) -> bool {
+        debug_assert!(
+            self.callers.iter().all(|known| !known.streams.is_empty()),
+            "a caller without streams is forgotten"
+        );
         let streams = || self.callers.iter().flat_map(|known| &known.streams);
         if streams().any(|stream| stream.has_credit()) {
             return true;

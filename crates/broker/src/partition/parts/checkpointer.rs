@@ -218,7 +218,10 @@ impl Checkpointer {
         }
         let unpinned = self.pins.compactable(compactable, disk_low, now);
         let holds = disk_low && unpinned < compactable;
-        env.status.kept_for_backup.store(holds, Ordering::Relaxed);
+        env.status
+            .space
+            .kept_for_backup
+            .store(holds, Ordering::Relaxed);
         compactable = unpinned;
         debug_assert!(
             compactable <= meta.index,

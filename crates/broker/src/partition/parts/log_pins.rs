@@ -101,7 +101,9 @@ impl LogPins {
             return 0;
         }
         let held = self.held.iter().filter(|pin| holds(&pin.until));
-        held.map(|pin| pin.behind).fold(index, u64::min)
+        let compactable = held.map(|pin| pin.behind).fold(index, u64::min);
+        debug_assert!(compactable <= index, "a pin only keeps entries");
+        compactable
     }
 }
 

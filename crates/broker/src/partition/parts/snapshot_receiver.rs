@@ -105,7 +105,7 @@ impl SnapshotReceiver {
             self.snapshot = None;
             let lack = self.lack.as_ref();
             if lack.is_some_and(|l| now < l.then && env.free_bytes() < l.enough) {
-                env.status.no_room.store(true, Ordering::Relaxed);
+                env.status.space.no_room.store(true, Ordering::Relaxed);
                 group.abandon_snapshot(part);
                 return Ok(Taken::Refused);
             }
@@ -200,7 +200,7 @@ impl SnapshotReceiver {
     pub fn spare(&mut self, group: &mut Group, env: &Environment, now: Instant) -> bool {
         let snapshot = self.snapshot.as_ref();
         let part = snapshot.filter(|s| s.parts.is_some()).map(|s| s.part);
-        let part = part.filter(|_| env.status.spared.load(Ordering::Relaxed));
+        let part = part.filter(|_| env.status.space.spared.load(Ordering::Relaxed));
         if let Some(part) = part {
             self.give_up(part, "the disk is nearly full", group, env, now);
         }
@@ -226,7 +226,7 @@ impl SnapshotReceiver {
             then: now + wait,
             wait,
         });
-        env.status.no_room.store(true, Ordering::Relaxed);
+        env.status.space.no_room.store(true, Ordering::Relaxed);
         tracing::error!(
             code = "SNAPSHOT_NO_ROOM",
             partition = env.partition(),
@@ -293,7 +293,7 @@ pub enum Taken {
 
 /// The replica makes progress, with entries or by a snapshot.
 pub fn gets_on(env: &Environment) {
-    let no_room = &env.status.no_room;
+    let no_room = &env.status.space.no_room;
     if no_room.load(Ordering::Relaxed) && no_room.swap(false, Ordering::Relaxed) {
         tracing::info!(
             partition = env.partition(),
