@@ -83,7 +83,7 @@ test("a model is shared, and drawn on by somebody else as a model of his own", a
   const address = page.url();
   const name = (await page.locator("#page-title h1").textContent()) ?? "";
   await page.getByRole("link", { name: "Drafts" }).click();
-  await page.getByRole("button", { name: `Share ${name} with everybody` }).click();
+  await page.getByRole("button", { name: `Share ${name} with everyone` }).click();
   await expect(page.getByRole("button", { name: `Do not share ${name}` })).toHaveAttribute("aria-pressed", "true");
 
   const elsewhere = await browser.newContext();
@@ -97,7 +97,7 @@ test("a model is shared, and drawn on by somebody else as a model of his own", a
   expect(other.url()).not.toBe(address);
 
   await page.getByRole("button", { name: `Do not share ${name}` }).click();
-  await expect(page.getByRole("button", { name: `Share ${name} with everybody` })).toBeVisible();
+  await expect(page.getByRole("button", { name: `Share ${name} with everyone` })).toBeVisible();
   await other.goto(`${guarded.url}/ui/studio`);
   await expect(other.locator(".studio-list li").filter({ hasText: name })).toHaveCount(1);
   await expect(other.getByText("shared by root")).toHaveCount(0);
