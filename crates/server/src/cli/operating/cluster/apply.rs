@@ -64,8 +64,8 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
         }
         if Instant::now() >= deadline {
             let text = format!(
-                "after {:?} the cluster is not as requested: {why}",
-                args.timeout
+                "after {} s the cluster is not as requested: {why}",
+                args.timeout.as_secs_f64()
             );
             return Err(Coded::new("NO_ANSWER", text).into());
         }
