@@ -200,7 +200,7 @@ pub(crate) fn found<T: DeserializeOwned>(
 enum Small<T> {
     Missing,
     Found(T),
-    /// What is damaged.
+    /// The damaged object and the reason.
     Damaged(String),
 }
 

@@ -124,7 +124,7 @@ fn an_interrupted_restore_that_is_run_again_keeps_its_epoch() {
     let fixture = fixture();
     assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
     assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
-    // Its directory was lost: this may be another restore, and the node is told of the first one.
+    // A node that lost its directory may begin another restore; the output names the first one.
     let again = fixture.join(&moment(7), &node(0, "b"));
     assert_eq!(again.epoch, 2 * STEP);
     let other = again.other.unwrap();

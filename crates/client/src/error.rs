@@ -21,7 +21,7 @@ pub enum Error {
     Untrusted {
         /// Where the client connected.
         address: String,
-        /// What is wrong with the certificate, and what to do.
+        /// The fault of the certificate, and the remedy.
         reason: String,
     },
     /// The connection broke after the request was sent.

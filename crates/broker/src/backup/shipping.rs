@@ -371,7 +371,7 @@ impl Copy {
         let (index, term) = shipped
             .as_ref()
             .map_or((base.index, base.term), |last| (last.index, last.term));
-        // What is not committed here may differ, if this replica no longer leads and does not know it.
+        // Uncommitted entries may differ if this replica no longer leads and does not know it yet.
         if self.handle.status.applied.load(Ordering::Acquire) < index {
             return Ok(None);
         }

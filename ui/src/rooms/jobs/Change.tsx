@@ -1,4 +1,4 @@
-// Changes how often a job may still be tried, and how long the worker that has it may take. What is refused stays here, with why.
+// Changes the retries and the timeout of a job. A refusal stays in the dialog, with its reason.
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { type JobChange, type JobRow, changeJob } from "../../api/jobs";
