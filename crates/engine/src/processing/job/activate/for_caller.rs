@@ -228,7 +228,7 @@ impl<'a> Search<'a> {
             },
             Examined::Filled | Examined::NoCredit => Round::default(),
         };
-        cx.volatile.rounds.put(self.job_type.into(), round);
+        cx.volatile.rounds.put(self.job_type, round);
         Pushed {
             jobs: self.pushed,
             more: matches!(end, Examined::Filled),

@@ -25,27 +25,37 @@ pub struct Round {
 #[derive(Debug, Default)]
 pub struct Rounds {
     rounds: BTreeMap<Arc<str>, Round>,
+    /// How many of them are not over: asked for before each turn of the partition.
+    pending: usize,
     /// The job type that had the last turn.
     last: Arc<str>,
 }
 
 impl Rounds {
     pub fn take(&mut self, job_type: &str) -> Option<Round> {
-        self.rounds.remove(job_type)
+        let round = self.rounds.remove(job_type)?;
+        self.pending -= usize::from(round.left > 0);
+        Some(round)
     }
 
-    pub fn put(&mut self, job_type: Arc<str>, round: Round) {
+    /// Remembers a search that was taken, unless nothing is known of it.
+    pub fn put(&mut self, job_type: &str, round: Round) {
+        if round == Round::default() {
+            return;
+        }
+        debug_assert!(!self.rounds.contains_key(job_type), "it was taken");
         if self.rounds.len() >= MAX_ROUNDS {
             // The others begin at the oldest jobs again.
             self.rounds.retain(|_, round| round.left > 0);
         }
-        if self.rounds.len() < MAX_ROUNDS && round != Round::default() {
-            self.rounds.insert(job_type, round);
+        if self.rounds.len() < MAX_ROUNDS {
+            self.pending += usize::from(round.left > 0);
+            self.rounds.insert(job_type.into(), round);
         }
     }
 
     pub fn has_pending(&self) -> bool {
-        self.rounds.values().any(|round| round.left > 0)
+        self.pending > 0
     }
 
     /// Takes the next search that is not over. Job types take turns.
@@ -54,9 +64,10 @@ impl Rounds {
         let behind = self.rounds.range(behind);
         let mut rounds = behind.chain(&self.rounds);
         let (next, _) = rounds.find(|(_, round)| round.left > 0)?;
-        self.last = Arc::clone(next);
-        let round = self.rounds.remove(&self.last)?;
-        Some((Arc::clone(&self.last), round))
+        let next = Arc::clone(next);
+        self.last = Arc::clone(&next);
+        let round = self.take(&next)?;
+        Some((next, round))
     }
 }
 
@@ -138,9 +149,9 @@ mod tests {
             after: Some((TenantId::default(), Key(1))),
             left,
         };
-        rounds.put("pending".into(), place(3));
+        rounds.put("pending", place(3));
         for n in 0..2 * MAX_ROUNDS {
-            rounds.put(format!("type-{n}").into(), place(0));
+            rounds.put(&format!("type-{n}"), place(0));
             assert!(rounds.rounds.len() <= MAX_ROUNDS);
         }
         assert_eq!(rounds.take_pending(), Some(("pending".into(), place(3))));
@@ -155,11 +166,11 @@ mod tests {
             left: 9,
         };
         for job_type in ["a", "b", "c"] {
-            rounds.put(job_type.into(), round());
+            rounds.put(job_type, round());
         }
         let turns = (0..4).map(|_| {
             let (job_type, round) = rounds.take_pending().unwrap();
-            rounds.put(job_type.clone(), round);
+            rounds.put(&job_type, round);
             job_type.to_string()
         });
         assert_eq!(turns.collect::<Vec<_>>(), ["a", "b", "c", "a"]);
