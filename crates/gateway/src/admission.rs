@@ -2,6 +2,7 @@
 
 mod lane;
 mod pace;
+mod shares;
 
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,14 @@ use crate::config::{GatewayConfig, OverloadPolicy};
 use lane::Lane;
 pub use lane::Slot;
 use pace::{Pace, Waited};
+pub use shares::Sender;
+use shares::{Counted, Shares};
+
+/// Requests of one client in progress at a front end: evaluations, commands that may start very many process instances, and costly
+/// searches. Each is about half of what a partition or a store accepts to wait, so one client cannot take it all.
+const EVALUATIONS: usize = 64;
+const NEW_MANY: usize = 8;
+const COSTLY_SEARCHES: usize = 16;
 
 /// Minimum number of slots for new work, per thread: enough to keep a partition busy.
 const LEAST_PER_THREAD: usize = 16;
@@ -33,6 +42,10 @@ pub struct Gate {
     under_way: Lane,
     /// Queries, and commands that may take long. The partitions limit how much work they bring in, and they say nothing about the rest.
     long: Lane,
+    /// Of one client, by kind.
+    evaluations: Shares,
+    new_many: Shares,
+    costly_searches: Shares,
     pub budget: Budget,
     /// A separate budget: a slow document store must not hold up commands.
     pub documents: Budget,
@@ -46,6 +59,8 @@ pub struct Gate {
 pub enum Purpose {
     Command(Class),
     Question,
+    /// A search that may take as long as many others.
+    CostlySearch,
 }
 
 impl Purpose {
@@ -65,6 +80,9 @@ impl Gate {
             slots: gauge,
             under_way: Lane::new(slots),
             long: Lane::new(slots),
+            evaluations: Shares::new(EVALUATIONS),
+            new_many: Shares::new(NEW_MANY),
+            costly_searches: Shares::new(COSTLY_SEARCHES),
             budget: Budget::new(config),
             documents: Budget::new(config),
             patience: config.request_timeout,
@@ -77,7 +95,19 @@ impl Gate {
         match purpose {
             Purpose::Command(Class::New) => &self.new,
             Purpose::Command(Class::Polling | Class::Finishing | Class::Ending) => &self.under_way,
-            Purpose::Command(Class::NewMany | Class::Evaluating) | Purpose::Question => &self.long,
+            Purpose::Command(Class::NewMany | Class::Evaluating)
+            | Purpose::Question
+            | Purpose::CostlySearch => &self.long,
+        }
+    }
+
+    /// What limits how many of these requests one client has in progress.
+    fn shares(&self, purpose: Purpose) -> Option<&Shares> {
+        match purpose {
+            Purpose::Command(Class::Evaluating) => Some(&self.evaluations),
+            Purpose::Command(Class::NewMany) => Some(&self.new_many),
+            Purpose::CostlySearch => Some(&self.costly_searches),
+            Purpose::Command(_) | Purpose::Question => None,
         }
     }
 
@@ -87,18 +117,49 @@ impl Gate {
         }
     }
 
-    /// Takes a slot if there is one.
+    /// Takes a slot if there is one, and the client has no share to keep to.
     pub fn enter_at_once(&self, purpose: Purpose) -> Option<Slot> {
+        if self.shares(purpose).is_some() {
+            return None;
+        }
         self.note(purpose);
         self.lane(purpose).enter_at_once()
     }
 
     /// Takes a slot, or waits for one in order of arrival, at most as long as an answer may take. Commands that finish work
-    /// wait however long the queue is.
+    /// wait however long the queue is. Where clients have a share, a request first waits for earlier ones of its client, without
+    /// a slot.
     ///
     /// # Errors
     /// `ResourceExhausted` when the queue is full or no slot came in time.
-    pub async fn enter(&self, purpose: Purpose) -> Result<Slot, Failure> {
+    pub async fn enter(&self, purpose: Purpose, sender: Sender<'_>) -> Result<Slot, Failure> {
+        let Some(shares) = self.shares(purpose) else {
+            return self.slot(purpose).await;
+        };
+        // Boxed: the request's future stays small, and few requests have a share.
+        Box::pin(async {
+            let counted = self.turn(shares, sender).await?;
+            let mut slot = self.slot(purpose).await?;
+            slot.counted = Some(Box::new(counted));
+            Ok(slot)
+        })
+        .await
+    }
+
+    async fn turn(&self, shares: &Shares, sender: Sender<'_>) -> Result<Counted, Failure> {
+        let turn = shares.count(sender).turn();
+        let turn = tokio::time::timeout(self.patience, turn).await;
+        turn.map_err(|_| {
+            Failure::ResourceExhausted(format!(
+                "{} requests of this kind, the maximum of one client, are in progress, and none was answered within {} ms. Nothing \
+                 was done. Send fewer requests at a time.",
+                shares.size,
+                self.patience.as_millis()
+            ))
+        })
+    }
+
+    async fn slot(&self, purpose: Purpose) -> Result<Slot, Failure> {
         self.note(purpose);
         let lane = self.lane(purpose);
         if let Some(slot) = lane.enter_at_once() {
@@ -151,14 +212,24 @@ fn number(slots: usize) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use skep_protocol::origin::Claims;
+
     use super::*;
 
     /// Polls once; no wake-up is needed, as each test polls again.
     fn waits(future: &mut (impl Future + Unpin)) -> bool {
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        std::pin::Pin::new(future).poll(&mut cx).is_pending()
+        // Many polls between two awaits of a test would use up the task's budget.
+        let mut future = tokio::task::unconstrained(future);
+        std::pin::Pin::new(&mut future).poll(&mut cx).is_pending()
     }
 
+    const SENDER: Sender<'static> = Sender {
+        claims: &Claims::Anonymous,
+        peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+    };
     const NEW: Purpose = Purpose::Command(Class::New);
     const POLLING: Purpose = Purpose::Command(Class::Polling);
     const FINISHING: Purpose = Purpose::Command(Class::Finishing);
@@ -178,8 +249,8 @@ mod tests {
     #[tokio::test]
     async fn at_the_limit_the_caller_waits_for_the_next_slot() {
         let gate = gate(1, OverloadPolicy::CallerRuns);
-        let first = gate.enter(NEW).await.unwrap();
-        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(gate.enter(NEW))).collect();
+        let first = gate.enter(NEW, SENDER).await.unwrap();
+        let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(gate.enter(NEW, SENDER))).collect();
         for w in &mut waiting {
             assert!(waits(w));
         }
@@ -192,18 +263,18 @@ mod tests {
     #[tokio::test]
     async fn abort_refuses_beyond_the_queue_but_never_finishing_commands() {
         let gate = gate(1, OverloadPolicy::Abort);
-        let _first = gate.enter(NEW).await.unwrap();
-        let mut queued = Box::pin(gate.enter(NEW));
+        let _first = gate.enter(NEW, SENDER).await.unwrap();
+        let mut queued = Box::pin(gate.enter(NEW, SENDER));
         assert!(waits(&mut queued));
-        let refused = gate.enter(NEW).await;
+        let refused = gate.enter(NEW, SENDER).await;
         assert!(
             matches!(refused, Err(Failure::ResourceExhausted(_))),
             "{refused:?}"
         );
-        let _completion = gate.enter(FINISHING).await.unwrap();
-        let mut completions = [(); 3].map(|()| Box::pin(gate.enter(FINISHING)));
+        let _completion = gate.enter(FINISHING, SENDER).await.unwrap();
+        let mut completions = [(); 3].map(|()| Box::pin(gate.enter(FINISHING, SENDER)));
         assert!(completions.iter_mut().all(waits));
-        let poll = gate.enter(POLLING).await;
+        let poll = gate.enter(POLLING, SENDER).await;
         assert!(
             matches!(poll, Err(Failure::ResourceExhausted(_))),
             "{poll:?}"
@@ -218,18 +289,15 @@ mod tests {
         let lanes: [&[Purpose]; 3] = [
             &[NEW],
             &[POLLING, FINISHING, ending],
-            &[many, evaluating, Purpose::Question],
+            &[Purpose::Question, Purpose::CostlySearch, many, evaluating],
         ];
-        let taken = lanes.map(|lane| gate.enter_at_once(lane[0]).unwrap());
+        let slot = |purpose: Purpose| gate.lane(purpose).enter_at_once();
+        let taken = lanes.map(|lane| slot(lane[0]).unwrap());
         for purpose in lanes.into_iter().flatten() {
-            assert!(gate.enter_at_once(*purpose).is_none(), "{purpose:?}");
+            assert!(slot(*purpose).is_none(), "{purpose:?}");
         }
         drop(taken);
-        assert!(
-            lanes
-                .iter()
-                .all(|lane| gate.enter_at_once(lane[0]).is_some())
-        );
+        assert!(lanes.iter().all(|lane| slot(lane[0]).is_some()));
     }
 
     #[tokio::test]
@@ -240,12 +308,57 @@ mod tests {
         };
         let _taken = [NEW, FINISHING].map(|purpose| gate.enter_at_once(purpose).unwrap());
         for purpose in [NEW, FINISHING] {
-            let refused = gate.enter(purpose).await;
+            let refused = gate.enter(purpose, SENDER).await;
             assert!(
                 matches!(refused, Err(Failure::ResourceExhausted(_))),
                 "{refused:?}"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn a_client_at_its_share_waits_without_a_slot_and_others_go_on() {
+        let other = Sender {
+            peer: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
+            ..SENDER
+        };
+        for (purpose, share) in [
+            (Purpose::Command(Class::Evaluating), EVALUATIONS),
+            (Purpose::Command(Class::NewMany), NEW_MANY),
+            (Purpose::CostlySearch, COSTLY_SEARCHES),
+        ] {
+            let gate = gate(share + 2, OverloadPolicy::CallerRuns);
+            assert!(gate.enter_at_once(purpose).is_none(), "{purpose:?}");
+            let mut begun = Vec::new();
+            for _ in 0..share {
+                begun.push(gate.enter(purpose, SENDER).await.unwrap());
+            }
+            let mut waiting: Vec<_> = (0..20)
+                .map(|_| Box::pin(gate.enter(purpose, SENDER)))
+                .collect();
+            assert!(waiting.iter_mut().all(waits), "{purpose:?}");
+            let _other = gate.enter(purpose, other).await.unwrap();
+            assert_eq!(gate.long.slots().taken, share + 1, "{purpose:?}");
+            begun.pop();
+            assert!(!waits(&mut waiting[0]), "{purpose:?}");
+            assert!(waits(&mut waiting[1]), "{purpose:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_share_without_end() {
+        let gate = Gate {
+            patience: Duration::ZERO,
+            evaluations: Shares::new(1),
+            ..gate(9, OverloadPolicy::CallerRuns)
+        };
+        let evaluating = Purpose::Command(Class::Evaluating);
+        let _first = gate.enter(evaluating, SENDER).await.unwrap();
+        let refused = gate.enter(evaluating, SENDER).await.unwrap_err();
+        assert!(
+            refused.to_string().contains("1 requests of this kind"),
+            "{refused}"
+        );
     }
 
     #[tokio::test]

@@ -111,7 +111,7 @@ impl GrpcServices {
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<GrpcResponse, Infallible>> + Send + use<> {
         let watch = Stopwatch::of_call(request.headers(), &self.front.config);
-        let context = Arc::new(CallContext::new(watch));
+        let context = Arc::new(CallContext::new(watch, visitor.peer));
         let shown = Shown::by(&self.front, &request, visitor);
         let rpc = request
             .uri()

@@ -25,6 +25,7 @@ pub use self::decode::identity::Faults;
 pub use self::queries::shared::{SharedAnswers, SharedCounts};
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ use self::queries::QueryRequest;
 use self::queries::shared::{self, Question};
 use self::router::{ROUTER, RouteMatch};
 use self::stream::JobLines;
-use crate::admission::Slot;
+use crate::admission::{Sender, Slot};
 use crate::budget::{Budget, Share};
 use crate::call::{FrontEnd, JobStream, Stopwatch};
 use crate::check::invalid;
@@ -164,7 +165,8 @@ async fn answer(
             Box::pin(documents::answer(front, does, path.first(), parts, body)).await
         }
         Does::Command { .. } | Does::Query { .. } => {
-            ask_broker(front, (operation, path), claims, parts, body, watch).await
+            let head = (parts, visitor.peer);
+            ask_broker(front, (operation, path), claims, head, body, watch).await
         }
     }
 }
@@ -173,26 +175,52 @@ async fn ask_broker(
     front: &Arc<FrontEnd>,
     (operation, path): (&Operation, Texts<'_>),
     claims: Claims,
-    parts: &Parts,
+    (parts, peer): (&Parts, IpAddr),
     body: Incoming,
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
     let (takes, budget) = (operation.takes(), &front.gate.budget);
     let Received { bytes, share } = receive(front, takes, budget, &parts.headers, body).await?;
     watch.decoded();
-    if matches!(operation.does, Does::Query { .. })
-        && let Some(age) = shared::accepted_age(&parts.headers)
-    {
+    if matches!(operation.does, Does::Query { .. }) {
         let asked = (operation, path, bytes, share);
         // Boxed: rarely needed state must not enlarge the future of each request.
-        return Box::pin(ask_once(front, asked, age, claims, parts, watch)).await;
+        return match shared::accepted_age(&parts.headers) {
+            Some(age) => Box::pin(ask_once(front, asked, age, claims, (parts, peer), watch)).await,
+            None => Box::pin(ask(front, asked, claims, (parts, peer), watch)).await,
+        };
     }
-    let slot = front.gate.enter(operation.purpose()).await?;
+    let sender = Sender {
+        claims: &claims,
+        peer,
+    };
+    let slot = front.gate.enter(operation.purpose(), sender).await?;
     watch.queued();
     let decoded = decoded(operation, path, &bytes, parts, front)?;
     // The decoded request has its own copy; the share stays with the request.
     drop(bytes);
     watch.decoded();
+    carry_out(front, decoded, claims, (slot, share), watch).await
+}
+
+/// Asks a question. It is decoded before it has a slot, as the gate needs to know whether it is costly.
+async fn ask(
+    front: &Arc<FrontEnd>,
+    (operation, path, bytes, share): (&Operation, Texts<'_>, Bytes, Share),
+    claims: Claims,
+    (parts, peer): (&Parts, IpAddr),
+    watch: &mut Stopwatch,
+) -> Result<Response<RestBody>, Problem> {
+    let decoded = decoded(operation, path, &bytes, parts, front)?;
+    // The decoded request has its own copy; the share stays with the request.
+    drop(bytes);
+    watch.decoded();
+    let sender = Sender {
+        claims: &claims,
+        peer,
+    };
+    let slot = front.gate.enter(decoded.purpose(), sender).await?;
+    watch.queued();
     carry_out(front, decoded, claims, (slot, share), watch).await
 }
 
@@ -202,7 +230,7 @@ async fn ask_once(
     (operation, path, bytes, share): (&Operation, Texts<'_>, Bytes, Share),
     accepted: Duration,
     claims: Claims,
-    parts: &Parts,
+    (parts, peer): (&Parts, IpAddr),
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
     let directory = front.broker.directory();
@@ -215,9 +243,13 @@ async fn ask_once(
         whose: (!sees_all).then(|| claims.clone()),
     };
     let ask = async |mut spending: shared::Spending| {
-        let slot = front.gate.enter(operation.purpose()).await?;
-        watch.queued();
         let decoded = decoded(operation, path, &bytes, parts, front)?;
+        let sender = Sender {
+            claims: &claims,
+            peer,
+        };
+        let slot = front.gate.enter(decoded.purpose(), sender).await?;
+        watch.queued();
         spending.begin();
         carry_out(front, decoded, claims, (slot, share), watch).await
     };

@@ -154,7 +154,18 @@ pub enum Start {
     Before(Cursor),
 }
 
+/// Maximum numbers of alternatives and conditions on related entities in an ordinary search.
+const FEW_ALTERNATIVES: usize = 32;
+const FEW_RELATED: usize = 8;
+
 impl Search {
+    /// Whether it does so much per row that it may take as long as many others.
+    pub fn is_costly(&self) -> bool {
+        let all = self.any_of.iter().flatten().chain(&self.filter);
+        let related = all.filter(|condition| matches!(condition, Condition::Related(_)));
+        self.any_of.len() > FEW_ALTERNATIVES || related.count() > FEW_RELATED
+    }
+
     /// All rows of an entity that match the conditions, sorted by key, up to a page limit.
     pub fn all(entity: &'static Entity, filter: Conditions, limit: u32) -> Search {
         Search {

@@ -42,19 +42,13 @@ pub enum Query {
     },
 }
 
-/// Maximum numbers of alternatives and conditions on related entities in an ordinary query.
-const FEW_ALTERNATIVES: usize = 32;
-const FEW_RELATED: usize = 8;
-
 impl Query {
     /// Whether it does so much per row that it may take as long as many other queries.
     pub fn is_costly(&self) -> bool {
-        let Query::Search(search) = self else {
-            return false;
-        };
-        let all = search.any_of.iter().flatten().chain(&search.filter);
-        let related = all.filter(|condition| matches!(condition, crate::Condition::Related(_)));
-        search.any_of.len() > FEW_ALTERNATIVES || related.count() > FEW_RELATED
+        match self {
+            Query::Search(search) => search.is_costly(),
+            _ => false,
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
+use super::shares::Counted;
+
 /// Slots, and how many requests wait for one, first come, first served.
 #[derive(Debug)]
 pub struct Lane {
@@ -29,6 +31,8 @@ pub struct Slot {
     /// `None` only while it is being dropped.
     permit: Option<OwnedSemaphorePermit>,
     owed: Arc<AtomicUsize>,
+    /// Where clients have a share.
+    pub counted: Option<Box<Counted>>,
 }
 
 impl Drop for Slot {
@@ -79,6 +83,7 @@ impl Lane {
         Slot {
             permit: Some(permit),
             owed: Arc::clone(&self.owed),
+            counted: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Incoming request messages: data about a call, and how much of its message is read.
 
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -22,14 +23,16 @@ use crate::call::{FrontEnd, Stopwatch};
 #[derive(Debug)]
 pub struct CallContext {
     pub watch: Stopwatch,
+    pub peer: IpAddr,
     share: Mutex<Share>,
     claims: Mutex<Claims>,
 }
 
 impl CallContext {
-    pub fn new(watch: Stopwatch) -> CallContext {
+    pub fn new(watch: Stopwatch, peer: IpAddr) -> CallContext {
         CallContext {
             watch,
+            peer,
             share: Mutex::default(),
             claims: Mutex::new(Claims::Anonymous),
         }

@@ -1,5 +1,6 @@
 //! The rpcs.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use super::rpcs::ACTIVATE_JOBS;
 use super::status::status;
 use super::stream::GrpcJobStream;
 use super::{decode, encode, modification};
-use crate::admission::{Purpose, Slot};
+use crate::admission::{Purpose, Sender, Slot};
 use crate::budget::Share;
 use crate::call::{FrontEnd, Sent, Stopwatch};
 use crate::check::Tenancy;
@@ -35,14 +36,25 @@ struct Call<T> {
     watch: Stopwatch,
     share: Share,
     claims: Claims,
+    peer: IpAddr,
 }
 
 impl<T: Message> Call<T> {
     fn of(request: Request<T>) -> Call<T> {
         let context = request.extensions().get::<Arc<CallContext>>();
-        let (watch, mut share, claims) = match context {
-            Some(context) => (context.watch, context.take_share(), context.claims()),
-            None => (Stopwatch::start(), Share::default(), Claims::Anonymous),
+        let (watch, peer, mut share, claims) = match context {
+            Some(context) => (
+                context.watch,
+                context.peer,
+                context.take_share(),
+                context.claims(),
+            ),
+            None => (
+                Stopwatch::start(),
+                Ipv4Addr::UNSPECIFIED.into(),
+                Share::default(),
+                Claims::Anonymous,
+            ),
         };
         let message = request.into_inner();
         // A compressed message had reserved the most that it could unpack to.
@@ -54,6 +66,7 @@ impl<T: Message> Call<T> {
             watch,
             share,
             claims,
+            peer,
         }
     }
 }
@@ -63,6 +76,7 @@ struct Decoded {
     request: skep_protocol::command::Request,
     watch: Stopwatch,
     share: Share,
+    peer: IpAddr,
 }
 
 fn decoded<T: Message>(
@@ -74,6 +88,7 @@ fn decoded<T: Message>(
         mut watch,
         share,
         claims,
+        peer,
     } = Call::of(request);
     let request = decode(message).map_err(status)?.by(claims);
     watch.decoded();
@@ -81,6 +96,7 @@ fn decoded<T: Message>(
         request,
         watch,
         share,
+        peer,
     })
 }
 
@@ -100,11 +116,19 @@ enum Way<'a> {
 }
 
 impl Decoded {
+    fn sender(&self) -> Sender<'_> {
+        Sender {
+            claims: &self.request.claims,
+            peer: self.peer,
+        }
+    }
+
     fn send(self, front: &FrontEnd, slot: Slot) -> UnderWay {
         let Decoded {
             mut request,
             watch,
             share,
+            peer: _,
         } = self;
         let held = Held::new((slot, share));
         request.held = held.clone();
@@ -156,7 +180,8 @@ impl GatewayService {
                 match front.gate.enter_at_once(purpose) {
                     Some(slot) => Way::Sent(decoded.send(front, slot)),
                     None => Way::Waits(Box::pin(async move {
-                        let slot = front.gate.enter(purpose).await.map_err(status)?;
+                        let sender = decoded.sender();
+                        let slot = front.gate.enter(purpose, sender).await.map_err(status)?;
                         decoded.watch.queued();
                         Ok(decoded.send(front, slot))
                     })),
@@ -185,13 +210,16 @@ impl GatewayService {
         timeout: Duration,
     ) -> Result<Answer, Status> {
         let front = &self.front;
+        let decoded = decoded(request, decode)?;
+        let purpose = Purpose::Command(decoded.request.command.class());
+        let entered = front.gate.enter(purpose, decoded.sender()).await;
+        let slot = entered.map_err(status)?;
         let Decoded {
             mut request,
             mut watch,
             share,
-        } = decoded(request, decode)?;
-        let purpose = Purpose::Command(request.command.class());
-        let slot = front.gate.enter(purpose).await.map_err(status)?;
+            peer: _,
+        } = decoded;
         watch.queued();
         request.held = Held::new((slot, share));
         let (result, _) = front.execute_waiting(request, timeout, &watch).await;
@@ -215,13 +243,20 @@ impl Gateway for GatewayService {
         request: Request<pb::ActivateJobsRequest>,
     ) -> Reply<Self::ActivateJobsStream> {
         let Call {
-            message, claims, ..
+            message,
+            claims,
+            peer,
+            ..
         } = Call::of(request);
         let front = &self.front;
         let wait = front.long_poll(message.request_timeout);
         let command = decode::activate(message, self.tenancy()).map_err(status)?;
         let polling = Purpose::Command(Class::Polling);
-        drop(front.gate.enter(polling).await.map_err(status)?);
+        let sender = Sender {
+            claims: &claims,
+            peer,
+        };
+        drop(front.gate.enter(polling, sender).await.map_err(status)?);
         let jobs = front
             .activate(command, claims, wait)
             .await

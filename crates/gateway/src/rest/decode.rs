@@ -33,6 +33,7 @@ use self::fields::Object;
 pub(super) use self::fields::parse_key;
 use super::encode::Echo;
 use super::queries::QueryRequest;
+use crate::admission::Purpose;
 use crate::call::FrontEnd;
 use crate::check::invalid;
 use crate::door::secret::Secret;
@@ -69,6 +70,16 @@ pub enum Decoded {
     },
     /// Answered from secondary storage.
     Query(Box<QueryRequest>),
+}
+
+impl Decoded {
+    /// The purpose of a question at the gate.
+    pub fn purpose(&self) -> Purpose {
+        match self {
+            Decoded::Query(asked) if asked.is_costly() => Purpose::CostlySearch,
+            _ => Purpose::Question,
+        }
+    }
 }
 
 /// A command, and the password whose hash it will carry.

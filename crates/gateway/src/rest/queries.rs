@@ -118,6 +118,18 @@ impl QueryRequest {
             consistency: consistency(headers)?,
         })
     }
+
+    /// Whether it may take as long as many others.
+    pub fn is_costly(&self) -> bool {
+        match &self.what {
+            What::Page(search)
+            | What::PageOf { search, .. }
+            | What::UserTaskAuditLog(_, search)
+            | What::Named(search)
+            | What::WaitStates(search) => search.is_costly(),
+            _ => false,
+        }
+    }
 }
 
 impl From<Search> for What {

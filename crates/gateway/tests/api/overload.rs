@@ -1,12 +1,13 @@
 //! At the limit callers wait or are told to retry; requests that wait on purpose (polls, streams) delay no others.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use skep_gateway::{ExecutorConfig, GatewayConfig, OverloadPolicy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::fake::{KEY, Running, start_with};
@@ -107,6 +108,43 @@ async fn completions_do_not_wait_behind_new_work() {
     assert!(completions.join_all().await.iter().all(|a| a.status == 204));
     assert!(new.join_all().await.iter().all(|a| a.status == 200));
     assert_eq!(*gateway.broker.peak.lock(), 2 * slots());
+}
+
+/// Evaluations of one client in progress at a front end.
+const EVALUATIONS: usize = 64;
+
+/// Sends a request from another address of this machine than all others.
+async fn sent_from_elsewhere(gateway: &Running, path: &str, body: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let elsewhere = SocketAddr::from(([127, 0, 0, 2], 0));
+    socket.bind(elsewhere).expect("an address of this machine");
+    let mut connection = socket.connect(gateway.rest).await.expect("connects");
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let sent = connection.write_all(request.as_bytes()).await;
+    sent.expect("writes");
+    connection
+}
+
+#[tokio::test]
+async fn a_client_with_many_evaluations_waits_and_others_do_not() {
+    const PATH: &str = "/v2/expression/evaluation";
+    const BODY: &str = r#"{"expression": "=1"}"#;
+    let gateway = start_with(|_| {}).await;
+    gateway.broker.hold();
+    let many = many(&gateway, PATH.into(), BODY, 3 * EVALUATIONS);
+    gateway.broker.until(|b| b.held() == EVALUATIONS).await;
+    let mut other = sent_from_elsewhere(&gateway, PATH, BODY).await;
+    gateway.broker.until(|b| b.held() == EVALUATIONS + 1).await;
+    gateway.broker.release();
+    let mut answer = [0; 12];
+    let read = other.read_exact(&mut answer).await;
+    read.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    assert!(many.join_all().await.iter().all(|a| a.status == 200));
+    assert_eq!(*gateway.broker.peak.lock(), EVALUATIONS + 1);
 }
 
 fn new_work_slots(gateway: &Running, protocol: &str) -> u64 {

@@ -1,9 +1,11 @@
 //! The measured queries.
 
+use std::cell::RefCell;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use skep_protocol::Key;
+use skep_query::access::{self, Sight};
 use skep_query::entities::{
     ELEMENT_INSTANCE, INCIDENT, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE,
 };
@@ -29,6 +31,9 @@ pub struct Asking<'a> {
     count: usize,
     definitions: Vec<i64>,
     keys: Vec<i64>,
+    sight: Sight,
+    /// The p50 and p99 of each kind of search.
+    pub measured: RefCell<Vec<(String, [Duration; 2])>>,
 }
 
 fn asked(store: &Store, query: Query) -> Result<Answer, QueryError> {
@@ -76,10 +81,10 @@ impl Times {
         }
     }
 
-    /// Sends the query. False once there were enough repetitions.
-    fn ask(&mut self, store: &Store, query: Query) -> bool {
+    /// Makes and sends the query. False once there were enough repetitions.
+    fn ask(&mut self, store: &Store, query: impl FnOnce() -> Query) -> bool {
         let begun = Instant::now();
-        match asked(store, query) {
+        match asked(store, query()) {
             Ok(Answer::Page(found)) => self.rows += found.rows.len(),
             Ok(Answer::Row(row)) => self.rows += usize::from(row.is_some()),
             Ok(Answer::Rows(rows)) => self.rows += rows.len(),
@@ -89,14 +94,19 @@ impl Times {
         self.refused.is_none() && self.times.iter().sum::<Duration>() < LONG_ENOUGH
     }
 
-    fn tell(mut self, place: &Where) {
+    /// The time within which this share of the queries was answered.
+    fn at(&self, share: f64) -> Duration {
+        let at = (self.times.len().saturating_sub(1) as f64 * share) as usize;
+        self.times.get(at).copied().unwrap_or_default()
+    }
+
+    /// Prints the times, and returns p50 and p99.
+    fn print(mut self, place: &Where) -> [Duration; 2] {
         self.times.sort_unstable();
         let count = self.times.len();
         let millis = |time: Duration| time.as_secs_f64() * 1e3;
-        let at = |share: f64| {
-            let at = ((count.max(1) - 1) as f64 * share) as usize;
-            millis(self.times.get(at).copied().unwrap_or_default())
-        };
+        let quantiles = [0.5, 0.99].map(|share| self.at(share));
+        let at = |share: f64| millis(self.at(share));
         let each = |time: Duration| millis(time) / count as f64;
         let own = each(cpu_time_of(place.answers()).saturating_sub(self.cpu.0));
         let server = each(place::cpu_of_servers().saturating_sub(self.cpu.1));
@@ -111,6 +121,7 @@ impl Times {
                 .map(|why| format!("; {why}"))
                 .unwrap_or_default()
         );
+        quantiles
     }
 }
 
@@ -128,16 +139,32 @@ impl<'a> Asking<'a> {
             count,
             definitions: first_column(&definitions),
             keys: first_column(&keys),
+            sight: Sight::whole(),
+            measured: RefCell::default(),
         }
     }
 
-    pub fn all(&self) {
+    /// The same queries of a caller who sees this.
+    pub fn seeing(self, sight: Sight) -> Asking<'a> {
+        Asking {
+            sight,
+            measured: RefCell::default(),
+            ..self
+        }
+    }
+
+    /// What a caller may search. The gateway permits all else before a store is queried.
+    pub fn searches(&self) {
         self.pages_of_definitions();
         self.pages_of_all();
         self.walk();
         self.by_variables();
-        self.of_one();
         self.of_other_entities();
+    }
+
+    pub fn all(&self) {
+        self.searches();
+        self.of_one();
         self.statistics();
     }
 
@@ -145,15 +172,28 @@ impl<'a> Asking<'a> {
     fn measure(&self, what: &str, query: impl Fn(usize) -> Query) {
         let mut times = Times::begin(what, self.place);
         for n in 0..self.count {
-            if !times.ask(self.store, query(n)) {
+            if !times.ask(self.store, || query(n)) {
                 break;
             }
         }
-        times.tell(self.place);
+        self.note(what, times);
+    }
+
+    fn note(&self, what: &str, times: Times) {
+        let quantiles = times.print(self.place);
+        let mut measured = self.measured.borrow_mut();
+        measured.push((what.to_string(), quantiles));
+    }
+
+    /// The search of a body, narrowed to what the caller may see.
+    fn search(&self, entity: &'static Entity, body: &str) -> Search {
+        let mut search = parsed(entity, body);
+        access::narrow(&mut search, &self.sight).expect("few grants");
+        search
     }
 
     fn measure_search(&self, what: &str, entity: &'static Entity, body: impl Fn(usize) -> String) {
-        self.measure(what, |n| Query::Search(parsed(entity, &body(n))));
+        self.measure(what, |n| Query::Search(self.search(entity, &body(n))));
     }
 
     fn definition(&self, n: usize) -> i64 {
@@ -263,11 +303,11 @@ impl<'a> Asking<'a> {
                 r#"{"filter":{"state":"COMPLETED"},"sort":[{"field":"startDate","order":"DESC"}],"page":{"limit":50}}"#,
             ),
         ] {
-            let first = parsed(&PROCESS_INSTANCE, body);
+            let first = self.search(&PROCESS_INSTANCE, body);
             let mut page = first.clone();
             let mut times = Times::begin(what, self.place);
             for _ in 0..WALK {
-                if !times.ask(self.store, Query::Search(page.clone())) {
+                if !times.ask(self.store, || Query::Search(page.clone())) {
                     break;
                 }
                 // Not measured: repeats the page to get its last row.
@@ -277,7 +317,7 @@ impl<'a> Asking<'a> {
                 };
                 page.page.start = skep_query::Start::After(merge::cursor_of(&first, last));
             }
-            times.tell(self.place);
+            self.note(what, times);
         }
     }
 
@@ -379,10 +419,10 @@ pub fn just_created(filled: &mut Filled, place: &Where, count: usize) {
         let body = format!(
             r#"{{"filter":{{"variables":[{{"name":"orderId","value":"\"A-{order}\""}}]}}}}"#
         );
-        let query = Query::Search(parsed(&PROCESS_INSTANCE, &body));
+        let query = || Query::Search(parsed(&PROCESS_INSTANCE, &body));
         if !times.ask(&filled.store, query) {
             break;
         }
     }
-    times.tell(place);
+    times.print(place);
 }

@@ -4,8 +4,11 @@
 //! until the total time is meaningful. Times are response times, meaningful only on a quiet machine; besides, the CPU time of the answering
 //! thread and of the server, if there is one, is shown.
 //!
-//! `cargo run --release -p skep-secondary --example search [embedded|postgres|opensearch|elasticsearch] [INSTANCES] [QUERIES]`
+//! `cargo run --release -p skep-secondary --example search [embedded|postgres|opensearch|elasticsearch] [INSTANCES] [QUERIES]
+//! [GRANTS]`; with GRANTS each search is repeated for a caller who may read the instances of that many processes, half of the ten
+//! among them, and the ratios are printed.
 
+mod grants;
 mod kinds;
 #[path = "../one_task/mod.rs"]
 mod one_task;
@@ -121,7 +124,7 @@ fn main() {
     let place = arguments.next_if(|text| text.parse::<usize>().is_err());
     let place = Where::named(place.as_deref().unwrap_or("embedded"));
     let mut number = |otherwise| arguments.next().map_or(otherwise, number);
-    let (instances, count) = (number(100_000), number(1_000));
+    let (instances, count, granted) = (number(100_000), number(1_000), number(0));
 
     let directory = tempfile::tempdir().expect("a directory");
     let config = Config {
@@ -148,6 +151,9 @@ fn main() {
     place.settle();
     let asking = Asking::new(&filled.store, &place, instances, count);
     asking.all();
+    if granted > 0 {
+        grants::compare(asking, granted);
+    }
     kinds::just_created(&mut filled, &place, count.min(1_000));
     // Until then the latest writes are in files beside the embedded store's file.
     filled.store.stop();
