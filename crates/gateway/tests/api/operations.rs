@@ -233,9 +233,9 @@ const INTRODUCTION: &str = "# Operations of the REST API
 Generated from the table of operations (`crates/gateway/src/rest/operations.rs`). The running server describes bodies and answers at
 `/v2/openapi.json`.
 
-*Becomes* is the record of the command that the operation becomes, or what secondary storage is asked about. *Needs* is the permission that the
-caller must have, any one of them, where rights are on ([security](security.md)). `(filter)` means that nothing is refused, and what the
-caller may not see is left out. Operations marked with ● finish work, and are never refused for lack of room.
+*Becomes* is the record of the command that the operation becomes, or the entity that it queries. *Needs* lists permissions: the caller must
+have one of them if permissions are checked ([security](security.md)). `(filter)` means that nothing is refused, and that whatever the caller
+may not see is left out. Operations marked with ● finish work: they are refused neither under load nor on a nearly full disk.
 ";
 
 /// Content of docs/rest-api.md.
