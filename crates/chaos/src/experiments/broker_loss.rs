@@ -36,8 +36,8 @@ fn plan(full: bool) -> Plan {
     steps.push(step("end", 3.0, Action::StopLoad));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A cluster of three that loses a node goes on after a moment: at once if the node was stopped or led nothing, \
-                     after an election if a leader was killed; nothing is lost, and what comes back takes its share."
+        hypothesis: "A cluster of three nodes that loses one continues after a moment: at once if the node was stopped or led nothing, \
+                     after an election if a leader was killed. Nothing is lost, and a node that returns takes its share."
             .into(),
         nodes: Nodes {
             count: 3,

@@ -74,8 +74,8 @@ fn plan(full: bool) -> Plan {
     steps.push(step("end", 3.0, Action::StopLoad));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A node starts and takes work at once though its database is not there or does not let it in; health names that, \
-                     and once the database comes, tables are made and searches answered by themselves."
+        hypothesis: "A node starts and accepts work at once, although its database is missing or refuses it. Health reports this; once the \
+                     database is there, the node creates its tables and answers searches without help."
             .into(),
         nodes: Nodes {
             store: Some(StoreKind::Postgres),

@@ -5,7 +5,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Un
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "cpu-budget",
-    about: "a node gets 0.5, 0.75 and 1.5 cores, then more than half a core can do is asked of it",
+    about: "a node gets 0.5, 0.75 and 1.5 cores, then more load than half a core can carry",
     plan,
 };
 
@@ -31,8 +31,8 @@ fn plan(full: bool) -> Plan {
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A node with little CPU is slow in proportion and not worse: the same load costs the same CPU and hardly more time, and \
-                     of more than it can do it does as much as it can."
+        hypothesis: "A node with little CPU is slower in proportion, no more: the same load costs the same CPU and hardly more time, and \
+                     beyond its maximum the node does as much as it can."
             .into(),
         nodes: Nodes {
             quota: Some(LEAST),

@@ -5,7 +5,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "data-availability",
-    about: "instances are looked for once they are created, at 0.3, 0.63 and 1.25 M",
+    about: "instances are searched for once they are created, at 0.3, 0.63 and 1.25 M",
     plan,
 };
 
@@ -13,8 +13,8 @@ fn plan(full: bool) -> Plan {
     let long = if full { 120.0 } else { 12.0 };
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "What was done can be searched a moment later, also by somebody who did not do it, and no load that the node can \
-                     carry makes that moment long. Who did it finds it at once."
+        hypothesis: "A change can be searched a moment later, by other callers too, and no load that the node can carry makes that moment \
+                     long. The caller who made the change finds it at once."
             .into(),
         nodes: Nodes::default(),
         words: Vec::new(),

@@ -5,7 +5,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Request,
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "disk-full",
-    about: "the disk of the node runs full, and gets room again",
+    about: "the disk of the node fills up, and has space again later",
     plan,
 };
 
@@ -29,8 +29,8 @@ fn plan(full: bool) -> Plan {
     };
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A full disk stops new work and nothing else: creations are refused and told why, jobs are completed and \
-                     searches answered, and as soon as there is room new work is taken again by itself."
+        hypothesis: "A full disk stops new work and nothing else: creations are refused with the reason, jobs are completed and searches \
+                     answered, and new work is accepted again as soon as there is space."
             .into(),
         nodes: Nodes {
             disk_mib: Some(192),

@@ -5,7 +5,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Wi
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "executor-sweep",
-    about: "the slots of the gateway are few, many, and refused beyond, in turn",
+    about: "the gateway in turn has few slots, has many, and refuses requests beyond them",
     plan,
 };
 
@@ -65,8 +65,8 @@ fn plan(full: bool) -> Plan {
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "No setting of the gateway's slots makes a node much slower than another one, and none has to be found out: callers \
-                     wait, or are refused with a reason where that was asked for."
+        hypothesis: "No setting of the gateway's slots makes a node much slower than another one, so nobody has to tune them: callers \
+                     wait, or are refused with a reason if the setting says so."
             .into(),
         nodes: Nodes::default(),
         words: vec!["limit of concurrent requests".into()],

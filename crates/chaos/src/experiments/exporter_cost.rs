@@ -36,8 +36,8 @@ fn plan(full: bool) -> Plan {
     steps.extend(again("embedded"));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "That everything can be searched costs a part of the CPU, and nothing else: a node that has CPU to spare does the same \
-                     as without, in hardly more time."
+        hypothesis: "Making everything searchable costs a part of the CPU, and nothing else: a node with CPU to spare does the same work \
+                     as without secondary storage, in hardly more time."
             .into(),
         nodes: Nodes::default(),
         words: Vec::new(),

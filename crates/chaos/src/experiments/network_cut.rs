@@ -5,7 +5,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Un
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "network-cut",
-    about: "a leader is cut off from the other nodes, both ways and each way alone",
+    about: "a leader is cut off from the other nodes, in both directions and in each alone",
     plan,
 };
 
@@ -38,8 +38,8 @@ fn plan(full: bool) -> Plan {
     steps.push(step("end", 3.0, Action::StopLoad));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A leader that is cut off, or hears nothing, or is not heard, is replaced: the other nodes serve meanwhile, and when \
-                     the network is whole again nothing is lost and leaders are even."
+        hypothesis: "A leader that is cut off in one or both directions is replaced. The other nodes serve meanwhile; once the network is \
+                     whole again, nothing is lost and leaders are evenly spread."
             .into(),
         nodes: Nodes {
             count: 3,

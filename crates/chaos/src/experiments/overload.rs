@@ -5,7 +5,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Un
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "overload",
-    about: "1.25, 2 and 5 times as much is asked of a node as it can do, then less again",
+    about: "a node gets 1.25, 2 and 5 times the load that it can carry, then less again",
     plan,
 };
 
@@ -29,8 +29,8 @@ fn plan(full: bool) -> Plan {
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A node that is asked for more than it can do does as much as it can: callers wait for their turn and nobody is \
-                     refused, what was begun is ended, and all is as before once the node is asked for less."
+        hypothesis: "A node that gets more work than it can do does as much as it can: callers wait for their turn and none is refused, \
+                     work in progress is completed, and everything is as before once the load falls."
             .into(),
         nodes: Nodes {
             cores: Some(1),

@@ -5,7 +5,7 @@ use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Un
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "query-honesty",
-    about: "leaders of three nodes are killed, stopped and paused while somebody searches at every node",
+    about: "leaders of three nodes are killed, stopped and paused while searches run at every node",
     plan,
 };
 
@@ -34,8 +34,8 @@ fn plan(full: bool) -> Plan {
     steps.push(step("end", 3.0, Action::StopLoad));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A search shows all that its node has shown before, or says what is missing: whichever node is away, no total falls and no \
-                     instance vanishes."
+        hypothesis: "A search shows everything that its node has shown before, or says what is missing: whichever node is away, no total \
+                     falls and no instance vanishes."
             .into(),
         nodes: Nodes {
             count: 3,

@@ -33,8 +33,8 @@ fn plan(full: bool) -> Plan {
     let held = held.filter(|it| !GIVEN_UP.contains(&it.measure.of.as_str()));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "With continuous backups, a region that is lost costs the work of some seconds, and the time until another one works \
-                     is seconds too."
+        hypothesis: "With continuous backups, the loss of a region costs a few seconds of work, and another region takes over within \
+                     seconds."
             .into(),
         nodes: Nodes {
             count: 3,

@@ -40,8 +40,8 @@ fn plan(full: bool) -> Plan {
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "REST costs what gRPC costs: over HTTP/2 as many instances are completed with as little CPU, and over HTTP/1.1 little \
-                     fewer."
+        hypothesis: "REST costs no more than gRPC: over HTTP/2 as many instances are completed with as little CPU, and over HTTP/1.1 only \
+                     slightly fewer."
             .into(),
         nodes: Nodes {
             cores: Some(1),

@@ -54,7 +54,7 @@ fn plan(full: bool) -> Plan {
     Plan {
         name: EXPERIMENT.name.into(),
         hypothesis: "A cluster that has lost all its disks works again within seconds, however many instances it has seen, and has \
-                     all that was acknowledged before the backup."
+                     everything that was acknowledged before the backup."
             .into(),
         nodes: Nodes {
             count: 3,

@@ -31,7 +31,7 @@ fn plan(full: bool) -> Plan {
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A cluster gets twice its partitions while clients work. They notice next to nothing of it, and nothing is lost."
+        hypothesis: "A cluster doubles its partitions while clients work. They notice next to nothing, and nothing is lost."
             .into(),
         nodes: Nodes {
             count: 3,

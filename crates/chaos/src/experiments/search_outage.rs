@@ -8,7 +8,7 @@ use crate::plan::{
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "search-outage",
-    about: "the database that is searched stops, then takes connections and says nothing, under load",
+    about: "the database of secondary storage stops, then accepts connections but never answers, under load",
     plan,
 };
 
@@ -50,8 +50,8 @@ fn plan(full: bool) -> Plan {
     steps.push(step("end", long, Action::StopLoad));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "While the database that is searched is away, work goes on as before: what is to be searched stays in the log. Once \
-                     the database is back, searches are answered at once, and the backlog is worked off beside new work."
+        hypothesis: "While the database of secondary storage is away, work continues as before, and the log keeps what is not searchable \
+                     yet. Once the database is back, searches are answered at once, and the backlog is exported alongside new work."
             .into(),
         nodes: Nodes {
             store: Some(StoreKind::Postgres),

@@ -18,7 +18,7 @@ fn plan(full: bool) -> Plan {
     Plan {
         name: EXPERIMENT.name.into(),
         hypothesis: "Workers whose completions are answered late get no more jobs than they can hold: they need no more memory, no job \
-                     comes twice or fails because they are full, and the full rate is there again at once."
+                     comes twice or fails because they are full, and the full rate returns at once."
             .into(),
         nodes: Nodes::default(),
         words: Vec::new(),

@@ -48,8 +48,8 @@ fn plan(full: bool) -> Plan {
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A disk that is slow makes answers late, but little else: what comes meanwhile is flushed together, hardly anybody is \
-                     refused, and no request runs into its time-out."
+        hypothesis: "A slow disk delays answers and does little else: writes that arrive meanwhile are flushed together, hardly any caller \
+                     is refused, and no request times out."
             .into(),
         nodes: Nodes::default(),
         words: Vec::new(),

@@ -64,8 +64,8 @@ fn plan(full: bool) -> Plan {
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A cluster that is used for long stays as it is: whoever comes and goes, it carries its load at all times, and nothing in \
-                     it grows without end."
+        hypothesis: "A cluster in long use stays as it is: although workers and nodes come and go, it carries its load at all times, and \
+                     nothing in it grows without limit."
             .into(),
         nodes: Nodes {
             count: 3,

@@ -58,8 +58,8 @@ fn plan(full: bool) -> Plan {
     steps.extend(turn("with", long));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A token is looked at once, when its request arrives: it may expire while the request waits. Keys change and the \
-                     identity provider is away without anybody noticing, and to ask for tokens costs next to nothing."
+        hypothesis: "A token is checked once, when its request arrives, so it may expire while the request waits. Nobody notices when keys \
+                     change or the identity provider is away, and requiring tokens costs next to nothing."
             .into(),
         nodes: Nodes {
             tokens_s: Some(LIVES),

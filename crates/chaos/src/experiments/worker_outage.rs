@@ -13,8 +13,8 @@ fn plan(full: bool) -> Plan {
     let outage = if full { 600.0 } else { 30.0 };
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "An outage of all workers costs nothing but time: creations do not notice it, and the backlog is worked off, \
-                     oldest first and each job once, as fast as the cluster is without an outage."
+        hypothesis: "An outage of all workers costs nothing but time: creations are not affected, and the backlog is worked off, oldest \
+                     first and each job once, as fast as the cluster works without an outage."
             .into(),
         nodes: Nodes::default(),
         words: Vec::new(),
