@@ -17,7 +17,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "is defined",
         group: "boolean",
-        summary: "Whether there is a value: false for null, for missing variables and for missing entries.",
+        summary: "Whether a value exists: false for null, for missing variables and for missing entries.",
         signatures: &[of(&["value"])],
         run: boolean::is_defined,
         price: Price::Flat(3),

@@ -17,7 +17,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "number",
         group: "conversion",
-        summary: "Reads a number; a grouping separator (space, comma or point) is dropped, a decimal separator (point or comma) read as the point.",
+        summary: "Reads a number; a grouping separator (space, comma or point) is dropped, and a decimal separator (point or comma) is read as a point.",
         signatures: &[
             of(&["from"]),
             of(&["from", "grouping separator"]),
@@ -31,7 +31,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "date",
         group: "conversion",
-        summary: "Reads a date, takes it from a date and time, or makes it of year, month and day.",
+        summary: "Reads a date, takes it from a date and time, or builds it from year, month and day.",
         signatures: &[of(&["from"]), of(&["year", "month", "day"])],
         run: conversion::date,
         price: Price::Flat(12),
@@ -41,7 +41,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "time",
         group: "conversion",
-        summary: "Reads a time, takes it from a date and time, or makes it of hour, minute, second and offset.",
+        summary: "Reads a time, takes it from a date and time, or builds it from hour, minute, second and offset.",
         signatures: &[
             of(&["from"]),
             of(&["hour", "minute", "second"]),
@@ -55,7 +55,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "date and time",
         group: "conversion",
-        summary: "Reads a date and time, joins a date and a time, tells a moment in another zone, or makes one of its parts.",
+        summary: "Reads a date and time, joins a date and a time, converts a moment to another zone, or builds one from its parts.",
         signatures: &[
             of(&["from"]),
             of(&["date", "time"]),
@@ -100,7 +100,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "context",
         group: "conversion",
-        summary: "Makes a context of a list of contexts with `key` and `value`.",
+        summary: "Builds a context from a list of contexts with `key` and `value`.",
         signatures: &[of(&["entries"])],
         run: conversion::context,
         price: Price::Read(6),

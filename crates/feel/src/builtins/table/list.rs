@@ -27,7 +27,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "min",
         group: "list",
-        summary: "The least item; null for an empty list.",
+        summary: "The smallest item; null for an empty list.",
         signatures: &[of(&["list"]), many(&["c"])],
         run: statistics::min,
         price: Price::Read(6),
@@ -37,7 +37,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "max",
         group: "list",
-        summary: "The greatest item; null for an empty list.",
+        summary: "The largest item; null for an empty list.",
         signatures: &[of(&["list"]), many(&["c"])],
         run: statistics::max,
         price: Price::Read(6),
@@ -236,7 +236,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "union",
         group: "list",
-        summary: "All different items of several lists.",
+        summary: "All distinct items of several lists.",
         signatures: &[together(&["list"], "lists")],
         run: list::union,
         price: Price::Read(6),
@@ -246,7 +246,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "distinct values",
         group: "list",
-        summary: "Each different item once.",
+        summary: "Each distinct item once.",
         signatures: &[of(&["list"])],
         run: list::distinct_values,
         price: Price::Read(6),
@@ -276,7 +276,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "sort",
         group: "list",
-        summary: "The items in the order of a function that tells whether the first of two comes first; without it, in ascending order.",
+        summary: "The items in the order of a function that returns whether its first argument precedes the second; without it, in ascending order.",
         signatures: &[of(&["list"]), of(&["list", "precedes"])],
         run: list::sort,
         price: Price::Read(6),
@@ -286,7 +286,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "partition",
         group: "list",
-        summary: "The items in lists of a size.",
+        summary: "The items, divided into lists of a given size.",
         signatures: &[of(&["list", "size"])],
         run: list::partition,
         price: Price::Flat(6),

@@ -7,7 +7,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "decimal",
         group: "numeric",
-        summary: "Rounds to decimals, ties to the even neighbour, or as the mode says: `UP`, `DOWN`, `CEILING`, `FLOOR`, `HALF_UP`, `HALF_DOWN`, `HALF_EVEN`.",
+        summary: "Rounds to decimals, ties to the even neighbour, or by a mode: `UP`, `DOWN`, `CEILING`, `FLOOR`, `HALF_UP`, `HALF_DOWN`, `HALF_EVEN`.",
         signatures: &[of(&["n", "scale"]), of(&["n", "scale", "mode"])],
         run: numeric::decimal,
         price: Price::Flat(8),

@@ -30,7 +30,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "upper case",
         group: "string",
-        summary: "The string in capital letters.",
+        summary: "The string in upper case.",
         signatures: &[of(&["string"])],
         run: string::upper_case,
         price: Price::Flat(4),
@@ -40,7 +40,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "lower case",
         group: "string",
-        summary: "The string in small letters.",
+        summary: "The string in lower case.",
         signatures: &[of(&["string"])],
         run: string::lower_case,
         price: Price::Flat(4),
@@ -50,7 +50,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "substring before",
         group: "string",
-        summary: "What stands before the first occurrence; empty when there is none.",
+        summary: "The part before the first occurrence; empty if there is none.",
         signatures: &[of(&["string", "match"])],
         run: string::substring_before,
         price: Price::Read(6),
@@ -60,7 +60,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "substring after",
         group: "string",
-        summary: "What stands behind the first occurrence; empty when there is none.",
+        summary: "The part after the first occurrence; empty if there is none.",
         signatures: &[of(&["string", "match"])],
         run: string::substring_after,
         price: Price::Read(6),
@@ -100,7 +100,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "matches",
         group: "string",
-        summary: "Whether a regular expression finds something in the string. Flags: s, m, i, x.",
+        summary: "Whether a regular expression matches a part of the string. Flags: s, m, i, x.",
         signatures: &[
             of(&["input", "pattern"]),
             of(&["input", "pattern", "flags"]),
@@ -113,7 +113,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "replace",
         group: "string",
-        summary: "Replaces all that a regular expression finds; `$1` stands for a group.",
+        summary: "Replaces all matches of a regular expression; `$1` inserts a group.",
         signatures: &[
             of(&["input", "pattern", "replacement"]),
             of(&["input", "pattern", "replacement", "flags"]),
@@ -129,7 +129,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "split",
         group: "string",
-        summary: "Splits at all that a regular expression finds.",
+        summary: "Splits at all matches of a regular expression.",
         signatures: &[of(&["string", "delimiter"])],
         run: string::split,
         price: Price::Flat(4),
@@ -139,7 +139,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "string join",
         group: "string",
-        summary: "Joins strings, without nulls, with a delimiter between and a prefix and suffix around.",
+        summary: "Joins strings, skipping nulls, with a delimiter between them and a prefix and suffix around the result.",
         signatures: &[
             of(&["list"]),
             of(&["list", "delimiter"]),
@@ -156,7 +156,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "extract",
         group: "string",
-        summary: "All that a regular expression finds.",
+        summary: "All matches of a regular expression.",
         signatures: &[of(&["string", "pattern"])],
         run: string::extract,
         price: Price::Flat(4),
@@ -169,7 +169,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "trim",
         group: "string",
-        summary: "The string without white space at its ends.",
+        summary: "The string without white space at both ends.",
         signatures: &[of(&["string"])],
         run: string::trim,
         price: Price::Read(6),
@@ -179,7 +179,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "is blank",
         group: "string",
-        summary: "Whether there is nothing but white space.",
+        summary: "Whether the string has only white space.",
         signatures: &[of(&["string"])],
         run: string::is_blank,
         price: Price::Read(6),

@@ -80,7 +80,7 @@ pub(super) static BUILTINS: &[Builtin] = &[
     Builtin {
         name: "cycle",
         group: "temporal",
-        summary: "The text of a timer cycle: how often it fires (without end if that is null or absent) and after what interval.",
+        summary: "The text of a timer cycle: how often it fires (forever if that is null or absent) and its interval.",
         signatures: &[of(&["interval"]), of(&["repetitions", "interval"])],
         run: cycle::cycle,
         price: Price::Flat(20),
