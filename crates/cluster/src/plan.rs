@@ -77,7 +77,7 @@ pub struct Planned {
     pub operations: Vec<Operation>,
     pub current: State,
     pub expected: State,
-    /// The recovery without a majority of copies, if there is one.
+    /// The recovery without a majority of copies, if there is one. Nodes of earlier versions know it by its first name.
     #[serde(default, rename = "anew")]
     pub unsafe_recovery: Option<UnsafeRecovery>,
 }

@@ -60,7 +60,7 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scaled {
-    /// The number of partitions that correlation keys are spread over.
+    /// The number of partitions that correlation keys are spread over. Stored states have it under its first name.
     #[serde(rename = "founding")]
     pub initial: u32,
     pub active: u32,

@@ -30,7 +30,8 @@ use crate::replica_file::ReplicaOf;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// File with the group's initial state, in its directory.
 pub(super) const FIRST: &str = "first";
-/// Directory of the group's new files, beside the current ones.
+/// Directory of the group's new files, next to the current ones. The name is older than the term "unsafe recovery", and stays: a node may be
+/// upgraded between the decision and its next start.
 const DECIDED: &str = "anew";
 
 impl Cluster {

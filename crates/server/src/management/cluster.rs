@@ -203,7 +203,7 @@ impl Target<'_> {
         if let (Some(unsafe_recovery), Some(body)) =
             (&planned.unsafe_recovery, body.as_object_mut())
         {
-            body.insert("formedAnew".to_string(), recovered(unsafe_recovery));
+            body.insert("unsafeRecovery".to_string(), recovered(unsafe_recovery));
         }
         reply::json(StatusCode::ACCEPTED, &body)
     }

@@ -86,10 +86,14 @@ async fn one_of_three_recovers_when_the_others_are_lost_for_good() {
     servers[0].kill();
     servers[1].kill();
     let planned = remove_lost(&servers[2], "&dryRun=true").await;
-    let anew = &planned["formedAnew"];
-    assert_eq!(anew["epoch"], 1, "{planned}");
-    assert_eq!(anew["lostPartitions"], serde_json::json!([]), "{planned}");
-    assert_eq!(anew["partitions"][1]["brokerId"], 2, "{planned}");
+    let recovery = &planned["unsafeRecovery"];
+    assert_eq!(recovery["epoch"], 1, "{planned}");
+    assert_eq!(
+        recovery["lostPartitions"],
+        serde_json::json!([]),
+        "{planned}"
+    );
+    assert_eq!(recovery["partitions"][1]["brokerId"], 2, "{planned}");
     assert_eq!(known(&servers[2])["brokers"].as_array().unwrap().len(), 3);
 
     remove_lost(&servers[2], "").await;
