@@ -38,7 +38,7 @@ metrics! {
         failures: Family<OfExporter, Counter> = "skep_exporter_failures", "failures of an exporter";
         pub exported: Computed<OfExporter> = "zeebe_exporter_last_exported_position", "newest exported position";
         pub updated: Computed<OfExporter> = "zeebe_exporter_last_updated_exported_position", "newest acknowledged position";
-        pub failing: Computed<OfExporter> = "skep_exporter_failing", "1 while something is in an exporter's way";
+        pub failing: Computed<OfExporter> = "skep_exporter_failing", "1 while an exporter is failing";
     }
 }
 

@@ -18,10 +18,10 @@ pub fn check<T: AsRef<str>>(tags: &[T]) -> Result<(), String> {
         let tag = tag.as_ref();
         let mut bytes = tag.bytes();
         let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic());
-        let goes_on_well = bytes.all(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(&b));
-        if !starts_well || !goes_on_well || tag.len() > MAX_TAG_LENGTH {
+        let continues_well = bytes.all(|b| b.is_ascii_alphanumeric() || b"_-:.".contains(&b));
+        if !starts_well || !continues_well || tag.len() > MAX_TAG_LENGTH {
             return Err(format!(
-                "The field 'tags' holds '{tag}', which is no tag: a tag starts with a letter, goes on with letters, digits, \
+                "The field 'tags' holds '{tag}', which is no tag: a tag starts with a letter, continues with letters, digits, \
                  '_', '-', ':' or '.', and has at most {MAX_TAG_LENGTH} characters."
             ));
         }

@@ -461,7 +461,7 @@ impl PartitionCore {
 
     /// Leadership is lost: undoes uncommitted changes. Returns the last entry whose changes are kept.
     fn take_back(&mut self) -> u64 {
-        debug_assert!(!self.leader, "who leads goes on with what it proposed");
+        debug_assert!(!self.leader, "a leader keeps what it has proposed");
         self.proposed.clear();
         self.refused = None;
         let Settled { id, next_position } = self.settled;
@@ -493,7 +493,7 @@ impl PartitionCore {
         if let Some(settled) = settled {
             debug_assert!(
                 settled.next_position >= self.settled.next_position,
-                "what is committed goes forward"
+                "committed positions ascend"
             );
             self.settled = settled;
             self.engine.settle(settled.next_position);

@@ -86,7 +86,7 @@ fn verdict(throughput: Option<Interval>, noise: Option<String>) -> Verdict {
         Verdict::Refuted
     } else if ratio.low < UNSURE {
         Verdict::NotRun(format!(
-            "the turns differ too much: the ratio lies between {:.3} and {:.3}; more --pairs, or a quieter machine, tell more",
+            "the turns differ too much: the ratio lies between {:.3} and {:.3}; use more --pairs, or a quieter machine",
             ratio.low, ratio.high
         ))
     } else {

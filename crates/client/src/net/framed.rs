@@ -161,7 +161,7 @@ fn poll_idle<T>(idle: &mut Option<Idle>, context: &mut Context<'_>) -> Poll<Resu
         let due = idle.last + idle.limit;
         if due <= Instant::now() {
             return Poll::Ready(Err(Error::broken(format_args!(
-                "nothing was heard for {:?}",
+                "nothing was received for {:?}",
                 idle.limit
             ))));
         }

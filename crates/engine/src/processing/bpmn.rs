@@ -164,7 +164,9 @@ pub(crate) trait ElementBehavior: Sync {
 /// The problem when a behavior runs for an element of another type: [`behavior_of`] is wrong.
 fn wrong_kind(cx: &Context<'_>, el: &Subject) -> Problem {
     let id = &el.element().id;
-    cx.broken(format_args!("'{id}' is run as what it is not"));
+    cx.broken(format_args!(
+        "'{id}' is run by the behavior of another element type"
+    ));
     Problem::new(ErrorType::Unknown, format!("'{id}' cannot be run."))
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn output<'x>(
                 None => ("outputElement", "outputCollection"),
             };
             let message = format!(
-                "The attribute '{has}' needs an '{lacks}' beside it. Add it, or remove '{has}'"
+                "The attribute '{has}' needs the attribute '{lacks}' too. Add it, or remove '{has}'"
             );
             context.add(node, Rule::SettingsConflict, message);
             None

@@ -117,13 +117,13 @@ fn multi_instance_markers_are_checked() {
     refused(
         with(&marker(&half, "")),
         "t",
-        "needs an 'outputElement' beside it",
+        "needs the attribute 'outputElement'",
     );
     let half = loops("inputCollection='=l' outputElement='=r'");
     refused(
         with(&marker(&half, "")),
         "t",
-        "needs an 'outputCollection' beside it",
+        "needs the attribute 'outputCollection'",
     );
     // A constant condition is accepted, and is never true.
     let condition = "<bpmn:completionCondition>true</bpmn:completionCondition>";
@@ -229,7 +229,7 @@ fn ad_hoc_sub_processes_are_checked() {
     refused(
         ad_hoc(|a| a.task("a")).extension(half),
         "x",
-        "needs an 'outputElement' beside it",
+        "needs the attribute 'outputElement'",
     );
     let constant = "<zeebe:adHoc activeElementsCollection='a'/>";
     refused(

@@ -18,7 +18,7 @@ pub fn in_words(operation: &Value) -> String {
         "PARTITION_LEAVE" => format!("{} leaves {}", node(), partition()),
         "DELETE_HISTORY" => format!("{} deletes its history", node()),
         "UPDATE_INCARNATION_NUMBER" => "a new incarnation of the cluster begins".to_string(),
-        "PARTITION_BOOTSTRAP" => format!("{} starts {} anew", node(), partition()),
+        "PARTITION_BOOTSTRAP" => format!("{} bootstraps {}", node(), partition()),
         "START_PARTITION_SCALE_UP" => "new partitions are created".to_string(),
         "AWAIT_REDISTRIBUTION" => "new partitions get what every partition has".to_string(),
         "UPDATE_ROUTING_STATE" => "which partitions get new instances is decided".to_string(),
