@@ -12,8 +12,8 @@ use support::{expect_none, files, root};
 const MAX_FUNCTION: usize = 70;
 /// Maximum number of lines of a file.
 const MAX_FILE: usize = 800;
-/// Functions that are longer, with their permitted number of lines: lists and tables that would not read better in parts, and debts. No
-/// function may be added.
+/// Functions that are longer, with their number of lines: lists and tables that would not read better in parts, and debts. None may be
+/// added, and a shorter one is recorded, so that it never grows again.
 const LONG_FUNCTIONS: &str = include_str!("long_functions.txt");
 
 #[test]
@@ -188,9 +188,9 @@ fn functions_fit_a_screen() {
                 continue;
             }
             match may.remove(&(path.clone(), name.clone())) {
-                Some(limit) if lines <= limit => {}
+                Some(limit) if lines == limit => {}
                 Some(limit) => problems.push(format!(
-                    "{path}: {name} has grown from {limit} to {lines} lines"
+                    "{path}: {name} has {lines} lines, and {limit} in long_functions.txt, which only falls"
                 )),
                 None => problems.push(format!("{path}: {name} has {lines} lines")),
             }
@@ -459,12 +459,12 @@ fn checks_by_crate() -> BTreeMap<String, (usize, usize)> {
 fn the_code_checks_its_own_rules() {
     /// Minimum number of assertions per 1,000 lines.
     const AT_LEAST: [(&str, f64); 4] = [
-        ("replication", 3.0),
-        ("storage", 3.0),
+        ("replication", 5.5),
+        ("storage", 4.3),
         ("broker", 3.0),
         ("engine", 2.5),
     ];
-    const OVERALL: f64 = 1.0;
+    const OVERALL: f64 = 1.3;
     let found = checks_by_crate();
     let share = |lines: usize, checks: usize| 1000.0 * checks as f64 / lines.max(1) as f64;
     let mut problems = Vec::new();

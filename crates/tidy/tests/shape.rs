@@ -14,8 +14,11 @@ const LARGE_STRUCTS: &str = include_str!("large_structs.txt");
 /// One field for each table: it grows with the number of tables.
 const OF_TABLES: (&str, &str) = ("crates/engine/src/state/mod.rs", "State");
 /// Structs that were once too large stay small.
-const SMALL: [(&str, &str, usize); 1] =
-    [("crates/broker/src/partition/thread.rs", "Partition", 12)];
+const SMALL: [(&str, &str, usize); 3] = [
+    ("crates/broker/src/partition/thread.rs", "Partition", 12),
+    ("crates/broker/src/cluster.rs", "Cluster", 12),
+    ("crates/broker/src/shared.rs", "Shared", 12),
+];
 
 /// Name and number of fields of each struct; the source is formatted, so that each field is on its own line.
 fn structs(text: &str) -> Vec<(String, usize)> {
