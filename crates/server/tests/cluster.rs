@@ -1,6 +1,6 @@
 //! Three real nodes under load: leaders are killed, paused and stopped again and again, and all acknowledged work exists exactly once.
 //!
-//! `SKEP_CLUSTER_ROUNDS=50 cargo test -p skep --test cluster -- --nocapture` runs more rounds and prints how long no instances could be
+//! `SKEP_CLUSTER_ROUNDS=50 cargo test --workspace --test cluster -- --nocapture` runs more rounds and prints how long no instances could be
 //! created.
 
 #[path = "cluster/backups.rs"]

@@ -1,7 +1,7 @@
 //! Acknowledged means durable: the real binary is killed (`kill -9`) again and again under load, and the effects of every acknowledged
 //! command must still exist.
 //!
-//! `SKEP_CRASH_ROUNDS=200 cargo test -p skep --test crash` kills more often than the default.
+//! `SKEP_CRASH_ROUNDS=200 cargo test --workspace --test crash` kills more often than the default.
 
 mod support;
 

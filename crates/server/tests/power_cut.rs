@@ -1,7 +1,7 @@
 //! Power cuts under the real server: it is stopped and its file system shut down at any time (unflushed writes are lost), and all
 //! acknowledged work must be on the disk.
 //!
-//! `SKEP_POWER_CUTS=50 cargo test -p skep --test power_cut` cuts more often than the default.
+//! `SKEP_POWER_CUTS=50 cargo test --workspace --test power_cut` cuts more often than the default.
 
 mod support;
 

@@ -6,8 +6,7 @@ use clap::{Arg, Command, CommandFactory};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
 /// The part before this mark is written by hand.
-const MARK: &str =
-    "<!-- Generated from the program: SKEP_GOLDEN=write cargo test -p skep documented -->\n";
+const MARK: &str = "<!-- Generated from the program: SKEP_GOLDEN=write cargo test --workspace --bin skep documented -->\n";
 
 /// Commands documented with the settings of a server, on their own page.
 const ELSEWHERE: [&str; 2] = ["serve", "config"];

@@ -246,7 +246,7 @@ mod tests {
         let written = std::fs::read_to_string(path).unwrap_or_default();
         assert!(
             written == markdown(),
-            "docs/configuration.md is out of date; SKEP_GOLDEN=write cargo test -p skep writes it"
+            "docs/configuration.md is out of date; SKEP_GOLDEN=write cargo test --workspace --bin skep writes it"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Hostile models on the real binary: whatever is deployed and started, a small process is served in time, the partitions stay healthy,
 //! memory stays bounded, and the server restarts after a stop and after a `kill -9`.
 //!
-//! `SKEP_FUZZ_SECONDS=600 cargo test -p skep --test hostile -- --nocapture` runs longer than the default. `SKEP_SEED=<seed>` repeats a
+//! `SKEP_FUZZ_SECONDS=600 cargo test --workspace --test hostile -- --nocapture` runs longer than the default. `SKEP_SEED=<seed>` repeats a
 //! failed seed; its models are kept in the directory named by the failure.
 
 mod attack;
