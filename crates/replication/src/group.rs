@@ -461,7 +461,7 @@ impl Group {
         debug_assert!(self.delivered <= self.committed);
         debug_assert!(
             self.uncommitted.is_empty(),
-            "who takes a snapshot leads no more"
+            "a member that takes a snapshot does not lead"
         );
         self.appends.push(append);
     }

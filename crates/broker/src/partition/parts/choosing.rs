@@ -209,7 +209,7 @@ impl Choosing {
     }
 
     fn ask_again(&mut self, key: Key, tries: u32, then: Instant) {
-        debug_assert!(tries <= MAX_TRIES, "who fails for long has failed");
+        debug_assert!(tries <= MAX_TRIES, "attempts are limited");
         let asked = self.asked.entry(key).or_default();
         (asked.tries, asked.again) = (tries, Some(then));
     }

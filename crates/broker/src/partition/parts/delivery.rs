@@ -140,7 +140,7 @@ impl Delivery {
     /// The client is gone and no longer waits for the answer.
     pub fn forget(&mut self, id: RequestId) {
         let forgotten = self.requests.remove(id);
-        debug_assert!(forgotten.is_some(), "who waits has a request");
+        debug_assert!(forgotten.is_some(), "a waiting activation has a request");
     }
 }
 
