@@ -208,7 +208,7 @@ def fault(name, nodes, chance):
 
 
 def until(done):
-    """What it told, once it is true or patience ends."""
+    """Its result, once that is true or patience ends."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

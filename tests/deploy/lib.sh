@@ -7,7 +7,7 @@ passed=0 failed=0
 say() { printf '%s\n' "$*"; }
 die() { echo "deploy: $*" >&2; exit 1; }
 
-# check WHAT COMMAND…: one fact, told with what the command said where it does not hold.
+# check WHAT COMMAND…: one fact; if it does not hold, it is reported with the output of the command.
 check() {
   local what=$1 said
   shift

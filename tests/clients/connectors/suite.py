@@ -122,7 +122,7 @@ def a_failing_target_is_called_again_and_then_there_is_an_incident(world):
     incident = world.incident(key)
     assert (incident["errorType"], incident["errorMessage"]) == ("JOB_NO_RETRIES", "Internal Server Error"), incident
     assert len(world.target.requests["/orders/8"]) == 3, world.target.requests["/orders/8"]
-    # What the connector tells of the failure is a variable of the task.
+    # The connector stores the failure in a variable of the task.
     (error,) = world.found("variables", processInstanceKey=key, name="error")
     error = json.loads(json.loads(world.ask("GET", f"/v2/variables/{error['variableKey']}"))["value"])
     assert (error["code"], error["variables"]["response"]["body"]) == ("500", {"reason": "broken"}), error
@@ -243,7 +243,7 @@ def the_runtime_has_nothing_to_say_against_skep(world):
 
 
 def settings(transport: str, server: Server) -> dict[str, str]:
-    """What the runtime is told, besides its defaults."""
+    """The settings of the runtime, besides its defaults."""
     client = "camunda.client."
     of_transport = {
         f"{client}grpc-address": f"http://127.0.0.1:{server.grpc}", f"{client}prefer-rest-over-grpc": "false",

@@ -1,4 +1,4 @@
-"""What the connector calls: an HTTP server that keeps each request and answers as a check told it."""
+"""The target of the connector: an HTTP server that keeps each request and gives the answers that a check has set."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Does what examples/README.md tells a new user: `skep deploy`, `skep start`, a worker in each language, and every model."""
+"""Follows examples/README.md as a new user would: `skep deploy`, `skep start`, a worker in each language, and every model."""
 
 import json
 import os
@@ -92,7 +92,7 @@ def java_worker():
 
 
 def approval():
-    """What README tells of a task for the managers."""
+    """The part of README about a task for the managers."""
     skep("deploy", str(EXAMPLES / "approval.bpmn"))
     with ThreadPoolExecutor() as beside:
         result = beside.submit(awaited, "approval", {"what": "chairs", "amount": 900})

@@ -10,7 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 
-/** Batch operations by filter, from their creation to what is told of each item. REST only. */
+/** Batch operations by filter, from their creation to the result of each item. REST only. */
 final class Batches extends Calls {
   private static final int COUNT = 3;
 
@@ -21,7 +21,7 @@ final class Batches extends Calls {
   void checks() {
     check("a batch migrates, modifies, cancels and deletes instances by filter", this::lifeOfInstances);
     check("a batch resolves incidents by filter", this::resolveIncidents);
-    check("a batch tells of items that fail", this::failedItems);
+    check("a batch reports items that fail", this::failedItems);
   }
 
   /** Instances of the process that the search knows of. */
@@ -43,7 +43,7 @@ final class Batches extends Calls {
     return client.newProcessInstanceSearchRequest().filter(i -> i.processDefinitionId(processId).state(state)).execute().items().size();
   }
 
-  /** Waits for the end of a batch and compares what is told of it and of its items. */
+  /** Waits for the end of a batch and compares its result and those of its items. */
   private void ended(CreateBatchOperationResponse created, BatchOperationType type, int completed, int failed) throws Exception {
     Check.same(type, created.getBatchOperationType());
     String key = created.getBatchOperationKey();

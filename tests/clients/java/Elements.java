@@ -103,7 +103,7 @@ final class Elements extends Calls {
     var f = new Check.Fixture("signal-events");
     deploy(f);
     var waiting = List.of(1, 2).stream().map(n -> Check.beside(() -> result(f.id, Map.of("awaited", f.id, "n", n)))).toList();
-    // Who waits is not told: broadcast until nobody does.
+    // The API does not show who waits: broadcast until nobody does.
     Check.until("both have had the signal", () -> {
       broadcast(f.id, Map.of("by", "us"));
       return waiting.stream().allMatch(w -> w.isDone()) ? true : null;

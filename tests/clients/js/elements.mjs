@@ -25,7 +25,7 @@ export const elements = {
 		const waiting = [1, 2].map((n) => t.result(f.id, { awaited: f.id, n }))
 		let over = 0
 		for (const result of waiting) result.then(() => over++, () => over++)
-		// Who waits is not told: broadcast until nobody does.
+		// The API does not show who waits: broadcast until nobody does.
 		await until('both have had the signal', async () => {
 			await t.broadcast(f.id, { by: 'us' })
 			return over === 2

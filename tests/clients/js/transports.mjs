@@ -39,7 +39,7 @@ const job = (j, key = j.jobKey) => ({
 	deadline: Number(j.deadline),
 })
 
-/** What led to a decision, as a REST client tells it. */
+/** The steps of a decision, as a REST client returns them. */
 const evaluation = (answer) => ({
 	output: answer.output,
 	failed: answer.failedDecisionDefinitionId ?? undefined,

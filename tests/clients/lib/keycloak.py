@@ -43,7 +43,7 @@ class Keycloak:
         return f"{self.issuer}/protocol/openid-connect/token"
 
     def settings(self) -> dict[str, str]:
-        """What Skep is told, as environment variables."""
+        """The settings of Skep, as environment variables."""
         oidc = "CAMUNDA_SECURITY_AUTHENTICATION_OIDC_"
         initial = "CAMUNDA_SECURITY_INITIALIZATION_"
         return {

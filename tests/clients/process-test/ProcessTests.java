@@ -146,7 +146,7 @@ class ProcessTests {
   }
 
   @Test
-  @DisplayName("a decision tells its output and its rules")
+  @DisplayName("a decision returns its output and its rules")
   void decision() {
     client.newDeployResourceCommand()
         .addResourceFile(ROOT.resolve("examples/discount.bpmn").toString())

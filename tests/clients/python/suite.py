@@ -695,7 +695,7 @@ async def a_signal_goes_to_all_that_wait_for_it(c):
     f = await c.deploy("signal-events")
     waiting = [asyncio.create_task(c.result(f.id, {"awaited": f.id, "n": n})) for n in range(2)]
 
-    async def all_over():  # who waits is not told: broadcast until nobody does
+    async def all_over():  # the API does not show who waits: broadcast until nobody does
         assert (await c.broadcast_signal(f.id, {"by": "us"})).key > 0
         return all(task.done() for task in waiting)
 
