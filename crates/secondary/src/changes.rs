@@ -44,6 +44,10 @@ pub struct Rows {
 
 impl Rows {
     fn new(entity: &'static Entity) -> Rows {
+        debug_assert!(
+            entity.fields.len() <= 64,
+            "a mask has a bit for each column"
+        );
         Rows {
             entity,
             index: FxHashMap::default(),
