@@ -158,9 +158,10 @@ impl Oracle {
                 }
                 Frame::Base { index, term, reset } => {
                     durable.base = (*index, *term);
-                    durable.entries = match reset {
-                        true => BTreeMap::new(),
-                        false => durable.entries.split_off(&(index + 1)),
+                    durable.entries = if *reset {
+                        BTreeMap::new()
+                    } else {
+                        durable.entries.split_off(&(index + 1))
                     };
                 }
                 Frame::State(_) | Frame::Mark => {}

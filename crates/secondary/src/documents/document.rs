@@ -120,15 +120,14 @@ pub fn write(entity: &Entity, row: &[Value], out: &mut String) {
             Value::Text(text) => text,
         };
         let _ = write!(out, "\"{}\":", field.name);
-        match is_indexed {
-            true => {
-                let shown = stand_in(text);
-                if matches!(shown, Cow::Owned(_)) {
-                    long.push((field, text));
-                }
-                answer::write_text(&shown, out);
+        if *is_indexed {
+            let shown = stand_in(text);
+            if matches!(shown, Cow::Owned(_)) {
+                long.push((field, text));
             }
-            false => answer::write_text(text, out),
+            answer::write_text(&shown, out);
+        } else {
+            answer::write_text(text, out);
         }
         out.push(',');
         if is_list(entity, field)
