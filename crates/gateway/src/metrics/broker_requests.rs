@@ -19,6 +19,8 @@ const KEPT_PARTITIONS: usize = 17;
 const KEPT_INTENTS: usize = 32;
 
 /// A command's type and the partition that its key names; taken before the command is handed over.
+///
+/// The partition is only a label: the broker's routing determines where the command goes. A number that no partition has counts for partition 0.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestKind {
     name: RecordName,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use skep_broker::Broker;
 use skep_protocol::command::{Command, MAX_LISTED_INCIDENTS, Request};
 use skep_protocol::response::OpenIncident;
-use skep_protocol::{Key, Response};
+use skep_protocol::{Key, Response, Routing};
 use skep_service::Broker as _;
 
 use super::reply::{Handled, bad_request, message, ok, query};
@@ -27,9 +27,10 @@ pub async fn list(broker: &Broker, parameters: Option<&str>) -> Handled {
         Some(Ok(key)) => Key(key),
         Some(Err(_)) => return Err(bad_request("after must be the key of an incident")),
     };
-    let first = after.partition().unwrap_or(1);
+    let routing = broker.routing();
+    let first = routing.home(after).unwrap_or(Routing::FIRST);
     let (mut items, mut more) = (Vec::new(), false);
-    for partition in broker.routing().partitions() {
+    for partition in routing.partitions() {
         if partition < first || more {
             continue;
         }
