@@ -24,14 +24,14 @@ struct Kept {
     bytes: usize,
 }
 
-fn room(metadata: &Metadata, content: &Bytes) -> usize {
+fn bytes_of(metadata: &Metadata, content: &Bytes) -> usize {
     content.len() + metadata.custom_properties.get().len() + OVERHEAD
 }
 
 impl Kept {
     fn remove(&mut self, id: &str) -> Option<(Metadata, Bytes)> {
         let removed = self.documents.remove(id)?;
-        self.bytes -= room(&removed.0, &removed.1);
+        self.bytes -= bytes_of(&removed.0, &removed.1);
         Some(removed)
     }
 
@@ -48,7 +48,7 @@ impl Kept {
         documents.retain(|_, (metadata, _)| !metadata.is_expired(now));
         self.bytes = documents
             .values()
-            .map(|(m, content)| room(m, content))
+            .map(|(m, content)| bytes_of(m, content))
             .sum();
     }
 }
@@ -66,7 +66,7 @@ impl MemoryStore {
         if kept.look(&document.id, now).is_some() {
             return Err(DocumentError::exists(&document.id));
         }
-        let wanted = room(&document.metadata, &document.content);
+        let wanted = bytes_of(&document.metadata, &document.content);
         if kept.bytes + wanted > self.max_bytes {
             kept.sweep(now);
         }

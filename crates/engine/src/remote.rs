@@ -107,13 +107,16 @@ pub enum RemoteCommand {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ScalingCommand {
-    /// SCALE STATUS: a new partition requests the global state after this place.
-    PullGlobalState { partition: u32, after: GlobalPlace },
-    /// The answer: the next part of the global state, and the place after it. `None`: this is the last part.
+    /// SCALE STATUS: a new partition requests the global state after this location.
+    PullGlobalState {
+        partition: u32,
+        after: GlobalLocation,
+    },
+    /// The answer: the next part of the global state, and the location after it. `None`: this is the last part.
     GlobalState {
-        after: GlobalPlace,
+        after: GlobalLocation,
         items: Vec<Distributed>,
-        next: Option<GlobalPlace>,
+        next: Option<GlobalLocation>,
         /// Desired number of partitions.
         partitions: u32,
     },
@@ -121,9 +124,9 @@ pub enum ScalingCommand {
     MarkPartitionBootstrapped { partition: u32 },
 }
 
-/// A place in the global state, which every partition has: the kind of entity, and its key.
+/// A location in the global state, which every partition has: the kind of entity, and its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct GlobalPlace {
+pub struct GlobalLocation {
     pub kind: u8,
     pub key: Key,
 }

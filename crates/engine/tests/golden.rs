@@ -7,8 +7,8 @@
 use std::sync::{Arc, Mutex};
 
 use skep_engine::remote::{
-    BroadcastedSignal, CorrelateSubscription, Definition, Distributed, GlobalPlace, RemoteCommand,
-    ScalingCommand,
+    BroadcastedSignal, CorrelateSubscription, Definition, Distributed, GlobalLocation,
+    RemoteCommand, ScalingCommand,
 };
 use skep_engine::state::BatchPart;
 use skep_engine::state::State;
@@ -498,7 +498,7 @@ fn the_encoding_of_signals_of_other_tenants_is_unchanged() {
 
 #[test]
 fn the_encoding_of_scaling_commands_is_unchanged() {
-    let after = GlobalPlace {
+    let after = GlobalLocation {
         kind: 4,
         key: Key::new(1, 7),
     };
@@ -516,7 +516,7 @@ fn the_encoding_of_scaling_commands_is_unchanged() {
         RemoteCommand::Scaling(ScalingCommand::GlobalState {
             after,
             items: vec![Distributed::PinClock { time: START }],
-            next: Some(GlobalPlace {
+            next: Some(GlobalLocation {
                 kind: 5,
                 key: Key::new(1, 8),
             }),

@@ -48,12 +48,12 @@ pub async fn accept(
     workers: Dealer<'_>,
     connect: impl Fn(Accepted) -> Connection,
 ) {
-    let room = Arc::new(Semaphore::new(config.max_connections.max(1)));
-    let watch = Watch::new(config, age, Arc::clone(&room));
+    let capacity = Arc::new(Semaphore::new(config.max_connections.max(1)));
+    let watch = Watch::new(config, age, Arc::clone(&capacity));
     let certificate = Listener::watch_certificate(listener.tls.clone());
     let door = Door {
         listener,
-        room,
+        capacity,
         watch: &watch,
         workers,
         patience: config.shutdown_grace,
@@ -68,7 +68,7 @@ pub async fn accept(
 /// The entrance of a front end's connections.
 struct Door<'a> {
     listener: Listener,
-    room: Arc<Semaphore>,
+    capacity: Arc<Semaphore>,
     watch: &'a Watch,
     workers: Dealer<'a>,
     patience: Duration,
@@ -80,7 +80,7 @@ impl Door<'_> {
         let mut stopped = std::pin::pin!(stop.stopped());
         loop {
             let accepted = tokio::select! {
-                accepted = accept_one(&self.listener.sockets, &self.room) => accepted,
+                accepted = accept_one(&self.listener.sockets, &self.capacity) => accepted,
                 Some(_) = connections.join_next() => continue,
                 () = stopped.as_mut() => break,
             };
@@ -120,7 +120,7 @@ impl Door<'_> {
         let mut over = std::pin::pin!(tokio::time::sleep(self.patience / LAST_ANSWER));
         loop {
             let accepted = tokio::select! {
-                accepted = tokio::time::timeout(QUIET, accept_one(sockets, &self.room)) => accepted,
+                accepted = tokio::time::timeout(QUIET, accept_one(sockets, &self.capacity)) => accepted,
                 Some(_) = connections.join_next() => continue,
                 () = over.as_mut() => break,
             };
@@ -138,7 +138,7 @@ impl Door<'_> {
         }
         refuse_handshakes(sockets);
         for _ in 0..QUEUED {
-            let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
+            let Ok(permit) = Arc::clone(&self.capacity).try_acquire_owned() else {
                 break;
             };
             let Ok((stream, peer)) = accept_at_once(sockets) else {
@@ -178,9 +178,9 @@ impl Door<'_> {
 
 async fn accept_one(
     listener: &TcpListener,
-    room: &Arc<Semaphore>,
+    capacity: &Arc<Semaphore>,
 ) -> io::Result<(StdStream, IpAddr, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(room)
+    let permit = Arc::clone(capacity)
         .acquire_owned()
         .await
         .map_err(io::Error::other)?;

@@ -22,7 +22,7 @@ const UNIT: usize = 1 << 10;
 /// the budget to its end. The total is thus at most the budget plus the largest request.
 #[derive(Debug)]
 pub struct Budget {
-    room: Arc<Semaphore>,
+    capacity: Arc<Semaphore>,
     beyond: Arc<Semaphore>,
     bytes: usize,
     waiting: AtomicUsize,
@@ -32,31 +32,33 @@ pub struct Budget {
 /// A body's part of the budget, given back when it is dropped. Belongs to the body or to the request decoded from it.
 #[derive(Debug, Default)]
 pub struct Share {
-    room: Option<OwnedSemaphorePermit>,
+    capacity: Option<OwnedSemaphorePermit>,
     beyond: Option<OwnedSemaphorePermit>,
 }
 
 impl Share {
     fn units(&self) -> usize {
-        self.room.as_ref().map_or(0, |room| room.num_permits())
+        self.capacity
+            .as_ref()
+            .map_or(0, |capacity| capacity.num_permits())
     }
 
-    fn add(&mut self, room: OwnedSemaphorePermit) {
-        match &mut self.room {
-            Some(mine) => mine.merge(room),
-            None => self.room = Some(room),
+    fn add(&mut self, capacity: OwnedSemaphorePermit) {
+        match &mut self.capacity {
+            Some(mine) => mine.merge(capacity),
+            None => self.capacity = Some(capacity),
         }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.room.is_none() && self.beyond.is_none()
+        self.capacity.is_none() && self.beyond.is_none()
     }
 
     /// Returns the part that a body of this size does not need.
     pub fn shrink_to(&mut self, bytes: usize) {
         let surplus = self.units().saturating_sub(units(bytes));
-        if let Some(room) = &mut self.room {
-            drop(room.split(surplus));
+        if let Some(capacity) = &mut self.capacity {
+            drop(capacity.split(surplus));
         }
     }
 }
@@ -74,7 +76,7 @@ impl Budget {
         let units = config.max_buffered_bytes.div_ceil(UNIT);
         let units = units.min(u32::MAX as usize).min(Semaphore::MAX_PERMITS);
         Budget {
-            room: Arc::new(Semaphore::new(units)),
+            capacity: Arc::new(Semaphore::new(units)),
             beyond: Arc::new(Semaphore::new(1)),
             bytes: units * UNIT,
             waiting: AtomicUsize::new(0),
@@ -91,9 +93,9 @@ impl Budget {
         let Ok(missing) = u32::try_from(missing) else {
             return false;
         };
-        match Arc::clone(&self.room).try_acquire_many_owned(missing) {
-            Ok(room) => {
-                share.add(room);
+        match Arc::clone(&self.capacity).try_acquire_many_owned(missing) {
+            Ok(capacity) => {
+                share.add(capacity);
                 true
             }
             Err(_) => false,
@@ -120,7 +122,7 @@ impl Budget {
         let found = async {
             tokio::select! {
                 biased;
-                room = Arc::clone(&self.room).acquire_many_owned(missing) => room.map(|room| share.add(room)),
+                capacity = Arc::clone(&self.capacity).acquire_many_owned(missing) => capacity.map(|capacity| share.add(capacity)),
                 beyond = Arc::clone(&self.beyond).acquire_owned() => beyond.map(|beyond| share.beyond = Some(beyond)),
             }
         };

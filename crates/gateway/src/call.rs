@@ -22,7 +22,7 @@ use crate::door::passwords::Passwords;
 use crate::door::{Door, Head, Refused};
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
-use crate::open_streams::{OpenStreams, StreamPlace};
+use crate::open_streams::{OpenStreams, StreamPermit};
 use crate::rest::SharedAnswers;
 use crate::stop::{Stop, Stopper, stop_signal};
 use crate::trace::{RequestSpan, TraceParent};
@@ -333,7 +333,7 @@ impl FrontEnd {
         mut spec: ActivateJobs,
         claims: Claims,
     ) -> Result<JobStream, Failure> {
-        let place = self.job_streams.open(&claims)?;
+        let permit = self.job_streams.open(&claims)?;
         spec.max_jobs = self.config.job_stream_credit.max(1);
         self.metrics.job_streams.opened();
         let (end, ended) = stop_signal();
@@ -350,7 +350,7 @@ impl FrontEnd {
                 }
             }),
             end: Arc::new(end),
-            _place: place,
+            _permit: permit,
         })
     }
 }
@@ -408,7 +408,7 @@ pub struct JobStream {
     receiver: Box<dyn JobReceiver>,
     metrics: Arc<GatewayMetrics>,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
-    _place: StreamPlace,
+    _permit: StreamPermit,
 }
 
 impl JobStream {

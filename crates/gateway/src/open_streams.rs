@@ -48,9 +48,9 @@ impl Caller {
     }
 }
 
-/// The place of one open stream, until it is dropped.
+/// Counts one open stream of its caller, until it is dropped.
 #[derive(Debug)]
-pub struct StreamPlace {
+pub struct StreamPermit {
     streams: OpenStreams,
     caller: Option<Caller>,
 }
@@ -60,7 +60,7 @@ impl OpenStreams {
     ///
     /// # Errors
     /// [`Failure::ResourceExhausted`] if the node or the caller has too many.
-    pub fn open(&self, claims: &Claims) -> Result<StreamPlace, Failure> {
+    pub fn open(&self, claims: &Claims) -> Result<StreamPermit, Failure> {
         let caller = Caller::of(claims);
         let mut counts = self.0.lock();
         if counts.open >= MAX_OPEN {
@@ -81,14 +81,14 @@ impl OpenStreams {
             *of_caller += 1;
         }
         counts.open += 1;
-        Ok(StreamPlace {
+        Ok(StreamPermit {
             streams: self.clone(),
             caller,
         })
     }
 }
 
-impl Drop for StreamPlace {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         let mut counts = self.streams.0.lock();
         counts.open -= 1;
@@ -108,7 +108,7 @@ mod tests {
     use skep_protocol::Failure;
     use skep_protocol::origin::{Claims, Principal};
 
-    use super::{MAX_OF_CALLER, MAX_OPEN, OpenStreams, StreamPlace};
+    use super::{MAX_OF_CALLER, MAX_OPEN, OpenStreams, StreamPermit};
 
     fn anna() -> Principal {
         Principal {
@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    fn opened(streams: &OpenStreams, claims: &Claims, count: usize) -> Vec<StreamPlace> {
+    fn opened(streams: &OpenStreams, claims: &Claims, count: usize) -> Vec<StreamPermit> {
         let each = (0..count).map(|_| streams.open(claims));
         each.collect::<Result<_, _>>().expect("there is room")
     }

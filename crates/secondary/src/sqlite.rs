@@ -2,8 +2,8 @@
 
 mod history;
 pub(crate) mod reader;
-mod room;
 mod schema;
+mod space;
 pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
@@ -96,8 +96,8 @@ impl DatabaseFile {
     }
 
     /// Bytes of the file and of its write-ahead log.
-    pub fn room(&self) -> (u64, u64) {
-        room::taken(&self.path)
+    pub fn taken(&self) -> (u64, u64) {
+        space::taken(&self.path)
     }
 
     /// Whether corruption was found in the file.

@@ -208,7 +208,7 @@ pub fn put_copy(copy: &Path, directory: &Path) -> std::io::Result<()> {
 impl Store {
     /// Bytes of the embedded store's file and of its write-ahead log; `None` if rows are stored elsewhere.
     pub fn room(&self) -> Option<(u64, u64)> {
-        (!self.config.is_shared()).then(|| self.file.room())
+        (!self.config.is_shared()).then(|| self.file.taken())
     }
 
     /// Opens or creates the file in `directory`, or uses the shared database, and starts filling the store from the log.
@@ -386,7 +386,7 @@ impl Store {
 
     /// Bytes of the embedded store.
     pub fn bytes(&self) -> u64 {
-        self.file.room().0
+        self.file.taken().0
     }
 
     /// Stops the thread that fills the store without waiting until everything is stored: another store will replace this one.

@@ -17,7 +17,7 @@ use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
 use crate::evaluation::Evaluation;
 use crate::prepared::Prepared;
-use crate::remote::{GlobalPlace, RemoteCommand, Sent};
+use crate::remote::{GlobalLocation, RemoteCommand, Sent};
 use crate::state::State;
 
 /// The leader's memory of waiting clients. It is not state: a client whose leader is gone asks again.
@@ -43,7 +43,7 @@ pub struct Volatile {
     /// The evaluation for which the last command was deferred.
     pub evaluation: Option<Evaluation>,
     /// Progress of this partition, if it is new, in pulling the global state.
-    pub pulled: GlobalPlace,
+    pub pulled: GlobalLocation,
     /// New partitions that have all of the global state except for recent decisions in transit to them.
     pub nearly_bootstrapped: BTreeSet<u32>,
     /// Progress of the sweeps over unanswered commands: message side, process side.

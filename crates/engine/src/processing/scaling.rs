@@ -15,7 +15,7 @@ use skep_protocol::{Key, RejectionType, Response, Routing};
 use super::deployment::distribution;
 use super::identity::IdentityEvent;
 use super::{Context, Outcome, reject};
-use crate::remote::{Definition, Distributed, GlobalPlace, RemoteCommand, ScalingCommand};
+use crate::remote::{Definition, Distributed, GlobalLocation, RemoteCommand, ScalingCommand};
 use crate::state::State;
 
 /// Bytes after which a part is full.
@@ -129,7 +129,7 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &ScalingCommand) {
 }
 
 /// SCALE STATUS, on the first partition.
-fn give(cx: &mut Context<'_>, partition: u32, after: GlobalPlace) {
+fn give(cx: &mut Context<'_>, partition: u32, after: GlobalLocation) {
     let partitions = desired(cx);
     // SCALE_UP has not yet arrived here.
     if partition > partitions {
@@ -153,9 +153,9 @@ fn give(cx: &mut Context<'_>, partition: u32, after: GlobalPlace) {
 /// SCALE STATUS_RESPONSE, on a new partition. A late or duplicate answer is ignored.
 fn take(
     cx: &mut Context<'_>,
-    after: GlobalPlace,
+    after: GlobalLocation,
     items: &[Distributed],
-    (next, partitions): (Option<GlobalPlace>, u32),
+    (next, partitions): (Option<GlobalLocation>, u32),
 ) {
     if !is_bootstrapping(&cx.config.routing, cx.state) || after != cx.volatile.pulled {
         return;
@@ -232,10 +232,10 @@ const KINDS: [Global; 9] = [
     Global::Resource,
 ];
 
-type Part = (Vec<Distributed>, Option<GlobalPlace>);
+type Part = (Vec<Distributed>, Option<GlobalLocation>);
 
 /// The part of the global state after a place.
-fn part(state: &mut State, after: GlobalPlace) -> Part {
+fn part(state: &mut State, after: GlobalLocation) -> Part {
     let (mut items, mut bytes) = (Vec::new(), 0);
     for kind in KINDS.into_iter().skip(usize::from(after.kind)) {
         let behind = if kind as u8 == after.kind {
@@ -251,7 +251,7 @@ fn part(state: &mut State, after: GlobalPlace) -> Part {
             items.push(item);
             if bytes >= PART_BYTES || items.len() >= PART_ITEMS {
                 let kind = kind as u8;
-                return (items, Some(GlobalPlace { kind, key }));
+                return (items, Some(GlobalLocation { kind, key }));
             }
         }
     }

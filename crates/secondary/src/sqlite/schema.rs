@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _};
 use skep_query::entities;
 
-use super::{DatabaseFile, SqliteError, room};
+use super::{DatabaseFile, SqliteError, space};
 use crate::sql::{Dialect, indices, table_script};
 
 /// Format of the file; a file with another format is not touched. A file may lack tables of newer entities. They are added, and
@@ -50,7 +50,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         FORMAT | WITH_IDENTITY => {
             add_tables(connection).map_err(at)?;
             change_indices(connection).map_err(at)?;
-            return room::rebuild(connection).map_err(at);
+            return space::rebuild(connection).map_err(at);
         }
         0 => {}
         found => {

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_query::{Conditions, Entity, Row, Value};
 
-use super::{DatabaseFile, SqliteError, history, reader, room, schema};
+use super::{DatabaseFile, SqliteError, history, reader, schema, space};
 use crate::changes::{Changes, Rows};
 use crate::definitions::StoredDefinitions;
 use crate::settle::Stored;
@@ -96,12 +96,12 @@ impl Target for Writer {
     }
 
     fn wants_sync(&self) -> bool {
-        self.database.room().1 > room::LOG_BYTES
+        self.database.taken().1 > space::LOG_BYTES
     }
 
     /// Returns false if a reader was in the way.
     fn sync(&mut self) -> Result<bool, TargetError> {
-        let done = room::move_log(&self.connection, self.database.room().1);
+        let done = space::move_log(&self.connection, self.database.taken().1);
         done.map_err(|e| self.database.error(e).into_target_error())
     }
 
@@ -124,7 +124,7 @@ impl Target for Writer {
         let forgotten = forgotten.and_then(|count| match limit.saturating_sub(count) {
             0 => Ok(count),
             rest => {
-                if room::give_back(&self.connection, rest)? {
+                if space::give_back(&self.connection, rest)? {
                     Ok(limit)
                 } else {
                     Ok(count)
