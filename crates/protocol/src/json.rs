@@ -6,6 +6,7 @@ mod decision_evaluation;
 mod definitions;
 mod identity;
 mod lineage;
+mod messages;
 mod migration;
 mod modification;
 mod subscriptions;

@@ -6,7 +6,12 @@ use serde_json::{Value, json};
 
 use crate::key::Key;
 use crate::record::{DecodeError, Record};
-use crate::value::*;
+use crate::value::{
+    BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationError,
+    BatchOperationExecutionValue, BatchOperationInitializationValue, BatchOperationItem,
+    BatchOperationItemValue, BatchOperationLifecycleManagementValue,
+    BatchOperationPartitionLifecycleValue, BatchPlan, HistoryDeletionValue,
+};
 use crate::{intent::ValueType, json::TenantId};
 
 /// The value of a record of a batch operation; `None` for others.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::values::{Names, object};
-use crate::value::*;
+use crate::value::{ConditionCheckValue, ConditionalEvaluationValue, ConditionalSubscriptionValue};
 
 pub(super) fn subscription(v: ConditionalSubscriptionValue, names: &Names<'_>) -> Value {
     let catch_event = names.of(v.process_definition_key, v.catch_event);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::values::Names;
 use crate::key::Key;
 use crate::tenant::TenantId;
-use crate::value::*;
+use crate::value::{DecisionEvaluationValue, EvaluatedDecision, EvaluatedValue};
 
 pub(super) fn render(key: Key, v: DecisionEvaluationValue, names: &Names<'_>) -> Value {
     let element = match v.process_definition_key.some() {

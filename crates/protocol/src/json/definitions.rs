@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::values::base64;
-use crate::value::*;
+use crate::value::{
+    DecisionRequirementsMetadata, DecisionRequirementsValue, DecisionValue, DefinitionMetadata,
+    DeploymentValue, FormValue, ResourceValue,
+};
 
 pub(super) fn deployment(v: DeploymentValue) -> Value {
     let all = |list: &[DefinitionMetadata], names| -> Vec<Value> {

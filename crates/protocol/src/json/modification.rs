@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use super::values::{Names, object};
 use crate::key::Key;
-use crate::value::*;
+use crate::value::{
+    ActivateInstruction, MoveAncestor, MoveInstruction, ProcessInstanceModificationValue,
+    VariableInstruction,
+};
 
 pub(super) fn render(v: ProcessInstanceModificationValue, names: &Names<'_>) -> Value {
     let all = v.activate_instructions.iter();

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::values::{Names, object};
-use crate::value::*;
+use crate::value::{
+    CompensationSubscriptionValue, EscalationValue, MessageStartEventSubscriptionValue,
+    SignalSubscriptionValue, SignalValue,
+};
 
 pub(super) fn message_start(v: MessageStartEventSubscriptionValue, names: &Names<'_>) -> Value {
     let start_event = names.of(v.process_definition_key, v.start_event);

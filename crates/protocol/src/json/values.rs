@@ -8,13 +8,22 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Definitions, ElementNames, Started, batch_operations, conditional, decision_evaluation,
-    definitions, identity, migration, modification, set, subscriptions,
+    definitions, identity, messages, migration, modification, set, subscriptions,
 };
 use crate::document::JsonText;
 use crate::intent::ValueType;
 use crate::key::Key;
 use crate::record::{DecodeError, Record};
-use crate::value::*;
+use crate::value::{
+    ActivateElement, AdHocSubProcessInstructionValue, ClockValue, ClusterVariableValue,
+    CommandDistributionValue, ContinuationValue, ErrorValue, ExportingValue, GlobalListenerValue,
+    GroupValue, IncidentValue, JobBatchValue, JobResult, JobValue, KeptValue, MultiInstanceValue,
+    NO_CATCH_EVENT, ParentType, ProcessEventValue, ProcessInstanceBatchValue,
+    ProcessInstanceCreationValue, ProcessInstanceResultValue, ProcessInstanceValue, ProcessValue,
+    ResourceDeletionValue, RoleValue, RuntimeInstructionValue, ScaleValue, SessionValue,
+    TenantValue, TimerValue, UserTaskValue, VariableDocumentValue, VariableElementValue,
+    VariableValue,
+};
 
 /// Their records belong to no tenant.
 const TENANTLESS: [ValueType; 5] = [
@@ -38,10 +47,10 @@ pub(super) fn render(
         ValueType::Deployment => definitions::deployment(record.value()?),
         ValueType::ProcessInstance => process_instance(record.key, record.value()?, &names),
         ValueType::Incident => incident(record.value()?, &names),
-        ValueType::Message => message(record.value()?),
-        ValueType::MessageSubscription => message_subscription(record.value()?),
+        ValueType::Message => messages::message(record.value()?),
+        ValueType::MessageSubscription => messages::message_subscription(record.value()?),
         ValueType::ProcessMessageSubscription => {
-            process_message_subscription(record.value()?, &names)
+            messages::process_message_subscription(record.value()?, &names)
         }
         ValueType::JobBatch => job_batch(record.value()?, &names),
         ValueType::Timer => timer(record.value()?, &names),
@@ -66,7 +75,7 @@ pub(super) fn render(
         ValueType::ProcessEvent => process_event(record.value()?, &names),
         ValueType::ResourceDeletion => resource_deletion(record.value()?),
         ValueType::CommandDistribution => command_distribution(record.value()?),
-        ValueType::MessageCorrelation => message_correlation(record.value()?),
+        ValueType::MessageCorrelation => messages::message_correlation(record.value()?),
         ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::GlobalListener => global_listener(record.key, record.value()?),
@@ -157,7 +166,7 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
     }))
 }
 
-pub(super) struct Names<'a>(&'a dyn Definitions);
+pub(super) struct Names<'a>(pub(super) &'a dyn Definitions);
 
 impl Names<'_> {
     pub(super) fn of(&self, process_definition_key: Key, element: u32) -> ElementNames {
@@ -328,51 +337,6 @@ fn incident(v: IncidentValue, names: &Names<'_>) -> Value {
     names.with_path(value, v.element_instance_key)
 }
 
-fn message(v: MessageValue) -> Value {
-    json!({
-        "name": v.name,
-        "correlationKey": v.correlation_key,
-        "timeToLive": v.time_to_live,
-        "deadline": v.deadline,
-        "messageId": v.message_id,
-        "variables": object(&v.variables),
-        "tenantId": v.tenant.as_str(),
-    })
-}
-
-fn message_subscription(v: MessageSubscriptionValue) -> Value {
-    json!({
-        "bpmnProcessId": v.bpmn_process_id,
-        "correlationKey": v.correlation_key,
-        "elementInstanceKey": v.element_instance_key,
-        "interrupting": v.interrupting,
-        "messageKey": v.message_key,
-        "messageName": v.message_name,
-        "processDefinitionKey": v.process_definition_key,
-        "processInstanceKey": v.process_instance_key,
-        "variables": object(&v.variables),
-        "tenantId": v.tenant.as_str(),
-    })
-}
-
-fn process_message_subscription(v: ProcessMessageSubscriptionValue, names: &Names<'_>) -> Value {
-    let element = names.of(v.process_definition_key, v.element);
-    json!({
-        "bpmnProcessId": v.bpmn_process_id,
-        "correlationKey": v.correlation_key,
-        "elementId": element.element_id,
-        "elementInstanceKey": v.element_instance_key,
-        "interrupting": v.interrupting,
-        "messageKey": v.message_key,
-        "messageName": v.message_name,
-        "processDefinitionKey": v.process_definition_key,
-        "processInstanceKey": v.process_instance_key,
-        "rootProcessInstanceKey": names.0.lineage().root(v.process_instance_key),
-        "variables": object(&v.variables),
-    })
-}
-
-/// The jobs are those that the reader has seen, without the variables that the worker got.
 fn job_batch(v: JobBatchValue, names: &Names<'_>) -> Value {
     let known = v.job_keys.iter().filter_map(|key| {
         let value = JobValue {
@@ -616,20 +580,6 @@ fn command_distribution(v: CommandDistributionValue) -> Value {
         "intent": value_type.map_or("UNKNOWN", |t| t.intent_name(v.intent)),
         "queueId": "",
         "commandValue": {},
-    })
-}
-
-fn message_correlation(v: MessageCorrelationValue) -> Value {
-    json!({
-        "name": v.name,
-        "correlationKey": v.correlation_key,
-        "messageKey": v.message_key,
-        "processInstanceKey": v.process_instance_key,
-        "processDefinitionKey": -1,
-        "requestId": -1,
-        "requestStreamId": -1,
-        "variables": object(&v.variables),
-        "tenantId": v.tenant.as_str(),
     })
 }
 
