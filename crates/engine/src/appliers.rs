@@ -23,7 +23,21 @@ use skep_protocol::header_view::HeaderView;
 use skep_protocol::intent::Intent;
 use skep_protocol::key::Key;
 use skep_protocol::record::{DecodeError, Record};
-use skep_protocol::value::*;
+use skep_protocol::value::{
+    AdHocSubProcessInstructionValue, ClockValue, ClusterVariableValue, CommandDistributionValue,
+    CompensationSubscriptionValue, ConditionCheckValue, ConditionalEvaluationValue,
+    ConditionalSubscriptionValue, ContinuationValue, DecisionEvaluationValue,
+    DecisionRequirementsValue, DecisionValue, DeploymentValue, ErrorValue, EscalationValue,
+    ExportingValue, FormValue, GlobalListenerValue, HistoryDeletionValue, IncidentValue,
+    JobBatchValue, JobValue, KeptValue, MessageCorrelationValue,
+    MessageStartEventSubscriptionValue, MessageSubscriptionValue, MessageValue, MultiInstanceValue,
+    ProcessEventValue, ProcessInstanceBatchValue, ProcessInstanceCreationValue,
+    ProcessInstanceMigrationValue, ProcessInstanceModificationValue, ProcessInstanceResultValue,
+    ProcessInstanceValue, ProcessMessageSubscriptionValue, ProcessValue, RecordValue,
+    ResourceDeletionValue, ResourceValue, RuntimeInstructionValue, ScaleValue, SessionValue,
+    SignalSubscriptionValue, SignalValue, TimerValue, UserTaskValue, VariableDocumentValue,
+    VariableElementValue, VariableValue,
+};
 
 use self::cluster::{batch_operation, identity};
 use self::instances::process_instance;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use skep_protocol::batch::{BatchReader, BatchWriter};
 use skep_protocol::command::Request;
-use skep_protocol::intent::*;
+use skep_protocol::intent::{ContinuationIntent, Intent, JobIntent};
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
 use skep_protocol::value::ExporterValue;

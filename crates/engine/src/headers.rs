@@ -1,6 +1,9 @@
 //! Headers of the records for commands from other partitions. A client's command has its header in its row.
 
-use skep_protocol::intent::*;
+use skep_protocol::intent::{
+    BatchOperationIntent, CommandDistributionIntent, Intent, MessageSubscriptionIntent,
+    ProcessMessageSubscriptionIntent, ScaleIntent,
+};
 use skep_protocol::{Key, ValueType};
 
 use crate::processing::deployment::distribution;

@@ -7,8 +7,16 @@ use std::any::Any;
 use std::sync::Arc;
 
 use skep_protocol::batch::Kind;
-use skep_protocol::intent::*;
-use skep_protocol::value::*;
+use skep_protocol::intent::{
+    BatchOperationChunkIntent, BatchOperationExecutionIntent, BatchOperationIntent,
+    CommandDistributionIntent, IncidentIntent, Intent, JobIntent, ProcessInstanceIntent,
+    VariableIntent,
+};
+use skep_protocol::value::{
+    BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationLifecycleManagementValue,
+    BatchOperationType, CommandDistributionValue, DecisionEvaluationValue, JobBatchValue, JobValue,
+    ProcessInstanceCreationValue, ProcessInstanceValue, RecordValue, VariableValue,
+};
 use skep_protocol::{Key, ValueType};
 
 /// The notes of one batch.

@@ -44,7 +44,21 @@ pub use definitions::*;
 use crate::document::JsonText;
 use crate::element_type::ElementType;
 use crate::failure::RejectionType;
-use crate::intent::*;
+use crate::intent::{
+    AdHocSubProcessInstructionIntent, AuthorizationIntent, ClockIntent, ClusterVariableIntent,
+    CommandDistributionIntent, CompensationSubscriptionIntent, ConditionCheckIntent,
+    ConditionalEvaluationIntent, ConditionalSubscriptionIntent, ContinuationIntent,
+    DecisionEvaluationIntent, DecisionIntent, DecisionRequirementsIntent, DeploymentIntent,
+    ErrorIntent, EscalationIntent, ExportingIntent, FormIntent, IdentitySetupIntent,
+    IncidentIntent, Intent, JobBatchIntent, JobIntent, KeptIntent, MappingRuleIntent,
+    MessageCorrelationIntent, MessageIntent, MessageStartEventSubscriptionIntent,
+    MessageSubscriptionIntent, MultiInstanceIntent, ProcessEventIntent, ProcessInstanceBatchIntent,
+    ProcessInstanceCreationIntent, ProcessInstanceIntent, ProcessInstanceMigrationIntent,
+    ProcessInstanceModificationIntent, ProcessInstanceResultIntent, ProcessIntent,
+    ProcessMessageSubscriptionIntent, ResourceDeletionIntent, ResourceIntent,
+    RuntimeInstructionIntent, ScaleIntent, SessionIntent, TimerIntent, UserIntent, ValueType,
+    VariableDocumentIntent, VariableElementIntent, VariableIntent,
+};
 use crate::key::Key;
 use crate::tenant::{TenantId, Tenants};
 pub use job::*;

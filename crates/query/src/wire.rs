@@ -26,7 +26,10 @@ pub fn fingerprint() -> u64 {
 
 /// Serializes an entity as the name of its table.
 pub(crate) mod entity {
-    use super::*;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use crate::entities::ALL;
+    use crate::entity::Entity;
 
     pub fn serialize<S: Serializer>(
         entity: &&'static Entity,

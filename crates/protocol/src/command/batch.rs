@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{self, *};
+use super::facts::{About, At, Audit, Class, Head, RecordName, Row, Whose, commands};
 use super::need::{Need, On};
 use crate::grants;
-use crate::intent::*;
+use crate::intent::{
+    BatchOperationChunkIntent, BatchOperationIntent, HistoryDeletionIntent, ValueType,
+};
 use crate::key::Key;
 use crate::permission::Permission;
 use crate::value::{
     BatchOperationItem, BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue,
 };
 
-facts::commands! {
+commands! {
 /// Commands for batch operations. The order is that of the encoding between nodes.
 pub enum BatchCommand {
     Create(create: Box<CreateBatchOperation>) => {

@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{self, *};
+use super::facts::{About, At, Audit, Class, Head, RecordName, Row, Whose, commands};
 use super::need::{Need, On};
 use crate::grants;
-use crate::intent::*;
+use crate::intent::{
+    AuthorizationIntent, GroupIntent, IdentitySetupIntent, MappingRuleIntent, RoleIntent,
+    TenantIntent, UserIntent, ValueType,
+};
 use crate::key::Key;
 use crate::value::{
     AuthorizationValue, IdentitySetupValue, MappingRuleValue, Member, PasswordHash, UserValue,
 };
 
-facts::commands! {
+commands! {
 /// Commands for users, groups, roles, tenants, mapping rules and authorizations. The first partition decides all of them. The
 /// order is that of the encoding between nodes.
 pub enum IdentityCommand {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{self, *};
+use super::facts::{About, At, Audit, Class, Head, RecordName, Row, Whose, commands};
 use super::need::Need;
-use crate::intent::*;
+use crate::intent::{KeptIntent, ValueType};
 use crate::key::Key;
 use crate::value::KeptKind;
 
-facts::commands! {
+commands! {
 /// The first partition decides all of them. The order is that of the encoding between nodes.
 pub enum KeptCommand {
     PutKept {

@@ -5,13 +5,28 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{self, *};
+use super::facts::{About, At, Audit, Class, Head, RecordName, Row, Whose, commands};
 use super::need::{Need, On, Reached};
-use super::*;
+use super::{
+    ActivateAdHoc, ActivateElement, ActivateJobs, AssignUserTask, BatchCommand, BroadcastSignal,
+    ClusterVariableValue, CompleteUserTask, CorrelateMessage, CreateProcessInstance, Deploy,
+    Document, EvaluateConditionals, EvaluateDecision, ExportingChange, FailJob,
+    GlobalListenerValue, IdentityCommand, JobResult, KeptCommand, Key, MappingInstruction,
+    MigrateProcessInstance, ModifyProcessInstance, PublishMessage, Resource, SessionCommand,
+    TenantId, ThrowError, UpdateJobKind, UpdateUserTask,
+};
 use crate::grants;
-use crate::intent::*;
+use crate::intent::{
+    AdHocSubProcessInstructionIntent, ClockIntent, ClusterVariableIntent,
+    ConditionalEvaluationIntent, DecisionEvaluationIntent, DeploymentIntent, ErrorIntent,
+    ExportingIntent, ExpressionIntent, GlobalListenerIntent, IncidentIntent, JobBatchIntent,
+    JobIntent, MessageCorrelationIntent, MessageIntent, ProcessInstanceCreationIntent,
+    ProcessInstanceIntent, ProcessInstanceMigrationIntent, ProcessInstanceModificationIntent,
+    ResourceDeletionIntent, ScaleIntent, SignalIntent, UserTaskIntent, ValueType,
+    VariableDocumentIntent,
+};
 
-facts::commands! {
+commands! {
 /// All commands of clients.
 pub enum Command {
     Deploy(deploy: Deploy) => {
@@ -389,7 +404,7 @@ pub enum Command {
         partition: u32,
         /// Only those with a higher key; [`Key::NONE`] begins with the first.
         after: Key,
-        /// At most this many, and at most [`MAX_LISTED_INCIDENTS`].
+        /// At most this many, and at most [`MAX_LISTED_INCIDENTS`](crate::command::MAX_LISTED_INCIDENTS).
         limit: u32,
     } => {
         // A read: its header is rolled back, as no records follow it.

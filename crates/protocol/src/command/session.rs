@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::facts::{self, *};
+use super::facts::{About, At, Audit, Class, Head, RecordName, Row, Whose, commands};
 use super::need::Need;
-use crate::intent::*;
+use crate::intent::{SessionIntent, ValueType};
 use crate::key::Key;
 use crate::value::SessionId;
 
@@ -14,7 +14,7 @@ use crate::value::SessionId;
 /// longer than that can take: a refresh token that two nodes have used is worthless afterwards.
 pub const SESSION_CLAIM: i64 = 30_000;
 
-facts::commands! {
+commands! {
 /// Commands of gateways for sessions. The first partition decides all of them. The order is that of the encoding between nodes.
 pub enum SessionCommand {
     /// If there are too many sessions, of the user or in total, the oldest ones end.

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::RecordValue;
-use crate::intent::*;
+use crate::intent::{
+    BatchOperationChunkIntent, BatchOperationExecutionIntent, BatchOperationIntent,
+    BatchOperationItemIntent, HistoryDeletionIntent, ValueType,
+};
 use crate::key::Key;
 use crate::origin::Claims;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::RecordValue;
-use crate::intent::*;
+use crate::intent::{GroupIntent, RoleIntent, TenantIntent, ValueType};
 use crate::key::Key;
 use crate::permission::{PermissionType, ResourceType};
 

@@ -7,10 +7,21 @@
 mod identity;
 
 use skep_protocol::command::{Audit, BatchCommand, IdentityCommand, RecordName};
-use skep_protocol::intent::*;
+use skep_protocol::intent::{
+    BatchOperationIntent, DecisionEvaluationIntent, DecisionIntent, DecisionRequirementsIntent,
+    FormIntent, IncidentIntent, Intent, ProcessInstanceCreationIntent, ProcessInstanceIntent,
+    ProcessInstanceMigrationIntent, ProcessInstanceModificationIntent, ProcessIntent,
+    ResourceDeletionIntent, ResourceIntent, UserTaskIntent, VariableIntent,
+};
 use skep_protocol::origin::{Claims, Origin};
 use skep_protocol::record::{DecodeError, Record, RecordType};
-use skep_protocol::value::*;
+use skep_protocol::value::{
+    BatchOperationCreationValue, BatchOperationLifecycleManagementValue, DecisionEvaluationValue,
+    DecisionRequirementsValue, DecisionValue, FormValue, IncidentValue,
+    ProcessInstanceCreationValue, ProcessInstanceMigrationValue, ProcessInstanceModificationValue,
+    ProcessInstanceValue, ProcessValue, RejectionValue, ResourceDeletionValue, ResourceValue,
+    StoredResource, UserTaskValue, VariableValue,
+};
 use skep_protocol::{Command, Key, RejectionType, ValueType};
 use skep_query::Value;
 use skep_query::entities::AUDIT_LOG;

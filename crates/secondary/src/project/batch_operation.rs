@@ -10,7 +10,12 @@ use skep_protocol::intent::{
 };
 use skep_protocol::origin::Claims;
 use skep_protocol::record::{DecodeError, Record};
-use skep_protocol::value::*;
+use skep_protocol::value::{
+    BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationError,
+    BatchOperationInitializationValue, BatchOperationItemValue,
+    BatchOperationLifecycleManagementValue, BatchOperationPartitionLifecycleValue,
+    HistoryDeletionValue,
+};
 use skep_query::entities::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
 use skep_query::{Value, answer};
 

@@ -5,7 +5,11 @@ use skep_protocol::intent::{
     BatchOperationIntent as Intent, BatchOperationItemIntent as ItemIntent,
 };
 use skep_protocol::record::{DecodeError, Record};
-use skep_protocol::value::*;
+use skep_protocol::value::{
+    BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationExecutionValue,
+    BatchOperationInitializationValue, BatchOperationItemValue,
+    BatchOperationLifecycleManagementValue, BatchOperationPartitionLifecycleValue, BatchProgress,
+};
 use skep_protocol::{Key, ValueType};
 
 use crate::appliers::{Apply, go};
