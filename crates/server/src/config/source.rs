@@ -78,7 +78,7 @@ fn bare(name: &str) -> String {
 }
 
 /// Prefixes of our variables in the environment; all others belong to other programs.
-const ENVIRONMENT: [&str; 11] = [
+const ENVIRONMENT: [&str; 13] = [
     "CAMUNDA_",
     "DOCUMENT_STORE_",
     "DOCUMENT_DEFAULT_STORE_",
@@ -86,19 +86,22 @@ const ENVIRONMENT: [&str; 11] = [
     "ZEEBE_GATEWAY_",
     "ZEEBE_CLOCK_",
     "ZEEBE_LOG_",
+    "MANAGEMENT_ENDPOINTS_WEB_",
     "MANAGEMENT_SERVER_",
+    "SERVER_SSL_",
     "SPRING_SERVLET_MULTIPART_",
     "SKEP_",
     "LOGGING_LEVEL_",
 ];
 /// Further variables of ours, by their full names.
-const ENVIRONMENT_NAMES: [&str; 10] = [
+const ENVIRONMENT_NAMES: [&str; 11] = [
     "DOCUMENT_THREAD_POOL_SIZE",
     "SERVER_PORT",
     "SERVER_ADDRESS",
     "SERVER_TOMCAT_MAXPARTCOUNT",
     "SERVER_TOMCAT_MAXCONNECTIONS",
     "SERVER_TOMCAT_CONNECTIONTIMEOUT",
+    "SERVER_TOMCAT_KEEPALIVETIMEOUT",
     "SPRING_PROFILES_ACTIVE",
     "RUST_LOG",
     "OTEL_EXPORTER_OTLP_ENDPOINT",

@@ -276,6 +276,26 @@ fn an_empty_variable_is_not_set() {
 }
 
 #[test]
+fn every_setting_can_be_given_in_the_environment() {
+    let names = KEYS
+        .iter()
+        .flat_map(|key| std::iter::once(&key.name).chain(key.old).chain(key.also));
+    // Variables of documents have names of their own, which `documents` tests.
+    let names: Vec<&str> = names
+        .copied()
+        .filter(|name| !name.starts_with("document."))
+        .collect();
+    let variables = names.iter().map(|name| docs::environment_name(name));
+    for (variable, name) in variables.zip(&names) {
+        let given = source::environment(std::iter::once((variable.clone(), "x".to_string())));
+        assert!(
+            given.first().is_some_and(|given| given.matches(name)),
+            "{variable} is ignored"
+        );
+    }
+}
+
+#[test]
 fn every_setting_reaches_its_place() {
     // Setting the text of the default changes nothing, and the text of a value parses to that value.
     for key in KEYS {
