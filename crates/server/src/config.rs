@@ -229,7 +229,12 @@ const OURS: [&str; 7] = [
 
 /// Handles a name that is not a setting of this version.
 fn not_there(given: &Given, all: &[Given], warnings: &mut Vec<String>, problems: &mut Vec<String>) {
-    let answer = security::answer(given, all).or_else(|| not_built::answer(given));
+    if let Some(reason) = without_effect::reason(given) {
+        let (name, source) = (&given.name, &given.source);
+        warnings.push(format!("{name} ({source}) has no effect: {reason}"));
+        return;
+    }
+    let answer = not_built::answer(given).or_else(|| security::answer(given, all));
     match answer {
         Some(Answer::Fine) => {}
         Some(Answer::Refused(problem)) => problems.push(problem),
@@ -238,12 +243,6 @@ fn not_there(given: &Given, all: &[Given], warnings: &mut Vec<String>, problems:
 }
 
 fn unknown(given: &Given) -> Option<String> {
-    if let Some(reason) = without_effect::reason(given) {
-        return Some(format!(
-            "{} ({}) has no effect: {reason}",
-            given.name, given.source
-        ));
-    }
     let name = squeeze(&given.name);
     let environment = matches!(given.source, Source::Environment(_));
     if !environment

@@ -23,7 +23,8 @@ Spelling is relaxed: `max-message-size`, `maxMessageSize` and `MAXMESSAGESIZE` a
 
 Names of older releases still work, with a warning; if the old and the new name have different values, the server does not
 start. It does not start with an invalid value either; the error says which value it is, where it was given and what is expected.
-A name that is unknown or not supported has no effect and is named in a warning.
+A name that is unknown or not supported has no effect and is named in a warning; if it would protect something (below
+`camunda.security`, or for TLS), the server does not start.
 
 A YAML file may have several documents (`---`); one with `spring.config.activate.on-profile` applies if that profile is active
 (`spring.profiles.active` in a file, the environment or a flag; `!name`, `a & b` and `a | b` are understood). In every value

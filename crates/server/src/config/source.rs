@@ -66,7 +66,9 @@ impl Given {
     pub fn is_below(&self, prefix: &str) -> bool {
         match &self.source {
             Source::Environment(_) => bare(&self.name).starts_with(&bare(prefix)),
-            _ => squeeze(&self.name).starts_with(&format!("{}.", squeeze(prefix))),
+            _ => squeeze(&self.name)
+                .strip_prefix(&squeeze(prefix))
+                .is_some_and(|rest| rest.starts_with(['.', '['])),
         }
     }
 }

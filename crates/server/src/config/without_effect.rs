@@ -40,6 +40,43 @@ pub static WITHOUT_EFFECT: &[WithoutEffect] = &[
     },
     WithoutEffect {
         names: &[
+            "camunda.persistent.sessions.enabled",
+            "camunda.security.session.persistent.enabled",
+        ],
+        reason: "sessions always outlive restarts, and every node serves them",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.security.csrf.enabled",
+            "camunda.security.csrf.cookie-http-only",
+            "camunda.security.csrf.ignored-path-patterns",
+        ],
+        reason: "a change in the name of a session always needs the token of that session, which pages read from its cookie",
+    },
+    WithoutEffect {
+        names: &[
+            "camunda.security.http-headers.cache-control.enabled",
+            "camunda.security.http-headers.content-security-policy.enabled",
+            "camunda.security.http-headers.content-security-policy.policy-directives",
+            "camunda.security.http-headers.content-security-policy.report-only",
+            "camunda.security.http-headers.content-type-options.enabled",
+            "camunda.security.http-headers.cross-origin-embedder-policy.value",
+            "camunda.security.http-headers.cross-origin-opener-policy.value",
+            "camunda.security.http-headers.cross-origin-resource-policy.value",
+            "camunda.security.http-headers.frame-options.enabled",
+            "camunda.security.http-headers.frame-options.mode",
+            "camunda.security.http-headers.hsts.enabled",
+            "camunda.security.http-headers.hsts.include-sub-domains",
+            "camunda.security.http-headers.hsts.max-age-in-seconds",
+            "camunda.security.http-headers.hsts.preload",
+            "camunda.security.http-headers.permissions-policy.value",
+            "camunda.security.http-headers.referrer-policy.value",
+        ],
+        reason: "the pages have a content security policy that permits no other site and no frame; let a proxy add other headers, such \
+                 as Strict-Transport-Security",
+    },
+    WithoutEffect {
+        names: &[
             "camunda.api.rest.executor.core-pool-size-multiplier",
             "camunda.rest.api-executor.core-pool-size-multiplier",
             "camunda.api.rest.executor.keep-alive",

@@ -1,4 +1,4 @@
-//! Unknown names below `camunda.security`: a server that ignored one would be believed to be safe.
+//! Unknown names of settings that protect something: a server that ignored one would be believed to be safe.
 
 use super::super::source::Given;
 
@@ -6,11 +6,19 @@ const UNPROTECTED_API: &str = "camunda.security.authentication.unprotected-api";
 
 const UNKNOWN: &str = "there is no such setting; ignoring it could leave open what it is meant to protect. Correct its name, or remove it";
 
+const LOGIN: &str = "camunda.security.authentication";
+
 /// Prefixes below which every setting protects something.
-const PROTECTING: [&str; 3] = [
-    "camunda.security.authentication",
-    "camunda.security.authorizations",
-    "camunda.security.multi-tenancy",
+const PROTECTING: [&str; 9] = [
+    LOGIN,
+    "camunda.security",
+    "camunda.api.grpc.ssl",
+    "camunda.cluster.network.transport-layer-security",
+    "management.server.ssl",
+    "server.ssl",
+    "zeebe.broker.gateway.security",
+    "zeebe.broker.network.security",
+    "zeebe.gateway.security",
 ];
 
 /// The verdict on a name.
@@ -30,8 +38,7 @@ pub fn answer(given: &Given, all: &[Given]) -> Option<Answer> {
     };
     let open = all.iter().any(|other| is(other, UNPROTECTED_API, "true"));
     // An empty environment variable means "not set"; whoever chose to have no login may still configure one.
-    let fine =
-        given.text.is_empty() || (open && area.starts_with("camunda.security.authentication"));
+    let fine = given.text.is_empty() || (open && *area == LOGIN);
     Some(if fine {
         Answer::Fine
     } else {
@@ -75,6 +82,10 @@ mod tests {
                 "true",
                 "no such setting",
             ),
+            ("CAMUNDA_SECURITY_CSRF_ENABELD", "true", "no such setting"),
+            ("SERVER_SSL_ENABLEDPROTOCOLS", "TLSv1.3", "no such setting"),
+            ("MANAGEMENT_SERVER_SSL_BUNDLE", "web", "no such setting"),
+            ("ZEEBE_GATEWAY_SECURITY_ENABLED", "true", "no such setting"),
         ] {
             let Some(Answer::Refused(text)) = alone(name, text) else {
                 panic!("{name} is taken");
@@ -83,7 +94,7 @@ mod tests {
         }
         let unset = alone("CAMUNDA_SECURITY_AUTHENTICATION_LDAP_URL", "");
         assert_eq!(unset, Some(Answer::Fine));
-        assert_eq!(alone("CAMUNDA_SECURITY_CSRF_ENABLED", "true"), None);
+        assert_eq!(alone("CAMUNDA_CLUSTER_SIZ", "3"), None);
     }
 
     #[test]
