@@ -73,6 +73,18 @@ struct Resolved<'a> {
     given: &'a Given,
 }
 
+impl Resolved<'_> {
+    /// The setting as it was given, without secrets.
+    fn shown(&self, key: &Key) -> String {
+        let Given { name, text, source } = self.given;
+        let text = match key.kind {
+            Kind::Secret | Kind::Url | Kind::List => &key.kind.show(&self.value),
+            _ => text,
+        };
+        format!("{name} = '{text}' ({source})")
+    }
+}
+
 fn not_expected(given: &Given, key: &Key) -> String {
     format!(
         "{} = '{}' ({}): expected {}",
@@ -119,13 +131,9 @@ pub fn resolve(given: &[Given]) -> Result<Loaded, ConfigError> {
         let chosen = match (new, old) {
             (Some(new), Some(old)) if new.value != old.value && !flag => {
                 problems.push(format!(
-                    "{} = '{}' ({}) and {} = '{}' ({}) are the same setting with different values; remove the older name, {}",
-                    new.given.name,
-                    new.given.text,
-                    new.given.source,
-                    old.given.name,
-                    old.given.text,
-                    old.given.source,
+                    "{} and {} are the same setting with different values; remove the older name, {}",
+                    new.shown(key),
+                    old.shown(key),
                     old.given.name
                 ));
                 continue;

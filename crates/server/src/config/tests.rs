@@ -115,6 +115,18 @@ fn an_old_and_a_new_name_must_agree() {
 }
 
 #[test]
+fn secrets_that_disagree_are_not_shown() {
+    let name = "camunda.data.primary-storage.backup.s3.secret-key";
+    let given = [
+        file(name, "hush"),
+        variable("ZEEBE_BROKER_DATA_BACKUP_S3_SECRETKEY", "shush"),
+    ];
+    let error = resolve(&given).unwrap_err().to_string();
+    assert!(error.contains("different values"), "{error}");
+    assert!(!error.contains("hush"), "{error}");
+}
+
+#[test]
 fn a_value_that_cannot_be_names_key_value_source_and_expectation() {
     for (given, expected) in [
         (
@@ -270,12 +282,6 @@ fn names_of_others_count_when_nothing_else_is_given() {
 }
 
 #[test]
-fn an_empty_variable_is_not_set() {
-    let loaded = resolve(&[variable("SERVER_PORT", "")]).unwrap();
-    assert_eq!(loaded.settings.rest.port, 8080);
-}
-
-#[test]
 fn every_setting_can_be_given_in_the_environment() {
     let names = KEYS
         .iter()
@@ -293,6 +299,12 @@ fn every_setting_can_be_given_in_the_environment() {
             "{variable} is ignored"
         );
     }
+}
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let loaded = resolve(&[variable("SERVER_PORT", "")]).unwrap();
+    assert_eq!(loaded.settings.rest.port, 8080);
 }
 
 #[test]

@@ -175,6 +175,10 @@ impl Kind {
                 "***".to_string()
             }
             Value::Text(text) if matches!(self, Kind::Url) => without_password(text),
+            Value::Text(text) if matches!(self, Kind::List) => {
+                let items: Vec<String> = text.split(',').map(without_password).collect();
+                items.join(",")
+            }
             Value::Text(text) if text.is_empty() && matches!(self, Kind::Words(_)) => {
                 "none".to_string()
             }
@@ -284,6 +288,12 @@ mod tests {
                 "postgres://a:***@h/d",
             ),
             (Kind::Url, "postgres://a@h/d", "postgres://a@h/d"),
+            (
+                Kind::List,
+                "https://a:secret@h:9200, https://b:secret@i:9200",
+                "https://a:***@h:9200, https://b:***@i:9200",
+            ),
+            (Kind::List, "a:26502,b:26502", "a:26502,b:26502"),
         ] {
             assert_eq!(kind.show(&Value::Text(value.to_string())), shown);
         }
