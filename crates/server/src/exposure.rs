@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::config::Settings;
+use crate::config::{ManagementLogin, Settings};
 
 /// The addresses that the server listens on.
 pub struct Listening {
@@ -16,21 +16,26 @@ pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
     let security = &settings.security;
     let protected = security.is_protected();
     let is_open = |address: &SocketAddr| !address.ip().is_loopback();
-    let clients = [
-        ("REST", listening.rest, settings.tls.rest.is_on()),
-        ("gRPC", listening.grpc, settings.tls.grpc.is_on()),
+    let of_operators = security.management == ManagementLogin::Api;
+    let tls = &settings.tls;
+    let ports = [
+        ("REST", listening.rest, protected, tls.rest.is_on()),
+        ("gRPC", listening.grpc, protected, tls.grpc.is_on()),
+        (
+            "management",
+            listening.management,
+            of_operators,
+            tls.management.is_on(),
+        ),
     ];
     let mut unprotected: Vec<String> = Vec::new();
     let mut clear: Vec<String> = Vec::new();
-    for (name, address, tls) in clients {
-        if is_open(&address) && !protected {
+    for (name, address, login, tls) in ports {
+        if is_open(&address) && !login {
             unprotected.push(format!("{name} ({address})"));
         } else if is_open(&address) && !tls {
             clear.push(format!("{name} ({address})"));
         }
-    }
-    if is_open(&listening.management) {
-        unprotected.push(format!("management ({})", listening.management));
     }
     let node_port = settings.internal_without_tls();
     let mut warnings = Vec::new();
@@ -39,8 +44,9 @@ pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
     }
     if !clear.is_empty() {
         warnings.push(format!(
-            "callers log in without TLS: {}. Anyone between them and this server can read their passwords. Set server.ssl.certificate \
-             and camunda.api.grpc.ssl.certificate with their keys, or put a proxy with TLS in front and listen on 127.0.0.1",
+            "callers log in without TLS: {}. Anyone between them and this server can read their passwords. Set server.ssl.certificate, \
+             camunda.api.grpc.ssl.certificate and management.server.ssl.certificate with their keys, or put a proxy with TLS in front \
+             and listen on 127.0.0.1",
             clear.join(", ")
         ));
     }
@@ -63,7 +69,8 @@ pub fn warnings(settings: &Settings, listening: &Listening) -> Vec<String> {
 fn without_login(open: &[String], protected: bool) -> String {
     let what = if protected {
         "Anyone who reaches this port sees health, metrics and settings, can pause partitions and exporters, and can change the cluster. \
-         Restrict access with a firewall, or set management.server.address to 127.0.0.1"
+         Have its callers log in (skep.management.authentication: api), restrict access with a firewall, or set \
+         management.server.address to 127.0.0.1"
     } else {
         "Anyone who reaches these ports can deploy and start processes, read and change their variables, and stop work. Have callers log \
          in (camunda.security.authentication.method: basic), restrict access with a firewall or a proxy, or listen on 127.0.0.1 \
@@ -143,6 +150,21 @@ mod tests {
             warnings(&protected(), &listening(LOCAL, LOCAL, LOCAL)),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn an_open_management_port_with_a_login_lacks_only_tls() {
+        let mut settings = protected();
+        settings.security.management = ManagementLogin::Api;
+        let [clear] = &*warnings(&settings, &listening(LOCAL, LOCAL, OPEN)) else {
+            panic!("one warning");
+        };
+        assert!(
+            clear.contains("without TLS: management (0.0.0.0:9)."),
+            "{clear}"
+        );
+        settings.tls.management.enabled = Some(true);
+        assert_eq!(warnings(&settings, &listening(LOCAL, LOCAL, OPEN)), [""; 0]);
     }
 
     #[test]
