@@ -76,6 +76,8 @@ pub struct Grants {
     roles: BTreeSet<Arc<str>>,
     tenants: BTreeSet<TenantId>,
     on: FxHashMap<ResourceType, OnType>,
+    /// The owners of the authorizations that make up these permissions.
+    owners: BTreeSet<(OwnerType, Arc<str>)>,
 }
 
 impl Grants {
@@ -131,6 +133,7 @@ impl Grants {
             }
             for (_, authorization) in directory.authorizations_of(owner, &member.id) {
                 grants.add(authorization);
+                grants.owners.insert((owner, member.id.clone()));
             }
             for parent in directory.parents_of(&member) {
                 grants.enter(parent, managed_groups, &mut open);
@@ -280,6 +283,12 @@ impl Grants {
 
     pub fn tenants(&self) -> &BTreeSet<TenantId> {
         &self.tenants
+    }
+
+    /// The owners of the authorizations that make up these permissions: the caller, and the groups, roles and mapping rules that
+    /// have some. Sorted by type.
+    pub fn owners(&self) -> &BTreeSet<(OwnerType, Arc<str>)> {
+        &self.owners
     }
 }
 

@@ -5,7 +5,7 @@ mod deployments;
 mod identity;
 mod kept;
 
-pub use identity::me;
+pub use identity::{me, nobody};
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;

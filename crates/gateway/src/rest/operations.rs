@@ -236,6 +236,11 @@ impl Operation {
         OPEN.contains(&self.id)
     }
 
+    /// Whether the answer of a query depends on who asks, and not only on what they may see.
+    pub fn is_about_caller(&self) -> bool {
+        matches!(self.needs, Needs::Stated(Need::Nothing))
+    }
+
     /// Whether this release implements it.
     pub fn is_there(&self) -> bool {
         !matches!(self.does, Does::NotYet)

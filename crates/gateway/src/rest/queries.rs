@@ -95,6 +95,7 @@ pub enum What {
     UserTaskAuditLog(Key, Search),
     /// An entity that is identified by ids.
     Identified(identity::Identified),
+    OwnAuthorizations(Search),
     /// An entity that is identified by a name.
     Named(Search),
     Statistics(Statistics),
@@ -422,6 +423,7 @@ pub async fn respond(
         What::UserTaskAuditLog(task, of) => encode::json(ask.task_audit_log(task, of).await?),
         What::Named(search) => encode::json(ask.named(search).await?),
         What::Identified(asked) => encode::json(ask.identified(asked).await?),
+        What::OwnAuthorizations(search) => ask.own_authorizations(claims, search).await?,
         What::CallHierarchy(key) => encode::json(ask.call_hierarchy(key).await?),
         What::SequenceFlows(key) => encode::json(ask.sequence_flows(key).await?),
         What::ElementStatistics(process_instance_key) => {

@@ -48,6 +48,11 @@ pub fn grants(front: &FrontEnd, claims: &Claims) -> Option<Arc<Grants>> {
     }
 }
 
+/// The permissions of the caller, whether or not they are checked; `None`: nobody in particular calls.
+pub fn of_caller(front: &FrontEnd, claims: &Claims) -> Option<Arc<Grants>> {
+    front.door.sights.of(&front.broker.directory(), claims)
+}
+
 /// For operations that require a permission on all resources of a type.
 ///
 /// # Errors

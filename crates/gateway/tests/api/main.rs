@@ -31,6 +31,7 @@ mod openapi;
 mod operations;
 mod overdue;
 mod overload;
+mod own_authorizations;
 mod pages;
 mod path_escapes;
 mod rest_errors;

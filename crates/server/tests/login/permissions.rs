@@ -306,6 +306,8 @@ impl Row {
             // Metrics are exported only occasionally.
             Some(true) if self.operation == "getUsageMetrics" => status == 200,
             Some(true) if self.kind == "empty" => status == 200,
+            // Whoever has nothing finds nothing of it; the gateway's tests find something.
+            Some(true) if self.operation == "searchOwnAuthorizations" => status == 200,
             Some(true) => (200..300).contains(&status) && (!self.is_list() || self.shows(&answer)),
             Some(false) if self.is_list() => status == 403 || status == 200 && !self.shows(&answer),
             Some(false) => status == 403,

@@ -43,10 +43,15 @@ pub fn authorization(out: &mut String, key: Key) {
     Object::write(out, |o| o.key("authorizationKey", key));
 }
 
+/// The answer to anonymous callers that ask about themselves.
+pub fn nobody() -> Response<RestBody> {
+    status(StatusCode::UNAUTHORIZED)
+}
+
 /// An anonymous caller gets 401 without a body.
 pub fn me(me: Option<Me>) -> Response<RestBody> {
     let Some(me) = me else {
-        return status(StatusCode::UNAUTHORIZED);
+        return nobody();
     };
     let mut out = String::with_capacity(480);
     let texts = |o: &mut Object, name, texts: &[std::sync::Arc<str>]| {

@@ -4,8 +4,6 @@
 use super::rows::missing;
 
 missing! {
-"Authentication":
-    POST "/v2/authentication/me/authorizations/search" () searchOwnAuthorizations;
 "Agent definition":
     POST "/v2/agent-definitions/search" () searchAgentDefinitions;
     GET "/v2/agent-definitions/{agentDefinitionKey}" (agentDefinitionKey: Key) getAgentDefinition;

@@ -1,17 +1,23 @@
 //! Users, groups, roles, tenants, mapping rules and authorizations, and their members.
 
-use http::StatusCode;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
 use http::request::Parts;
+use http::{Response, StatusCode};
 use serde_json::{Map, Value as Json, json};
 use skep_protocol::Key;
-use skep_protocol::value::ParentType;
+use skep_protocol::origin::Claims;
+use skep_protocol::value::{OwnerType, ParentType};
+use skep_query::access::MAX_IDS;
 use skep_query::entities::{AUTHORIZATION, GROUP, MAPPING_RULE, MEMBER, ROLE, TENANT, USER};
-use skep_query::{Condition, Entity, Op, Related, Search, Value, answer};
+use skep_query::{Condition, Entity, Op, Related, ResultPage, Search, Value, answer};
 
 use super::statistics::members as members_of;
 use super::{Ask, What, invalid, read, refused};
 use crate::rest::operations::path::Id;
 use crate::rest::problem::Problem;
+use crate::rest::{RestBody, encode, sight};
 
 /// Ids in a filter at most.
 const MAX_LISTED: usize = 1_000;
@@ -108,6 +114,11 @@ pub fn authorizations(body: &str, parts: &Parts) -> Result<Search, Problem> {
     let mut search = all(&AUTHORIZATION, &body, parts)?;
     search.filter.append(&mut conditions);
     Ok(search)
+}
+
+/// Those that make up the permissions of the caller, who is known when the question is asked.
+pub fn own_authorizations(body: &str, parts: &Parts) -> Result<What, Problem> {
+    authorizations(body, parts).map(What::OwnAuthorizations)
 }
 
 /// The texts of this filter, which is taken out.
@@ -209,7 +220,57 @@ pub fn roles_of_group(Id(group): Id, body: &str, parts: &Parts) -> Result<Search
     Ok(search)
 }
 
+/// The authorizations of any of these owners.
+fn owned_by(owners: &BTreeSet<(OwnerType, Arc<str>)>) -> Condition {
+    let mut by_type: BTreeMap<OwnerType, Vec<Value>> = BTreeMap::new();
+    for (owner_type, id) in owners {
+        by_type
+            .entry(*owner_type)
+            .or_default()
+            .push(Value::Text(id.clone()));
+    }
+    let any = by_type.into_iter().map(|(owner_type, ids)| {
+        vec![
+            equals(&AUTHORIZATION, "ownerType", owner_type.name()),
+            is(&AUTHORIZATION, "ownerId", Op::In(ids)),
+        ]
+    });
+    Condition::Any(any.collect())
+}
+
 impl Ask<'_> {
+    /// The authorizations that make up the permissions of the caller: their own, and those of their groups, roles and mapping rules. Nobody
+    /// needs a permission to read them. An anonymous caller gets 401 without a body.
+    pub(super) async fn own_authorizations(
+        &mut self,
+        claims: &Claims,
+        mut search: Search,
+    ) -> Result<Response<RestBody>, Problem> {
+        let Some(grants) = sight::of_caller(self.front, claims) else {
+            return Ok(encode::nobody());
+        };
+        let owners = grants.owners();
+        if owners.len() > MAX_IDS {
+            return Err(invalid(format!(
+                "The permissions of the caller come from {} owners, but at most {MAX_IDS} can be searched.",
+                owners.len()
+            )));
+        }
+        let found = if owners.is_empty() {
+            ResultPage::default()
+        } else {
+            search.filter.push(owned_by(owners));
+            self.trust();
+            self.counted(search.clone()).await?
+        };
+        let enabled = self.front.config.security.authorizations;
+        let mut out = answer::page(&search, &found);
+        let end = out.pop();
+        debug_assert_eq!(end, Some('}'), "a page is an object");
+        out.push_str(&format!(r#","authorizationsEnabled":{enabled}}}"#));
+        Ok(encode::json(out))
+    }
+
     pub(super) async fn identified(&mut self, asked: Identified) -> Result<String, Problem> {
         let entity = asked.search.entity;
         let whole = asked.search.clone();

@@ -22,6 +22,10 @@ operations! { "Authorizations":
         does: Query(AUTHORIZATION) = |call| identity::authorizations(call.text, call.parts),
         needs: Need::Filters(grants![Authorization: Read]),
     }
+    POST "/v2/authentication/me/authorizations/search" () searchOwnAuthorizations {
+        does: Query(AUTHORIZATION) = |call| identity::own_authorizations(call.text, call.parts),
+        needs: Need::Nothing,
+    }
     GET "/v2/authorizations/{authorizationKey}" (authorizationKey: Key) getAuthorization {
         does: Query(AUTHORIZATION) = |_| identity::authorization(authorizationKey),
         needs: Need::AnyOf(grants![Authorization: Read], On::Found),
