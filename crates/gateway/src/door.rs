@@ -102,6 +102,8 @@ pub enum Refused {
     Nothing(Scheme),
     /// Another scheme was shown than this one.
     Other(Scheme),
+    /// Several headers were shown, of which a proxy may have checked another one than this server would.
+    Several(Scheme),
     /// Name and password do not match, or there were too many attempts.
     Wrong,
     /// An invalid token, with the reason.
@@ -139,7 +141,7 @@ impl Refused {
         ] = Refused::REASONS;
         match self {
             Refused::Nothing(_) => nothing,
-            Refused::Other(_) => scheme,
+            Refused::Other(_) | Refused::Several(_) => scheme,
             Refused::Wrong => password,
             Refused::Token(_) => token,
             Refused::NoSession(_) => session,
@@ -163,6 +165,7 @@ impl Refused {
                     "The header 'authorization' has a scheme that this server does not accept. Send {expected}."
                 );
             }
+            Refused::Several(_) => "The request has several headers 'authorization'. Send one.",
             Refused::Wrong => "Invalid credentials",
             Refused::Token(why) => why,
             Refused::NoSession(_) => "The session has ended. Log in again.",
@@ -178,9 +181,10 @@ impl Refused {
     /// The scheme that the caller should use instead.
     pub fn asks_for(&self) -> Option<Scheme> {
         match self {
-            Refused::Nothing(scheme) | Refused::Other(scheme) | Refused::NoSession(scheme) => {
-                Some(*scheme)
-            }
+            Refused::Nothing(scheme)
+            | Refused::Other(scheme)
+            | Refused::Several(scheme)
+            | Refused::NoSession(scheme) => Some(*scheme),
             Refused::Wrong => Some(Scheme::Basic),
             Refused::Token(_) => Some(Scheme::Bearer),
             Refused::Forged | Refused::Cannot(_) => None,
@@ -266,12 +270,12 @@ impl Door {
         if is_forged(head.method, head.headers) {
             return Err(Refused::Forged);
         }
-        let bearer = match &self.way {
+        let (bearer, scheme) = match &self.way {
             Way::Unprotected => return Ok(Some(Claims::Anonymous)),
-            Way::Basic => None,
-            Way::Bearer(bearer) => Some(bearer),
+            Way::Basic => (None, Scheme::Basic),
+            Way::Bearer(bearer) => (Some(bearer), Scheme::Bearer),
         };
-        let Some(header) = head.headers.get(AUTHORIZATION) else {
+        let Some(header) = only_header(head.headers, scheme)? else {
             return Ok(None);
         };
         Ok(head.visitor.again(header, &directory()?, |verified| {
@@ -352,6 +356,15 @@ impl Door {
         directory: &Directory,
     ) -> Result<Claims, Refused> {
         self.basic.verify(name, password, peer, directory).await
+    }
+}
+
+/// The header with the credentials.
+fn only_header(headers: &HeaderMap, expected: Scheme) -> Result<Option<&HeaderValue>, Refused> {
+    let mut all = headers.get_all(AUTHORIZATION).iter();
+    match (all.next(), all.next()) {
+        (only, None) => Ok(only),
+        _ => Err(Refused::Several(expected)),
     }
 }
 

@@ -253,9 +253,11 @@ fn not_let_in(refused: Refused) -> GrpcResponse {
             "Expected the header 'authorization' to begin with '{}', but it has another scheme",
             scheme.prefix()
         )),
-        Refused::Wrong | Refused::Token(_) | Refused::NoSession(_) | Refused::Forged => {
-            Status::unauthenticated(status::header_text(&refused.text()))
-        }
+        Refused::Several(_)
+        | Refused::Wrong
+        | Refused::Token(_)
+        | Refused::NoSession(_)
+        | Refused::Forged => Status::unauthenticated(status::header_text(&refused.text())),
     };
     refusal.into_http()
 }

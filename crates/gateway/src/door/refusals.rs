@@ -50,6 +50,7 @@ impl Refusals {
                 tracing::debug!(reason, callers, "callers failed to authenticate");
             }
             Refused::Other(_)
+            | Refused::Several(_)
             | Refused::Wrong
             | Refused::Token(_)
             | Refused::Forged
