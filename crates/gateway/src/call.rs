@@ -19,7 +19,7 @@ use tokio::time::Timeout;
 use crate::admission::Gate;
 use crate::config::GatewayConfig;
 use crate::door::passwords::Passwords;
-use crate::door::{Door, Head, Refused};
+use crate::door::{Door, Head, Refused, is_forged};
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
 use crate::open_streams::{OpenStreams, StreamPermit};
@@ -176,6 +176,18 @@ impl FrontEnd {
     pub async fn enter(&self, head: &Head<'_>) -> Result<Claims, Refused> {
         let entered = self.door.enter(head, || self.directory()).await;
         entered.inspect_err(|refused| self.refused(refused))
+    }
+
+    /// Lets everybody in but pages of other sites.
+    ///
+    /// # Errors
+    /// A page of another site has sent the request.
+    pub fn is_own(&self, head: &Head<'_>) -> Result<(), Refused> {
+        if is_forged(head.method, head.headers) {
+            self.refused(&Refused::Forged);
+            return Err(Refused::Forged);
+        }
+        Ok(())
     }
 
     /// The directory that callers are looked up in.

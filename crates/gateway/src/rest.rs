@@ -143,6 +143,7 @@ async fn answer(
         return Err(Problem::unknown_path(parts.uri.path()));
     };
     let claims = if operation.is_open() {
+        front.is_own(&head(parts, visitor))?;
         Claims::Anonymous
     } else {
         front.enter(&head(parts, visitor)).await?

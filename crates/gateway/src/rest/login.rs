@@ -16,7 +16,7 @@ use super::problem::Problem;
 use crate::call::FrontEnd;
 use crate::door::secret::Secret;
 use crate::door::session::{self, COOKIE as SESSION, CSRF, Cookie, LONGEST};
-use crate::door::{Head, Login, Refused, Scheme, is_forged};
+use crate::door::{Head, Login, Refused, Scheme};
 
 /// Bytes of a form.
 const MAX_FORM: usize = 8 << 10;
@@ -38,7 +38,10 @@ pub async fn answer(
     }
     match parts.uri.path() {
         "/login" => Some(log_in(front, head, body).await),
-        "/logout" => Some(Ok(log_out(front))),
+        "/logout" => Some(match front.is_own(head) {
+            Ok(()) => Ok(log_out(front)),
+            Err(refused) => Err(refused.into()),
+        }),
         _ => None,
     }
 }
@@ -49,10 +52,7 @@ async fn log_in(
     mut body: Incoming,
 ) -> Result<Response<RestBody>, Problem> {
     // A page of another site must not log anybody in.
-    if is_forged(head.method, head.headers) {
-        front.refused(&Refused::Forged);
-        return Err(Problem::from(Refused::Forged));
-    }
+    front.is_own(head)?;
     let Received { bytes, .. } =
         body::read(&mut body, Bytes::new(), MAX_FORM, front, &front.gate.budget).await?;
     let (name, password) = form(&bytes);

@@ -395,6 +395,10 @@ async fn a_browser_logs_in_and_shows_its_token_where_it_changes_something() {
     let own = [JSON, ("cookie", session), ("x-csrf-token", csrf)];
     assert_eq!(ask(&gateway, PIN, &own, BODY).await.status, 204);
     assert_eq!(caller(&gateway), "anna");
+    let foreign = [("cookie", session), ("sec-fetch-site", "cross-site")];
+    let forged = ask(&gateway, ("POST", "/logout"), &foreign, "").await;
+    assert_eq!(forged.status, 403, "{}", forged.text);
+    assert!(!forged.headers.contains_key("set-cookie"));
     let out = ask(&gateway, ("POST", "/logout"), &[("cookie", session)], "").await;
     let gone = out.headers["set-cookie"].to_str().unwrap();
     assert!(out.status == 204 && gone.contains("Max-Age=0"), "{gone}");
@@ -411,6 +415,16 @@ async fn a_page_of_another_site_changes_nothing_with_a_login_and_without() {
                 403,
                 "{site}"
             );
+        }
+        // Not even what needs no login.
+        let user = r#"{"username": "eve", "password": "x"}"#;
+        for headers in [
+            [JSON, ("sec-fetch-site", "cross-site")],
+            [JSON, ("origin", "http://evil.example")],
+        ] {
+            let answer = ask(&gateway, ("POST", "/v2/setup/user"), &headers, user).await;
+            assert_eq!(answer.status, 403, "{headers:?}: {}", answer.text);
+            assert!(answer.text.contains("another site"), "{}", answer.text);
         }
         assert!(gateway.broker.requests.lock().is_empty());
         let headers = [
