@@ -25,7 +25,8 @@ pub struct CallContext {
     pub watch: Stopwatch,
     pub peer: IpAddr,
     share: Mutex<Share>,
-    claims: Mutex<Claims>,
+    /// `None` until the door has let the caller in.
+    claims: Mutex<Option<Claims>>,
 }
 
 impl CallContext {
@@ -34,16 +35,17 @@ impl CallContext {
             watch,
             peer,
             share: Mutex::default(),
-            claims: Mutex::new(Claims::Anonymous),
+            claims: Mutex::default(),
         }
     }
 
     /// Sets the authenticated caller.
     pub fn is_of(&self, claims: Claims) {
-        *self.claims.lock() = claims;
+        *self.claims.lock() = Some(claims);
     }
 
-    pub fn claims(&self) -> Claims {
+    /// The authenticated caller. `None`: nobody has been let in.
+    pub fn claims(&self) -> Option<Claims> {
         self.claims.lock().clone()
     }
 

@@ -1,6 +1,6 @@
 //! The rpcs.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,34 +40,27 @@ struct Call<T> {
 }
 
 impl<T: Message> Call<T> {
-    fn of(request: Request<T>) -> Call<T> {
+    /// # Errors
+    /// The request did not come through the door. Nobody would be checked.
+    fn of(request: Request<T>) -> Result<Call<T>, Status> {
         let context = request.extensions().get::<Arc<CallContext>>();
-        let (watch, peer, mut share, claims) = match context {
-            Some(context) => (
-                context.watch,
-                context.peer,
-                context.take_share(),
-                context.claims(),
-            ),
-            None => (
-                Stopwatch::start(),
-                Ipv4Addr::UNSPECIFIED.into(),
-                Share::default(),
-                Claims::Anonymous,
-            ),
+        let known = context.and_then(|context| Some((context, context.claims()?)));
+        let Some((context, claims)) = known else {
+            return Err(Status::unauthenticated("The caller is not known."));
         };
+        let (watch, peer, mut share) = (context.watch, context.peer, context.take_share());
         let message = request.into_inner();
         // A compressed message had reserved the most that it could unpack to.
         if !share.is_empty() {
             share.shrink_to(message.encoded_len());
         }
-        Call {
+        Ok(Call {
             message,
             watch,
             share,
             claims,
             peer,
-        }
+        })
     }
 }
 
@@ -89,7 +82,7 @@ fn decoded<T: Message>(
         share,
         claims,
         peer,
-    } = Call::of(request);
+    } = Call::of(request)?;
     let request = decode(message).map_err(status)?.by(claims);
     watch.decoded();
     Ok(Decoded {
@@ -247,7 +240,7 @@ impl Gateway for GatewayService {
             claims,
             peer,
             ..
-        } = Call::of(request);
+        } = Call::of(request)?;
         let front = &self.front;
         let wait = front.long_poll(message.request_timeout);
         let command = decode::activate(message, self.tenancy()).map_err(status)?;
@@ -286,7 +279,7 @@ impl Gateway for GatewayService {
             watch,
             claims,
             ..
-        } = Call::of(request);
+        } = Call::of(request)?;
         let spec = decode::stream(message, self.tenancy()).map_err(status)?;
         let jobs = self.front.open_job_stream(spec, claims).map_err(status)?;
         let front = Arc::clone(&self.front);
