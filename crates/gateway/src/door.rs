@@ -211,6 +211,8 @@ pub struct Counts {
 pub struct Door {
     pub sights: sight::Sights,
     pub refusals: Refusals,
+    /// The name of the cookie with a session.
+    pub cookie: &'static str,
     basic: Basic,
     way: Way,
 }
@@ -224,12 +226,12 @@ enum Way {
 }
 
 impl Door {
-    /// Has to be called in a runtime.
+    /// Has to be called in a runtime. `over_tls`: browsers come over TLS.
     ///
     /// # Errors
     /// The settings of a provider are invalid.
     pub fn open(
-        login: Login,
+        (login, over_tls): (Login, bool),
         providers: &[ProviderSettings],
         passwords: Arc<Passwords>,
         counts: Counts,
@@ -238,6 +240,7 @@ impl Door {
         Ok(Door {
             sights: sight::Sights::default(),
             refusals: Refusals::default(),
+            cookie: session::name(over_tls),
             basic: Basic::new(passwords, counts.looks.clone()),
             way: match login {
                 Login::Unprotected => Way::Unprotected,
@@ -304,11 +307,11 @@ impl Door {
         let (claims, verified) = match (&self.way, header) {
             (Way::Unprotected, _) => return Ok(Claims::Anonymous),
             (Way::Basic, None) => {
-                let cookie = session_of(head, Scheme::Basic)?;
+                let cookie = self.session_of(head, Scheme::Basic)?;
                 return session::check(&cookie, head, directory);
             }
             (Way::Bearer(bearer), None) => {
-                let cookie = session_of(head, Scheme::Bearer)?;
+                let cookie = self.session_of(head, Scheme::Bearer)?;
                 return bearer.session(&cookie, head, directory).await;
             }
             (Way::Basic, Some(header)) => {
@@ -333,6 +336,17 @@ impl Door {
             Way::Bearer(bearer) => Some(bearer),
             Way::Unprotected | Way::Basic => None,
         }
+    }
+
+    /// The session that a request shows instead of the header.
+    fn session_of(&self, head: &Head<'_>, expected: Scheme) -> Result<String, Refused> {
+        self.shown_session(head.headers)
+            .ok_or(Refused::Nothing(expected))
+    }
+
+    /// The session that a request shows.
+    pub fn shown_session(&self, headers: &HeaderMap) -> Option<String> {
+        session::cookie(headers.get_all(COOKIE), self.cookie)
     }
 
     /// The cookie that replaces the shown one, if it is due.
@@ -366,11 +380,6 @@ fn only_header(headers: &HeaderMap, expected: Scheme) -> Result<Option<&HeaderVa
         (only, None) => Ok(only),
         _ => Err(Refused::Several(expected)),
     }
-}
-
-/// The session that a request shows instead of the header.
-fn session_of(head: &Head<'_>, expected: Scheme) -> Result<String, Refused> {
-    session::shown(head.headers.get_all(COOKIE)).ok_or(Refused::Nothing(expected))
 }
 
 /// Browsers say which site's page sends a request. A page of another site may read, as the browser keeps the answer from it,

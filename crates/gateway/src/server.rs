@@ -65,7 +65,7 @@ impl Gateway {
         let passwords = Arc::new(Passwords::start()?);
         let security = &config.security;
         let door = Door::open(
-            security.login,
+            (security.login, config.tls.rest.is_some()),
             &security.providers,
             Arc::clone(&passwords),
             metrics.at_the_door(),

@@ -50,7 +50,13 @@ struct Server {
 
 impl Server {
     fn start(data: &Path, settings: &[String]) -> Server {
+        Server::start_with(data, settings, &[])
+    }
+
+    /// Likewise, with these environment variables.
+    fn start_with(data: &Path, settings: &[String], variables: &[(&str, String)]) -> Server {
         let mut child = skep()
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .args([
                 "serve",
                 "--rest-port",
@@ -223,14 +229,27 @@ fn key_store(store: &str, password: &str, name: &str) -> [String; 4] {
 
 /// The metrics of a server, over TLS.
 async fn metrics(management: &str, authority: &Path) -> String {
-    let port: u16 = management.rsplit(':').next().unwrap().parse().unwrap();
+    exchange(management, authority, "GET /actuator/prometheus", "", "").await
+}
+
+/// The answer to a request, over TLS. `headers`: whole lines.
+async fn exchange(
+    address: &str,
+    authority: &Path,
+    request: &str,
+    headers: &str,
+    body: &str,
+) -> String {
+    let port: u16 = address.rsplit(':').next().unwrap().parse().unwrap();
     let stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await;
     let client = ClientTls::open(Some(authority), &["http/1.1"]).unwrap();
     let socket = client.connect("localhost", stream.unwrap()).await;
     let mut socket = socket.unwrap();
-    let request =
-        b"GET /actuator/prometheus HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-    socket.write_all(request).await.unwrap();
+    let length = body.len();
+    let request = format!(
+        "{request} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
+    );
+    socket.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     let _ = socket.read_to_end(&mut answer).await;
     String::from_utf8_lossy(&answer).into_owned()
@@ -287,4 +306,55 @@ async fn all_three_ports_use_their_key_stores() {
         "{error}"
     );
     assert!(!error.contains("hush"), "{error}");
+}
+
+#[tokio::test]
+async fn a_session_over_tls_is_in_a_cookie_that_no_other_host_can_set() {
+    let certificates = Certificates::new();
+    let data = tempfile::tempdir().unwrap();
+    let file = |name: &str| certificates.path(name).display().to_string();
+    let variables = [
+        ("SERVER_SSL_CERTIFICATE", file("server.pem")),
+        ("SERVER_SSL_CERTIFICATEPRIVATEKEY", file("server.key")),
+        ("CAMUNDA_SECURITY_AUTHENTICATION_METHOD", "basic".into()),
+        (
+            "CAMUNDA_SECURITY_INITIALIZATION_USERS_0_USERNAME",
+            "anna".into(),
+        ),
+        (
+            "CAMUNDA_SECURITY_INITIALIZATION_USERS_0_PASSWORD",
+            "right".into(),
+        ),
+    ];
+    let server = Server::start_with(data.path(), &[], &variables);
+    let rest = server.address("REST");
+    assert!(rest.starts_with("https://"), "{}", server.banner);
+    let authority = certificates.path("authority.pem");
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let login = "username=anna&password=right";
+    let mut answer = exchange(&rest, &authority, "POST /login", form, login).await;
+    // The first users are there a moment after the port.
+    while !answer.starts_with("HTTP/1.1 204") {
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        answer = exchange(&rest, &authority, "POST /login", form, login).await;
+    }
+    let (_, session) = answer
+        .split_once("set-cookie: __Host-camunda-session=")
+        .unwrap_or_else(|| panic!("{answer}"));
+    let (value, attributes) = session.split_once(';').unwrap();
+    let attributes = attributes.lines().next().unwrap();
+    assert!(attributes.contains("Secure") && attributes.contains("Path=/"));
+    assert!(!attributes.contains("Domain"), "{attributes}");
+    for (name, status) in [
+        ("__Host-camunda-session", "200"),
+        ("camunda-session", "401"),
+    ] {
+        let cookie = format!("cookie: {name}={value}\r\n");
+        let answer = exchange(&rest, &authority, "GET /v2/topology", &cookie, "").await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{name}: {answer}"
+        );
+    }
 }

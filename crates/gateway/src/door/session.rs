@@ -21,8 +21,15 @@ use super::basic::claims_of;
 use super::{Head, Refused, Scheme, is_safe};
 
 /// Names of the API.
-pub const COOKIE: &str = "camunda-session";
+const COOKIE: &str = "camunda-session";
+const COOKIE_OVER_TLS: &str = "__Host-camunda-session";
 pub const CSRF: &str = "x-csrf-token";
+
+/// The name of the cookie. Browsers take one with the prefix over TLS only, and from this host only: neither a page over plain HTTP nor
+/// another host of the domain can give a browser a session that somebody else began.
+pub fn name(over_tls: bool) -> &'static str {
+    if over_tls { COOKIE_OVER_TLS } else { COOKIE }
+}
 
 /// Seconds without a request after which a session is over.
 pub const IDLE: u64 = 30 * 60;
@@ -108,11 +115,6 @@ pub struct Cookie {
     pub value: String,
     /// The token to send in [`CSRF`] with every change.
     pub csrf: String,
-}
-
-/// The session that a request shows.
-pub fn shown(cookies: GetAll<'_, HeaderValue>) -> Option<String> {
-    cookie(cookies, COOKIE)
 }
 
 /// The value of a cookie.

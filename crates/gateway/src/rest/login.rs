@@ -4,7 +4,7 @@
 mod provider;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, COOKIE, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderName, Method, Response, StatusCode};
 use hyper::body::Incoming;
@@ -15,7 +15,7 @@ use super::body::{self, Received};
 use super::problem::Problem;
 use crate::call::FrontEnd;
 use crate::door::secret::Secret;
-use crate::door::session::{self, COOKIE as SESSION, CSRF, Cookie, LONGEST};
+use crate::door::session::{self, CSRF, Cookie, LONGEST};
 use crate::door::{Head, Login, Refused, Scheme};
 
 /// Bytes of a form.
@@ -77,7 +77,7 @@ async fn log_in(
 /// The browser forgets the session.
 fn log_out(front: &FrontEnd) -> Response<RestBody> {
     let mut response = empty();
-    forget(front, &mut response, SESSION);
+    forget(front, &mut response, front.door.cookie);
     response
 }
 
@@ -106,7 +106,7 @@ pub fn renew(front: &FrontEnd, parts: &Parts, response: &mut Response<RestBody>)
     if parts.headers.contains_key(AUTHORIZATION) || front.door.login() == Login::Unprotected {
         return;
     }
-    let Some(shown) = session::shown(parts.headers.get_all(COOKIE)) else {
+    let Some(shown) = front.door.shown_session(&parts.headers) else {
         return;
     };
     if let Some(cookie) = front.door.renewed(&shown, &front.broker.directory()) {
@@ -126,7 +126,7 @@ pub fn leave_to_the_page(parts: &Parts, response: &mut Response<RestBody>) {
 }
 
 fn give(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &Cookie) {
-    keep(front, response, (SESSION, &cookie.value), LONGEST);
+    keep(front, response, (front.door.cookie, &cookie.value), LONGEST);
     // Pages read this one, to send it back.
     let csrf = format!(
         "X-CSRF-TOKEN={}; Path=/; Max-Age={LONGEST}; SameSite=Lax{}",
@@ -143,11 +143,11 @@ fn give(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &Cookie) {
 }
 
 fn secure(front: &FrontEnd) -> &'static str {
-    if front.config.tls.rest.is_some() {
-        "; Secure"
-    } else {
-        ""
-    }
+    if is_over_tls(front) { "; Secure" } else { "" }
+}
+
+fn is_over_tls(front: &FrontEnd) -> bool {
+    front.config.tls.rest.is_some()
 }
 
 fn empty() -> Response<RestBody> {

@@ -8,7 +8,7 @@ use http::{HeaderName, Method, Response, StatusCode};
 
 use super::super::RestBody;
 use super::super::problem::Problem;
-use super::{SESSION, empty, forget, give, keep, log_out};
+use super::{empty, forget, give, is_over_tls, keep, log_out};
 use crate::call::FrontEnd;
 use crate::door::bearer::Bearer;
 use crate::door::browsers::{self, ATTEMPT_TIME, Arrival, Departure};
@@ -67,14 +67,15 @@ fn begin(
         other => other.into(),
     })?;
     let mut response = redirect(&to);
-    keep(front, &mut response, (&kept(&state), &cookie), ATTEMPT_TIME);
+    let name = kept(front, &state);
+    keep(front, &mut response, (&name, &cookie), ATTEMPT_TIME);
     Ok(response)
 }
 
 /// A failed login ends on the login page, which shows the failure.
 async fn back(front: &FrontEnd, bearer: &Bearer, parts: &Parts) -> Response<RestBody> {
     let state = parameter(parts, "state").unwrap_or_default();
-    let name = kept(&state);
+    let name = kept(front, &state);
     let mut response = match arrival(front, bearer, &name, &state, parts).await {
         Ok(Arrival { to, cookie }) => {
             let mut response = redirect(&to);
@@ -128,7 +129,7 @@ async fn leave(
     head: &Head<'_>,
     parts: &Parts,
 ) -> Result<Response<RestBody>, Problem> {
-    let Some(shown) = cookie(parts.headers.get_all(COOKIE), SESSION) else {
+    let Some(shown) = front.door.shown_session(&parts.headers) else {
         return Ok(empty());
     };
     // A page of another site must not log anybody out.
@@ -142,19 +143,16 @@ async fn leave(
     Ok(response)
 }
 
-/// The cookie of one login: several may be in progress in one browser.
-fn kept(state: &str) -> String {
+/// The cookie of one login: several may be in progress in one browser. The prefix is that of the session's cookie.
+fn kept(front: &FrontEnd, state: &str) -> String {
+    let prefix = if is_over_tls(front) { "__Host-" } else { "" };
     let short = state.chars().filter(|c| c.is_ascii_alphanumeric()).take(12);
-    format!("skep-login-{}", short.collect::<String>())
+    format!("{prefix}skep-login-{}", short.collect::<String>())
 }
 
 /// This server's address, as the browser sees it.
 fn here(front: &FrontEnd, parts: &Parts) -> String {
-    let scheme = if front.config.tls.rest.is_some() {
-        "https"
-    } else {
-        "http"
-    };
+    let scheme = if is_over_tls(front) { "https" } else { "http" };
     let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
     let authority = parts.uri.authority().map(|it| it.as_str());
     format!("{scheme}://{}", authority.or(named).unwrap_or_default())
