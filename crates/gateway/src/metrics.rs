@@ -128,7 +128,7 @@ impl GatewayMetrics {
 
     /// Reads the topology for the metrics from this broker. Only the first call has an effect.
     pub fn read_topology_from(&self, broker: &Arc<dyn Broker>) {
-        topology::read_from(&self.families, broker);
+        topology::read_from(&self.families, &self.logins, broker);
     }
 
     /// How many slots new work has in this front end.

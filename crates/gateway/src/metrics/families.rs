@@ -98,5 +98,6 @@ metrics! {
         pub(super) refreshed: Family<ResultLabels, Counter> = "skep_session_refreshes", "Refreshes of browser sessions at identity providers, by result";
         pub(super) keys_given: Computed<ProviderLabels> = "skep_identity_provider_up", "1 if the last request to the identity provider returned its keys, else 0";
         pub(super) keys_age: Computed<ProviderLabels> = "skep_identity_provider_keys_age_seconds", "Time since the keys of an identity provider were fetched";
+        pub(super) directory_age: Computed<Unlabelled> = "skep_permissions_age_seconds", "Time since the users and permissions of this node were surely current";
     }
 }

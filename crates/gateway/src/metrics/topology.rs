@@ -1,15 +1,24 @@
-//! The gateway's view of the cluster, read at each scrape: `zeebe_gateway_topology_partition_roles` and
-//! `zeebe_gateway_job_stream_servers`.
+//! The gateway's view of the cluster, read at each scrape: `zeebe_gateway_topology_partition_roles`,
+//! `zeebe_gateway_job_stream_servers` and `skep_permissions_age_seconds`.
 
 use std::sync::Arc;
 
 use skep_metrics::Unlabelled;
 use skep_service::{Broker, PartitionRole};
 
-use super::families::{GatewayFamilies, RoleLabels};
+use super::families::{GatewayFamilies, LoginFamilies, RoleLabels};
 
 /// Sets the source of the metrics. Only the first call has an effect.
-pub(super) fn read_from(families: &GatewayFamilies, broker: &Arc<dyn Broker>) {
+pub(super) fn read_from(
+    families: &GatewayFamilies,
+    logins: &LoginFamilies,
+    broker: &Arc<dyn Broker>,
+) {
+    let asked = Arc::clone(broker);
+    logins.directory_age.read_from(move || {
+        let age = asked.directory_age().as_secs();
+        vec![(Unlabelled, i64::try_from(age).unwrap_or(i64::MAX))]
+    });
     let asked = Arc::clone(broker);
     families.servers.read_from(move || {
         let servers = asked.topology().brokers.len();

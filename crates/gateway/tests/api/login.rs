@@ -164,6 +164,7 @@ async fn while_the_users_are_unknown_or_outdated_nobody_is_called_wrong() {
         "{}",
         answer.text
     );
+    has(&exposed(&gateway), "skep_permissions_age_seconds 6");
     *gateway.broker.reports.directory_age.lock() = Duration::from_secs(4);
     assert_eq!(topology().await.status, 200);
 }
