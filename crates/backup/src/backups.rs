@@ -149,8 +149,18 @@ pub fn newest_complete(
 /// # Errors
 /// The store cannot be used.
 pub fn list(store: &Store, prefix: &str) -> Result<Vec<Backup>, BackupError> {
+    list_newest(store, prefix, usize::MAX)
+}
+
+/// At most so many of them.
+///
+/// # Errors
+/// The store cannot be used.
+pub fn list_newest(store: &Store, prefix: &str, limit: usize) -> Result<Vec<Backup>, BackupError> {
     let ids = ids(store)?.into_iter();
-    let wanted = ids.filter(|id| id.to_string().starts_with(prefix));
+    let wanted = ids
+        .filter(|id| id.to_string().starts_with(prefix))
+        .take(limit);
     let mut backups = Vec::new();
     for id in wanted {
         // A backup may be deleted in the meantime.

@@ -41,7 +41,8 @@ mod upload;
 mod verify;
 
 pub use backups::{
-    Backup, BackupState, Begun, Progress, SILENT, delete, find, list, newest, newest_complete,
+    Backup, BackupState, Begun, Progress, SILENT, delete, find, list, list_newest, newest,
+    newest_complete,
 };
 pub use chain::{Chain, Link};
 pub use entries::{decode as decode_entries, encode as encode_entries};

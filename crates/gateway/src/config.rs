@@ -11,6 +11,7 @@ use skep_tls::ServerTls;
 use crate::check::Tenancy;
 use crate::door::Login;
 use crate::id_pattern::IdPattern;
+use crate::operators::Operators;
 use crate::pages::Pages;
 use crate::trace::SpanListener;
 
@@ -81,9 +82,17 @@ pub struct GatewayConfig {
     pub counts_jobs: bool,
     /// Called for each command that the broker has answered.
     pub spans: Option<Arc<dyn SpanListener>>,
+    pub hooks: Hooks,
+    pub security: Security,
+}
+
+/// What else is served at the REST port.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
     /// Handles paths that REST does not have.
     pub pages: Option<Arc<dyn Pages>>,
-    pub security: Security,
+    /// Carries out what operators ask for.
+    pub operators: Option<Arc<dyn Operators>>,
 }
 
 /// TLS of the two ports; without it, clear text.
@@ -234,7 +243,7 @@ impl Default for GatewayConfig {
             api_version: API_VERSION.to_string(),
             counts_jobs: true,
             spans: None,
-            pages: None,
+            hooks: Hooks::default(),
             security: Security::default(),
         }
     }

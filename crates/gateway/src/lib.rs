@@ -36,6 +36,7 @@ mod id_pattern;
 mod json_errors;
 pub mod metrics;
 mod open_streams;
+mod operators;
 mod oversize;
 mod pages;
 mod rest;
@@ -47,12 +48,13 @@ mod workers;
 
 pub use check::Tenancy;
 pub use config::{
-    ExecutorConfig, GatewayConfig, Lifetime, LongPolling, MultipartLimits, OverloadPolicy,
+    ExecutorConfig, GatewayConfig, Hooks, Lifetime, LongPolling, MultipartLimits, OverloadPolicy,
     Security, Tls,
 };
 pub use door::Login;
 pub use id_pattern::{DEFAULT_PATTERN, IdPattern};
 pub use metrics::GatewayMetrics;
+pub use operators::Operators;
 pub use pages::Pages;
 pub use rest::Faults as IdentityFaults;
 pub use rest::guard::{Denial, Guard};

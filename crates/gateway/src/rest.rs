@@ -7,6 +7,7 @@ mod encode;
 pub mod guard;
 mod json;
 mod login;
+mod management;
 mod monitor;
 mod multipart;
 pub mod nodes;
@@ -125,7 +126,7 @@ fn head<'r>(parts: &'r Parts, visitor: &'r Visitor) -> Head<'r> {
 
 /// Answers with a page for browsers, if the path is one.
 fn page(front: &FrontEnd, parts: &Parts) -> Result<Response<RestBody>, Problem> {
-    let pages = front.config.pages.as_ref();
+    let pages = front.config.hooks.pages.as_ref();
     match pages.and_then(|pages| pages.answer(parts)) {
         Some(page) => Ok(page.map(RestBody::from)),
         None => Err(Problem::unknown_path(parts.uri.path())),
@@ -160,6 +161,17 @@ async fn answer(
         Does::AskNodes(asked) => {
             let asked = (asked, parts.uri.query());
             Box::pin(nodes::answer(front, &claims, operation, asked)).await
+        }
+        Does::Manage => {
+            let asked = (operation, path);
+            Box::pin(management::answer(
+                front,
+                &claims,
+                asked,
+                (parts, visitor),
+                body,
+            ))
+            .await
         }
         Does::Document(does) => {
             sight::may(front, &claims, operation)?;
@@ -293,6 +305,7 @@ fn decoded(
         | Does::AnswerCaller(_)
         | Does::Pulse
         | Does::AskNodes(_)
+        | Does::Manage
         | Does::Document(_)
         | Does::NotYet => Err(Failure::Internal(format!(
             "The operation {} is not a broker operation.",
@@ -308,12 +321,22 @@ async fn receive(
     takes: Takes,
     budget: &Budget,
     headers: &HeaderMap,
-    mut body: Incoming,
+    body: Incoming,
 ) -> Result<Received, Problem> {
     let limit = match takes {
         Takes::Files => front.config.multipart.max_size,
         Takes::Json => front.config.max_message_size,
     };
+    receive_within(front, (takes, limit), budget, headers, body).await
+}
+
+async fn receive_within(
+    front: &FrontEnd,
+    (takes, limit): (Takes, usize),
+    budget: &Budget,
+    headers: &HeaderMap,
+    mut body: Incoming,
+) -> Result<Received, Problem> {
     if !http_body::Body::is_end_stream(&body) {
         check_content_type(headers.get(CONTENT_TYPE), takes)?;
     }

@@ -19,6 +19,7 @@ mod job_streams;
 mod loggers;
 mod metrics_text;
 mod nodes;
+mod over_rest;
 mod partitions;
 mod profile;
 mod reply;
@@ -33,7 +34,6 @@ use std::time::Duration;
 use http::header::{HeaderValue, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode};
-use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use prometheus_client::registry::Registry;
@@ -50,7 +50,7 @@ use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 
 use self::health::Group;
-use self::reply::{Answer, Handled, allow, message, ok, respond};
+use self::reply::{Answer, Handled, Incoming, allow, message, ok, respond};
 use crate::agreement::Agreement;
 use crate::config::{Effective, ManagementLogin};
 use crate::lease::Standing;
@@ -74,6 +74,7 @@ pub struct Management {
     logs: Arc<Logs>,
     started: OnceLock<Started>,
     stopping: AtomicBool,
+    room: over_rest::Room,
 }
 
 /// State that is available once the broker runs.
@@ -110,6 +111,7 @@ impl Management {
             logs,
             started: OnceLock::new(),
             stopping: AtomicBool::new(false),
+            room: over_rest::Room::default(),
         })
     }
 
@@ -438,7 +440,8 @@ async fn accept(listener: TcpListener, tls: Option<ServerTls>, management: Arc<M
         tokio::spawn(async move {
             let socket = pin!(socket);
             let visitor = Arc::new(Visitor::new(peer.ip()));
-            let service = service_fn(move |request: Request<Incoming>| {
+            let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+                let request = request.map(Incoming::Arriving);
                 let (management, visitor) = (management.clone(), Arc::clone(&visitor));
                 async move { Ok::<_, Infallible>(management.handle(request, &visitor).await) }
             });

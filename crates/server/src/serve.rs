@@ -113,7 +113,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
         rest: tls.rest,
         grpc: tls.grpc,
     };
-    let gateway = bind_gateway(&settings, &broker, tls, gateway_metrics.clone()).await?;
+    let gateway = bind_gateway(&settings, &broker, tls, (&management, &gateway_metrics)).await?;
     let (rest, grpc) = (gateway.rest_addr(), gateway.grpc_addr());
     if !settings.is_gateway() {
         identity::begin(broker.clone(), settings.security.initial.clone()).await?;
@@ -156,17 +156,19 @@ async fn bind_gateway(
     settings: &Settings,
     broker: &Arc<Broker>,
     tls: skep_gateway::Tls,
-    metrics: Arc<GatewayMetrics>,
+    (management, metrics): (&Arc<Management>, &Arc<GatewayMetrics>),
 ) -> anyhow::Result<Gateway> {
     let mut config = settings.gateway_config();
     config.tls = tls;
+    config.hooks.operators = Some(management.clone());
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
     let interface = skep_ui::Interface::new(&settings.ui_base_path);
-    config.pages = Some(Arc::new(ForBrowsers(interface)));
+    config.hooks.pages = Some(Arc::new(ForBrowsers(interface)));
     let documents = settings.documents().map_err(|e| ConfigError(vec![e]))?;
     let documents = Arc::new(documents);
     tokio::spawn(sweep(documents.clone()));
+    let metrics = metrics.clone();
     let gateway = Gateway::bind(config, broker.clone(), broker.clone(), documents, metrics);
     Ok(gateway.await.map_err(cannot_listen)?)
 }

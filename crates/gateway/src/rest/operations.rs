@@ -46,11 +46,13 @@ use events::{conditional_events, messages, signals};
 use identity::{
     authentication, authorizations, groups, mapping_rules, roles, setup, tenants, users,
 };
+use system::management;
 
 /// The tables, in the order in which documents show them.
 const TABLES: &[&[Operation]] = &[
     cluster::ROWS,
     system::ROWS,
+    management::ROWS,
     deployments::ROWS,
     resources::ROWS,
     process_definitions::ROWS,
@@ -154,6 +156,8 @@ pub enum Does {
     Pulse,
     /// All nodes answer from their own state.
     AskNodes(super::nodes::NodesQuery),
+    /// The endpoints of the management port.
+    Manage,
     /// The document stores, without the broker.
     Document(super::documents::Operation),
     /// An operation of the API that this release does not carry out.
@@ -220,6 +224,7 @@ impl Operation {
             | Does::Query { .. }
             | Does::Pulse
             | Does::AskNodes(_)
+            | Does::Manage
             | Does::NotYet => Takes::Json,
         }
     }
@@ -325,7 +330,7 @@ mod tests {
     #[test]
     fn the_readme_counts_the_operations() {
         const README: &str = include_str!("../../../../README.md");
-        const OWN: [&str; 15] = [
+        const OWN: [&str; 30] = [
             "getOpenApi",
             "getPulse",
             "getMonitor",
@@ -333,6 +338,21 @@ mod tests {
             "getOverdueElements",
             "getJobTypes",
             "getNodeStates",
+            "getClusterState",
+            "changeCluster",
+            "getClusterChanges",
+            "cancelClusterChange",
+            "rebalanceCluster",
+            "getExporters",
+            "enableExporter",
+            "disableExporter",
+            "pauseExporters",
+            "resumeExporters",
+            "getBackups",
+            "takeBackup",
+            "getBackupState",
+            "deleteBackup",
+            "getConfigurationProperties",
             "streamJobs",
             "getProcessInstanceWaitingStates",
             "getProcessInstanceDiagnosis",
@@ -348,7 +368,7 @@ mod tests {
         assert_eq!(own.len(), OWN.len(), "{own:?}");
         let count = of_camunda.len();
         let sentence =
-            format!("{count} operations of the Camunda 8 REST API and fifteen of Skep's own");
+            format!("{count} operations of the Camunda 8 REST API and thirty of Skep's own");
         assert!(README.contains(&sentence), "README.md lacks: {sentence}");
     }
 }

@@ -23,6 +23,7 @@ mod kept;
 mod large_jobs;
 mod login;
 mod long_texts;
+mod management;
 mod metrics;
 mod modification;
 mod newer_members;

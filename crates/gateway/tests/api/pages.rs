@@ -28,7 +28,7 @@ impl Pages for Fake {
 async fn a_page_is_asked_for_only_where_the_api_has_no_path() {
     let pages = Arc::new(Fake::default());
     let offered = pages.clone();
-    let gateway = start_with(|config| config.pages = Some(offered)).await;
+    let gateway = start_with(|config| config.hooks.pages = Some(offered)).await;
     let answer = open(gateway.rest, "GET", "/ui/", None, "").await;
     assert_eq!(answer.status(), StatusCode::OK);
     let body = answer.into_body().collect().await.expect("a body");

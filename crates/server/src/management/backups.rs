@@ -3,7 +3,6 @@
 use std::time::SystemTime;
 
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
 use serde_json::{Value, json};
 use skep_backup::{Backup, BackupError, BackupState, Manifest, Moment, Range, Store};
 use skep_broker::Broker;
@@ -11,7 +10,9 @@ use skep_broker::backup::coordinator::no_store;
 use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
 
 use super::cluster::refused;
-use super::reply::{self, Answer, Handled, allow, bad_request, json, message, no_content, ok};
+use super::reply::{
+    self, Answer, Handled, Incoming, allow, bad_request, json, message, no_content, ok,
+};
 
 pub async fn handle(broker: &Broker, method: &Method, path: &[&str], body: Incoming) -> Handled {
     match path {
@@ -129,6 +130,15 @@ async fn ask<T: Send + 'static>(
         };
         message(status, error.to_string())
     })
+}
+
+/// The newest backups, at most so many.
+pub async fn newest(broker: &Broker, limit: usize) -> Handled {
+    let backups = ask(broker, move |store| {
+        skep_backup::list_newest(store, "", limit)
+    })
+    .await?;
+    Ok(ok(&backups.iter().map(shown).collect()))
 }
 
 async fn list(broker: &Broker, prefix: String) -> Handled {

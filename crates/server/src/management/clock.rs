@@ -1,11 +1,10 @@
 //! `/actuator/clock`: the node's clock, which tests may move.
 
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 
-use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
+use super::reply::{self, Answer, Handled, Incoming, allow, bad_request, message, ok};
 
 pub async fn handle(
     broker: &Broker,

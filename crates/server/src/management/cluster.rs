@@ -3,13 +3,12 @@
 mod shown;
 
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
 use skep_cluster::{Planned, Refusal, Request, UnsafeRecovery};
 
-use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
+use super::reply::{self, Answer, Handled, Incoming, allow, bad_request, message, ok};
 use shown::brokers;
 
 /// Handles requests to paths below `/actuator/cluster`.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
@@ -18,7 +17,7 @@ use skep_secondary::SECONDARY_STORAGE;
 use skep_service::{Broker as _, PartitionRole};
 
 use super::nodes::EXPORTERS;
-use super::reply::{self, Answer, Handled, allow, bad_request, message, ok};
+use super::reply::{self, Answer, Handled, Incoming, allow, bad_request, message, ok};
 
 /// Maximum time that a pause waits for records in flight.
 const PAUSE_TIMEOUT: Duration = Duration::from_secs(30);

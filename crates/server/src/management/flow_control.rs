@@ -1,12 +1,11 @@
 //! `/actuator/flowControl`: the request limit of each partition, read and changed while the server runs.
 
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
 use skep_broker::flow_control::{Algorithm, FlowControlConfig};
 
-use super::reply::{self, Answer, Handled, allow, bad_request, ok};
+use super::reply::{self, Answer, Handled, Incoming, allow, bad_request, ok};
 use crate::config::milliseconds;
 
 pub async fn handle(broker: &Broker, method: &Method, body: Incoming) -> Handled {

@@ -1,11 +1,10 @@
 //! `/actuator/loggers`: log levels, read and changed while the server runs.
 
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
 use serde_json::{Map, Value, json};
 use tracing_subscriber::filter::LevelFilter;
 
-use super::reply::{self, Handled, allow, bad_request, no_content, ok};
+use super::reply::{self, Handled, Incoming, allow, bad_request, no_content, ok};
 use crate::logs::{self, Levels, Logs, ROOT};
 
 const LEVELS: [&str; 6] = ["OFF", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"];

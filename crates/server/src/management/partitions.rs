@@ -50,6 +50,7 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
     let processed = status.processed_position.load(Ordering::Relaxed);
     json!({
         "role": role(status.role()),
+        "committedPosition": status.committed(),
         "processedPosition": leader.then_some(processed),
         "appliedIndex": status.applied.load(Ordering::Relaxed),
         "freeDiskBytes": broker.disk().free.load(Ordering::Relaxed),

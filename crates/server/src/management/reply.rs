@@ -5,7 +5,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
 use serde_json::{Value, json};
 
 /// Maximum size of a request body; requests of operators are small.
@@ -13,6 +12,14 @@ const MAX_BODY: usize = 64 << 10;
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub type Answer = Response<Full<Bytes>>;
+
+/// Body of a request.
+pub enum Incoming {
+    /// To this port, which has yet to read it.
+    Arriving(hyper::body::Incoming),
+    /// To the REST port, which has read it.
+    Whole(Bytes),
+}
 
 /// An answer that ends the handling of a request early.
 pub type Handled = Result<Answer, Answer>;
@@ -76,28 +83,31 @@ pub async fn body(body: Incoming) -> Result<serde_json::Map<String, Value>, Answ
 
 /// Reads JSON of any kind; an empty body is null.
 pub async fn json_body(body: Incoming) -> Result<Value, Answer> {
-    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect()).await;
-    let bytes = match read {
-        Err(_) => {
-            return Err(message(
-                StatusCode::REQUEST_TIMEOUT,
-                "the body did not arrive in time",
-            ));
-        }
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            return Err(message(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("the body has more than {MAX_BODY} bytes"),
-            ));
-        }
-        Ok(Err(error)) => return Err(bad_request(format!("the body ended early: {error}"))),
-        Ok(Ok(collected)) => collected.to_bytes(),
+    let bytes = match body {
+        Incoming::Arriving(body) => arrived(body).await?,
+        Incoming::Whole(bytes) => bytes,
     };
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
     serde_json::from_slice(&bytes)
         .map_err(|error| bad_request(format!("the body is not JSON: {error}")))
+}
+
+async fn arrived(body: hyper::body::Incoming) -> Result<Bytes, Answer> {
+    let read = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect()).await;
+    match read {
+        Err(_) => Err(message(
+            StatusCode::REQUEST_TIMEOUT,
+            "the body did not arrive in time",
+        )),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(message(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body has more than {MAX_BODY} bytes"),
+        )),
+        Ok(Err(error)) => Err(bad_request(format!("the body ended early: {error}"))),
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+    }
 }
 
 /// The value of a query parameter.

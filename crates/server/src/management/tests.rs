@@ -21,6 +21,7 @@ use crate::config::{self, ManagementLogin, Settings};
 mod clock;
 mod cluster;
 mod other_sites;
+mod over_rest;
 
 struct Server {
     address: SocketAddr,
@@ -113,6 +114,10 @@ impl Server {
         let config = GatewayConfig {
             rest_addr: any,
             grpc_addr: any,
+            hooks: skep_gateway::Hooks {
+                operators: Some(self.management.clone()),
+                ..Default::default()
+            },
             ..GatewayConfig::default()
         };
         let gateway = Gateway::bind(
@@ -262,6 +267,7 @@ async fn partitions_have_the_documented_shape() {
     assert_eq!(one["health"]["status"], "HEALTHY");
     assert_eq!(one["health"]["children"][0]["id"], "StreamProcessor-1");
     for field in [
+        "committedPosition",
         "processedPosition",
         "snapshotId",
         "processedPositionInSnapshot",

@@ -257,6 +257,19 @@ fn token(issuer: &Issuer, way: &str, id: &str) -> String {
     }
 }
 
+/// Operators' requests that need several nodes, or a store for backups.
+fn needs_more(operation: &str) -> bool {
+    const MORE: [&str; 6] = [
+        "changeCluster",
+        "cancelClusterChange",
+        "getBackups",
+        "takeBackup",
+        "getBackupState",
+        "deleteBackup",
+    ];
+    MORE.contains(&operation)
+}
+
 impl Row {
     /// Whether the operation searches or counts: without a permission the result is empty.
     fn is_list(&self) -> bool {
@@ -299,6 +312,8 @@ impl Row {
             // No request here names a revision, and nobody else reads an object that is not shared; `kept.rs` tests both.
             Some(true) if status == 428 => self.path.starts_with("/skep/v1/kept/"),
             Some(true) if self.operation == "getKept" => status == 404,
+            // A single node without a store for backups; the permission is checked first.
+            Some(true) if needs_more(&self.operation) => ![401, 403].contains(&status),
             // Only S3 stores have links; the permission is checked first.
             Some(true) if self.operation == "createDocumentLink" => answer["detail"]
                 .as_str()

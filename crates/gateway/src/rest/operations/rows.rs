@@ -3,7 +3,7 @@
 /// Declares operations of one tag, one row each: method, template and the parameters in it with their types, the operation's id, and then
 ///
 /// - `does`: a command with its row in the protocol, and how a request becomes it; a query with its entity; the pulse; the
-///   knowledge of all nodes; a file of the documents; or an answer of the gateway itself. Parameters have the names that they
+///   knowledge of all nodes; an endpoint of the management port; a file of the documents; or an answer of the gateway itself. Parameters have the names that they
 ///   have in the template.
 /// - `needs`: the permission that the caller needs. A command has it in its own row; everything else states it here.
 /// - `rpc`: the equivalent RPCs.
@@ -116,6 +116,9 @@ macro_rules! operations {
     };
     (@does () AskNodes($asked:ident)) => {
         $crate::rest::operations::Does::AskNodes($crate::rest::nodes::NodesQuery::$asked)
+    };
+    (@does ($($path:tt)*) Manage) => {
+        $crate::rest::operations::Does::Manage
     };
     (@does ($($path:tt)*) Document($document:ident)) => {
         $crate::rest::operations::Does::Document(documents::Operation::$document)

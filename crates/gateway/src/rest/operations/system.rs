@@ -1,5 +1,7 @@
 //! Operations of system.
 
+pub mod management;
+
 use skep_protocol::command::{Need, On};
 use skep_protocol::grants;
 
