@@ -115,6 +115,29 @@ await shoot(full.url, [
   ["monitor", "/monitor"],
   ["monitor-day", "/monitor?span=day", (page) => page.getByText("The figures").first().click()],
   ["cluster", "/cluster"],
+  ["cluster-exporters", "/cluster?tab=exporters"],
+  ["cluster-pause", "/cluster?tab=exporters", (page) => page.getByRole("button", { name: "Pause exporting" }).click()],
+  ["cluster-wish", "/cluster?tab=changes"],
+  ["cluster-plan", "/cluster?tab=changes", async (page) => {
+    await page.getByLabel("Partitions", { exact: true }).fill("4");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Apply" }).waitFor();
+  }],
+  ["cluster-refused", "/cluster?tab=changes", async (page) => {
+    await page.getByLabel("Brokers to add").fill("1, 2");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+  }],
+  ["cluster-no-store", "/cluster?tab=backups"],
+  ["cluster-settings", "/cluster?tab=settings&find=backup"],
+  ["cluster-settings-none", "/cluster?tab=settings&find=nothing"],
+  ["cluster-failed", "/cluster?tab=exporters", async (page) => {
+    const exporters = "**/skep/v1/management/exporters";
+    await page.route(exporters, (route) => route.fulfill({ status: 500, contentType: "application/problem+json", body: '{"title":"INTERNAL","status":500,"detail":"The node is out of order."}' }));
+    await page.reload();
+    await page.getByRole("alert").waitFor();
+    await page.unroute(exporters);
+  }],
   ["cluster-drained", "/cluster", async (page) => {
     const states = "**/skep/v1/management/nodes";
     const drained = { role: "LEADER", isDraining: true, liveElementInstances: 0 };

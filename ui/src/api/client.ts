@@ -15,7 +15,11 @@ export type PathWith<M extends Method> = {
 export type Body<P extends keyof paths, M extends Method> =
   Operation<P, M> extends { requestBody?: { content: { "application/json": infer B } } } ? NonNullable<B> : undefined;
 export type Answer<P extends keyof paths, M extends Method> =
-  Operation<P, M> extends { responses: { 200: { content: { "application/json": infer A } } } } ? Branded<A> : void;
+  Operation<P, M> extends { responses: { 200: { content: { "application/json": infer A } } } }
+    ? Branded<A>
+    : Operation<P, M> extends { responses: { 202: { content: { "application/json": infer A } } } }
+      ? Branded<A>
+      : void;
 type Names<P> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
 export type Parameters<P extends string> = Record<Names<P>, string>;
 
@@ -135,8 +139,8 @@ export async function post<P extends PathWith<"post"> & string>(
 }
 
 /** A change of a part. */
-export async function patch<P extends PathWith<"patch"> & string>(path: P, parameters: Parameters<P>, body: Body<P, "patch">): Promise<void> {
-  await request("patch", path, parameters, JSON.stringify(body));
+export async function patch<P extends PathWith<"patch"> & string>(path: P, parameters: Parameters<P>, body: Body<P, "patch">, options?: Options): Promise<Answer<P, "patch">> {
+  return json(await request("patch", path, parameters, JSON.stringify(body), options));
 }
 
 /** A command whose body is JSON text as somebody wrote it: its numbers go as long as they are. */

@@ -4,6 +4,7 @@ import { base } from "../api/client";
 import { chooseTenant } from "../api/tenant";
 import { adminSearch } from "../rooms/admin/search";
 import { batchSearch, batchesSearch } from "../rooms/batches/search";
+import { clusterSearch } from "../rooms/cluster/search";
 import { decisionSearch } from "../rooms/decisions/search";
 import { feelSearch } from "../rooms/feel/search";
 import { incidentSearch } from "../rooms/incidents/search";
@@ -144,6 +145,7 @@ const monitor = createRoute({
 const cluster = createRoute({
   getParentRoute: () => root,
   path: "/cluster",
+  validateSearch: clusterSearch,
   component: lazyRouteComponent(() => import("../rooms/cluster/page"), "Cluster"),
 });
 const admin = createRoute({

@@ -1,7 +1,7 @@
 // What is wrong with a cluster is said, and nothing else; and what is left in partitions that are drained.
 import { expect, it } from "vitest";
 import type { Topology } from "../../api/topology";
-import { drained, troubles } from "./state";
+import { drained, pausedIn, positionsOf, troubles, widthOf } from "./state";
 
 const copy = (partitionId: number, role: "leader" | "follower", health: "healthy" | "unhealthy" | "dead" = "healthy") => ({ partitionId, role, health, state: "active" as const });
 const node = (nodeId: number, partitions: ReturnType<typeof copy>[]) => ({ nodeId, brokerId: String(nodeId), host: "h", port: 1, version: "8.9.0", skepVersion: "0.1.0", partitions });
@@ -27,4 +27,36 @@ it("knows what is left in drained partitions from those that lead them", () => {
     "2": null,
   };
   expect([...drained(nodes)].toSorted(([a], [b]) => a - b)).toEqual([[4, 5], [5, 0], [10, undefined]]);
+});
+
+const leads = (committedPosition: number, processedPosition: number, exporters: Record<string, { state: string; exportedPosition: number }>, exporterPhase = "EXPORTING") => ({
+  ...held("LEADER", false, 0), committedPosition, processedPosition, exporters, exporterPhase,
+});
+
+it("knows how far a partition is from the node that leads it", () => {
+  const nodes = {
+    "0": { "1": leads(50, 48, { search: { state: "EXPORTING", exportedPosition: 40 }, off: { state: "DISABLED", exportedPosition: 3 } }), "2": held("FOLLOWER", false, 0) },
+    "1": { "1": { ...leads(90, 0, {}), role: "FOLLOWER" as const } },
+    "2": null,
+  };
+  expect(positionsOf(nodes, 1)).toEqual({ log: 50, processed: 48, exported: [{ id: "search", position: 40, state: "EXPORTING" }] });
+  expect(positionsOf(nodes, 2)).toBeUndefined();
+  // A leader of an earlier version does not say it.
+  expect(positionsOf({ "0": { "1": held("LEADER", false, 0) } }, 1)).toBeUndefined();
+});
+
+it("never takes a log for shorter than what is done of it", () => {
+  expect(positionsOf({ "0": { "1": leads(50, 52, {}) } }, 1)?.log).toBe(52);
+});
+
+const at = (log: number, processed: number) => ({ log, processed, exported: [] });
+
+it("draws bars so that the longest gap is half of them, and a few records are not much", () => {
+  expect(widthOf([at(100, 90)])).toBe(1_000);
+  expect(widthOf([at(100, 90), at(90_000, 40_000)])).toBe(100_000);
+});
+
+it("names the partitions whose exporters are paused", () => {
+  const nodes = { "0": { "2": leads(1, 1, {}, "PAUSED"), "1": leads(1, 1, {}) }, "1": { "3": leads(1, 1, {}, "SOFT_PAUSED"), "1": { ...leads(1, 1, {}, "PAUSED"), role: "FOLLOWER" as const } } };
+  expect(pausedIn(nodes)).toEqual({ paused: [2, 3], all: 3 });
 });

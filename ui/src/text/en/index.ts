@@ -2,7 +2,6 @@
 import { admin } from "./admin";
 import { batches } from "./batches";
 import { change } from "./change";
-import { cluster } from "./cluster";
 import { commands } from "./commands";
 import { decisions } from "./decisions";
 import { feel } from "./feel";
@@ -21,4 +20,4 @@ import { tasks } from "./tasks";
 import { tenants } from "./tenants";
 import { words } from "./words";
 
-export const en = { admin, batches, change, cluster, commands, decisions, feel, frame, home, incidents, instance, jobs, kept, messages, monitor, processes, session, studio, tasks, tenants, words };
+export const en = { admin, batches, change, commands, decisions, feel, frame, home, incidents, instance, jobs, kept, messages, monitor, processes, session, studio, tasks, tenants, words };

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from "react";
 import { type Listener, saveListener } from "../../../api/settings";
 import { Dialog } from "../../../parts/Dialog";
 import { text } from "../../../text";
-import { useAct } from "../act";
+import { useAct } from "../../../parts/act";
 import { isId } from "../entities/EntityForm";
 import { Field } from "../Field";
 

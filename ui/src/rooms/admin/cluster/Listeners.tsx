@@ -6,7 +6,7 @@ import { type Listener, dropListener, listeners } from "../../../api/settings";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
-import { Ask } from "../Ask";
+import { Ask } from "../../../parts/Ask";
 import { ListenerForm } from "./ListenerForm";
 
 const t = text.admin;

@@ -9,7 +9,7 @@ import { Dialog } from "../../../parts/Dialog";
 import { jsonError, prettyJson } from "../../../parts/json";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
-import { useAct } from "../act";
+import { useAct } from "../../../parts/act";
 import { isId } from "../entities/EntityForm";
 import { Field } from "../Field";
 import { hasIdentity } from "../sections";

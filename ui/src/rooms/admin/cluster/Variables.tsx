@@ -8,7 +8,7 @@ import { Shown } from "../../../parts/Shown";
 import { type Col, Table } from "../../../parts/Table";
 import { text } from "../../../text";
 import { atLeast } from "../../../text/format";
-import { Ask } from "../Ask";
+import { Ask } from "../../../parts/Ask";
 import type { SectionProps } from "../page";
 import { VariableForm } from "./VariableForm";
 

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from "react";
 import { type Entity, type Kind, create, update } from "../../../api/identity";
 import { Dialog } from "../../../parts/Dialog";
 import { text } from "../../../text";
-import { useAct } from "../act";
+import { useAct } from "../../../parts/act";
 import { Field } from "../Field";
 
 const t = text.admin;

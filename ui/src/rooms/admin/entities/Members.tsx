@@ -9,7 +9,7 @@ import { Panel } from "../../../parts/Panel";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
 import { number } from "../../../text/format";
-import { useAct } from "../act";
+import { useAct } from "../../../parts/act";
 import { Field } from "../Field";
 
 const t = text.admin;

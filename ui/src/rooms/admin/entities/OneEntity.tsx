@@ -8,7 +8,7 @@ import { type Entity, type Kind, MEMBERS, entity, erase } from "../../../api/ide
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
-import { Ask } from "../Ask";
+import { Ask } from "../../../parts/Ask";
 import { GrantsOf } from "../rights/GrantsOf";
 import { isBuiltIn } from "./builtIn";
 import { EntityForm } from "./EntityForm";

@@ -5,7 +5,7 @@ import { type Grant, type NewGrant, OWNERS, type Owner, changeGrant, grant } fro
 import { type Kind, firstOf } from "../../../api/identity";
 import { Dialog } from "../../../parts/Dialog";
 import { text } from "../../../text";
-import { useAct } from "../act";
+import { useAct } from "../../../parts/act";
 import { Field } from "../Field";
 import { RESOURCES, RESOURCE_TYPES, permissionsOf } from "../permissions";
 

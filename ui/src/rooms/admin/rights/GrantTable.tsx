@@ -5,7 +5,7 @@ import { useState } from "react";
 import { type Grant, type Owner, revoke } from "../../../api/authorizations";
 import type { Kind } from "../../../api/identity";
 import { text } from "../../../text";
-import { Ask } from "../Ask";
+import { Ask } from "../../../parts/Ask";
 import { isBuiltIn } from "../entities/builtIn";
 import { GrantForm } from "./GrantForm";
 

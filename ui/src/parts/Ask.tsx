@@ -1,6 +1,6 @@
 // Asks once more before something goes for good.
-import { Dialog } from "../../parts/Dialog";
-import { text } from "../../text";
+import { Dialog } from "./Dialog";
+import { text } from "../text";
 import { useAct } from "./act";
 
 interface AskProps {
