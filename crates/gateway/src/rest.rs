@@ -54,7 +54,7 @@ use self::queries::QueryRequest;
 use self::queries::shared::{self, Question};
 use self::router::{ROUTER, RouteMatch};
 use self::stream::JobLines;
-use crate::admission::{Sender, Slot};
+use crate::admission::{Purpose, Sender, Slot};
 use crate::budget::{Budget, Share};
 use crate::call::{FrontEnd, JobStream, Stopwatch};
 use crate::check::invalid;
@@ -184,6 +184,9 @@ async fn answer(
     }
 }
 
+/// Size of a body above which a question is costly.
+const LARGE_QUESTION: usize = 16 << 10;
+
 async fn ask_broker(
     front: &Arc<FrontEnd>,
     (operation, path): (&Operation, Texts<'_>),
@@ -216,7 +219,31 @@ async fn ask_broker(
     carry_out(front, decoded, claims, (slot, share), watch).await
 }
 
-/// Asks a question. It is decoded before it has a slot, as the gate needs to know whether it is costly.
+/// The decoded question, and its slot. It is decoded before it has a slot, as the gate needs to know whether it is costly; a large one is
+/// costly unread, since reading it takes the time of a hundred others.
+async fn admitted(
+    front: &FrontEnd,
+    (operation, path, bytes): (&Operation, Texts<'_>, &Bytes),
+    parts: &Parts,
+    sender: Sender<'_>,
+    watch: &mut Stopwatch,
+) -> Result<(Decoded, Slot), Problem> {
+    let decode = || decoded(operation, path, bytes, parts, front);
+    if bytes.len() > LARGE_QUESTION {
+        let slot = front.gate.enter(Purpose::CostlySearch, sender).await?;
+        watch.queued();
+        let decoded = decode()?;
+        watch.decoded();
+        return Ok((decoded, slot));
+    }
+    let decoded = decode()?;
+    watch.decoded();
+    let slot = front.gate.enter(decoded.purpose(), sender).await?;
+    watch.queued();
+    Ok((decoded, slot))
+}
+
+/// Asks a question.
 async fn ask(
     front: &Arc<FrontEnd>,
     (operation, path, bytes, share): (&Operation, Texts<'_>, Bytes, Share),
@@ -224,16 +251,14 @@ async fn ask(
     (parts, peer): (&Parts, IpAddr),
     watch: &mut Stopwatch,
 ) -> Result<Response<RestBody>, Problem> {
-    let decoded = decoded(operation, path, &bytes, parts, front)?;
-    // The decoded request has its own copy; the share stays with the request.
-    drop(bytes);
-    watch.decoded();
     let sender = Sender {
         claims: &claims,
         peer,
     };
-    let slot = front.gate.enter(decoded.purpose(), sender).await?;
-    watch.queued();
+    let asked = (operation, path, &bytes);
+    let (decoded, slot) = admitted(front, asked, parts, sender, watch).await?;
+    // The decoded request has its own copy; the share stays with the request.
+    drop(bytes);
     carry_out(front, decoded, claims, (slot, share), watch).await
 }
 
@@ -257,13 +282,12 @@ async fn ask_once(
         whose: (!sees_all).then(|| claims.clone()),
     };
     let ask = async |mut spending: shared::Spending| {
-        let decoded = decoded(operation, path, &bytes, parts, front)?;
         let sender = Sender {
             claims: &claims,
             peer,
         };
-        let slot = front.gate.enter(decoded.purpose(), sender).await?;
-        watch.queued();
+        let asked = (operation, path, &bytes);
+        let (decoded, slot) = admitted(front, asked, parts, sender, watch).await?;
         spending.begin();
         carry_out(front, decoded, claims, (slot, share), watch).await
     };
