@@ -342,6 +342,17 @@ impl<V: Row> Table<V> {
         self.change_at(key, at?)
     }
 
+    /// Like [`Table::must_get_mut`], where logs of earlier versions have never been checked for it: only debug builds panic, and
+    /// so do all tests and simulations.
+    #[track_caller]
+    pub(in crate::appliers) fn should_get_mut(&mut self, key: Key) -> Option<&mut V> {
+        if cfg!(debug_assertions) {
+            self.must_get_mut(key)
+        } else {
+            self.get_mut(key)
+        }
+    }
+
     #[cold]
     #[track_caller]
     fn missed(&self, key: Key) {

@@ -10,6 +10,7 @@ use crate::state::{Session, State};
 impl Apply<SessionValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &SessionValue, _timestamp: i64) {
         let change = |state: &mut State, change: &dyn Fn(&mut SessionValue)| {
+            // It exists unless the store failed to return it: the partition then stops.
             if let Some(mut session) = state.sessions.get(key).cloned() {
                 change(&mut session.0);
                 state.sessions.set(key, session);

@@ -35,6 +35,7 @@ impl Apply<MessageSubscriptionValue> for State {
                 }
             }
             Intent::Rejected => {
+                // The message may have expired while the process's partition was asked.
                 if let Some(message) = self.messages.table.get_mut(value.message_key) {
                     message.correlated.retain(|id| *id != value.bpmn_process_id);
                 }

@@ -15,7 +15,7 @@ impl Apply<ProcessEventValue> for State {
                 let from = self.triggers.get(key).map(|row| row.flow_scope_key);
                 leave(self, key, from.unwrap_or(Key::NONE));
                 self.triggers.pass_on(key, value.flow_scope_key);
-                if let Some(element) = self.elements.get_mut(value.flow_scope_key) {
+                if let Some(element) = self.elements.should_get_mut(value.flow_scope_key) {
                     element.extra().triggers.push(key);
                 }
             }
@@ -33,6 +33,7 @@ impl Apply<ProcessEventValue> for State {
 
 /// Removes the trigger from this scope. If it has interrupted the scope, its target is activated now.
 fn leave(state: &mut State, key: Key, scope: Key) {
+    // A trigger is used up also when its scope has ended before its target could be activated.
     if let Some(scope) = state.elements.get_mut(scope) {
         let extra = scope.extra();
         // There may be very many triggers, and usually the oldest one is removed.
@@ -48,14 +49,6 @@ fn leave(state: &mut State, key: Key, scope: Key) {
 }
 
 fn triggering(state: &mut State, key: Key, value: &ProcessEventValue) {
-    if let Some(scope) = state.elements.get_mut(value.flow_scope_key) {
-        scope.extra().triggers.push(key);
-    }
-    if value.interrupting
-        && let Some(activity) = state.elements.get_mut(value.scope_key)
-    {
-        activity.extra().interrupted_by = key;
-    }
     let trigger = Trigger {
         scope_key: value.scope_key,
         flow_scope_key: value.flow_scope_key,
@@ -65,5 +58,19 @@ fn triggering(state: &mut State, key: Key, value: &ProcessEventValue) {
         target_element: value.target_element,
         variables: value.variables.clone(),
     };
+    let scope = if trigger.begins_instance() {
+        // It comes before its instance.
+        state.elements.get_mut(value.flow_scope_key)
+    } else {
+        state.elements.should_get_mut(value.flow_scope_key)
+    };
+    if let Some(scope) = scope {
+        scope.extra().triggers.push(key);
+    }
+    if value.interrupting
+        && let Some(activity) = state.elements.should_get_mut(value.scope_key)
+    {
+        activity.extra().interrupted_by = key;
+    }
     state.triggers.insert(key, trigger);
 }

@@ -60,9 +60,10 @@ fn global_listeners(state: &State, to: UserTaskState) -> [Vec<ListenerJob>; 2] {
     })
 }
 
-/// Changes a task if it exists.
+/// Changes a task, which exists until it is completed or canceled.
+#[track_caller]
 pub(in crate::appliers) fn change(state: &mut State, key: Key, change: impl FnOnce(&mut UserTask)) {
-    if let Some(task) = state.user_tasks.table.get_mut(key) {
+    if let Some(task) = state.user_tasks.table.should_get_mut(key) {
         change(task);
     }
 }

@@ -247,7 +247,8 @@ impl BatchOperations {
         self.table.insert(key, row);
     }
 
-    /// Changes the row of an operation, and the in-memory facts about it.
+    /// Changes the row of an operation, and the in-memory facts about it. The row may be gone: the last item of an operation that has ended
+    /// removes it, before the result of this item is counted.
     pub(in crate::appliers) fn change(
         &mut self,
         key: Key,
@@ -257,7 +258,9 @@ impl BatchOperations {
             return;
         };
         change(row);
-        if let Some(open) = self.open.get_mut(&key) {
+        let open = self.open.get_mut(&key);
+        debug_assert!(open.is_some(), "the facts about an operation are in memory");
+        if let Some(open) = open {
             (open.phase, open.suspended) = (row.phase, row.suspended);
         }
         self.look_at(key);
@@ -265,7 +268,9 @@ impl BatchOperations {
 
     pub(in crate::appliers) fn add_chunk(&mut self, key: Key, chunk: BatchChunk) {
         let operation = chunk.batch_operation_key;
-        if let Some(open) = self.open.get_mut(&operation) {
+        let open = self.open.get_mut(&operation);
+        debug_assert!(open.is_some(), "a chunk has its operation");
+        if let Some(open) = open {
             open.chunks.insert(key);
         }
         self.chunks.insert(key, chunk);
@@ -274,7 +279,7 @@ impl BatchOperations {
 
     /// Counts one more item of the chunk as done.
     pub(in crate::appliers) fn item_done(&mut self, chunk: Key) {
-        let Some(row) = self.chunks.get_mut(chunk) else {
+        let Some(row) = self.chunks.should_get_mut(chunk) else {
             return;
         };
         row.done += 1;
@@ -288,7 +293,9 @@ impl BatchOperations {
             return;
         };
         let operation = row.batch_operation_key;
-        if let Some(open) = self.open.get_mut(&operation) {
+        let open = self.open.get_mut(&operation);
+        debug_assert!(open.is_some(), "an operation stays until its last chunk");
+        if let Some(open) = open {
             open.chunks.remove(&chunk);
         }
         self.look_at(operation);

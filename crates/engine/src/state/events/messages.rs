@@ -108,7 +108,7 @@ impl Messages {
         }
     }
 
-    /// Records that a process took the message.
+    /// Records that a process took the message, which may have expired meanwhile.
     pub(in crate::appliers) fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
         if let Some(message) = self.table.get_mut(key) {
             message.correlated.push(bpmn_process_id.clone());

@@ -3,6 +3,8 @@
 //! The children of a scope form a doubly linked list, newest first, so that adding and removing one of very many stays
 //! cheap.
 
+mod unborn;
+
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use skep_protocol::Key;
 use skep_protocol::document::JsonText;
 use skep_protocol::value::ProcessInstanceValue;
 
+use self::unborn::Unborn;
 use crate::state::joins::Joins;
 use crate::state::long_list::LongList;
 use crate::state::table::{Row, StoreError, Table, Tables};
@@ -324,28 +327,6 @@ pub struct ElementInstances {
     unborn: Unborn,
 }
 
-/// Facts about a process instance before its first event: its variables and creation options precede that event in the log,
-/// within the same command. Nothing of this remains between commands, so it is not state of its own.
-#[derive(Default)]
-struct Unborn {
-    key: Option<Key>,
-    variables: ScopeVariables,
-    extra: Option<Box<Extra>>,
-}
-
-impl Unborn {
-    /// The facts about the instance with this key.
-    fn of(&mut self, key: Key) -> &mut Unborn {
-        if self.key != Some(key) {
-            *self = Unborn {
-                key: Some(key),
-                ..Unborn::default()
-            };
-        }
-        self
-    }
-}
-
 impl ElementInstances {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
         Ok(ElementInstances {
@@ -368,6 +349,12 @@ impl ElementInstances {
     #[track_caller]
     pub(in crate::appliers) fn must_get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
         self.table.must_get_mut(key)
+    }
+
+    /// See [`Table::should_get_mut`].
+    #[track_caller]
+    pub(in crate::appliers) fn should_get_mut(&mut self, key: Key) -> Option<&mut ElementInstance> {
+        self.table.should_get_mut(key)
     }
 
     /// Adds a variable to a scope; a process instance may get it before it begins.

@@ -94,6 +94,7 @@ impl Migrations {
     }
 
     pub(in crate::appliers) fn set(&mut self, key: Key, value: &ProcessInstanceMigrationValue) {
+        // The first event of a migration adds it.
         if let Some(row) = self.table.get_mut(key) {
             row.progress = value.progress;
             return;

@@ -107,10 +107,12 @@ impl<V: Versioned> Definitions<V> {
     /// Removes this version from lookups; `change` updates its row.
     pub(in crate::appliers) fn retire(&mut self, key: Key, change: impl FnOnce(&mut V)) {
         self.unpin(key);
-        self.change(key, change);
+        if let Some(row) = self.table.should_get_mut(key) {
+            change(row);
+        }
     }
 
-    /// Changes the row, except its version.
+    /// Changes the row, except its version, if there is one: the deletion of a resource names its key, but not its table.
     pub(in crate::appliers) fn change(&mut self, key: Key, change: impl FnOnce(&mut V)) {
         if let Some(row) = self.table.get_mut(key) {
             change(row);

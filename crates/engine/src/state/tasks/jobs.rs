@@ -313,7 +313,8 @@ impl Jobs {
         }
     }
 
-    /// Changes a job and updates the indices.
+    /// Changes a job and updates the indices. The job may be gone: an incident is resolved after its job was canceled, and recovery skips the
+    /// jobs of finished instances, which an event of several activated jobs names nevertheless.
     pub(in crate::appliers) fn update(&mut self, key: Key, change: impl FnOnce(&mut Job)) {
         let Some(job) = self.table.get_mut(key) else {
             return;
