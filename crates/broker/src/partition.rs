@@ -19,6 +19,7 @@ pub mod secondary;
 mod snapshot_reader;
 pub mod status;
 pub mod thread;
+mod work;
 
 pub use self::exporter_board::ExporterBoard;
 pub use self::handle::{OpenError, PartitionHandle};
@@ -29,7 +30,7 @@ pub use self::parts::effect_sink::{Effect, EffectSink, Others, WantedStore};
 pub use self::parts::log_pins::LogPin;
 pub use self::parts::timetable::Timetable;
 pub use self::replica_metrics::ReplicaMetrics;
-pub use self::secondary::Secondary;
+pub use self::secondary::{QueryResult, Secondary, StoreState};
 pub use self::status::PartitionStatus;
 pub(crate) use self::thread::engine_config;
 pub use self::thread::{Base, STACK_BYTES};

@@ -16,8 +16,8 @@ use skep_query::{
 use skep_secondary::Store;
 use tokio::sync::oneshot;
 
-use crate::asking::{QueryResult, gone};
-use crate::partition::PartitionHandle;
+use crate::asking::gone;
+use crate::partition::{PartitionHandle, QueryResult};
 use crate::router::Broker;
 
 impl Storage for Broker {

@@ -11,10 +11,11 @@ use skep_protocol::{Failure, Routing};
 use skep_query::{Consistency, Query};
 use skep_service::Reply;
 
-use crate::asking::{QueryResult, gone};
+use crate::asking::gone;
 use crate::cluster::Cluster;
 use crate::job_streams::{Stream, StreamPeers};
 use crate::local::Local;
+use crate::partition::QueryResult;
 use crate::partition::{Effect, EffectSink, Others, PartitionHandle};
 use crate::stream_receiver::Receiver;
 

@@ -9,7 +9,7 @@ use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
 
 use super::Cluster;
 use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
-use crate::asking::StoreState;
+use crate::partition::StoreState;
 
 /// The last log entry of a replica.
 struct Applied {

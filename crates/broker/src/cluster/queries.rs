@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use super::Cluster;
 use super::wire::NodeMessage;
-use crate::asking::QueryResult;
+use crate::partition::QueryResult;
 
 /// Fingerprint of what the columns of rows mean, see [`skep_query::fingerprint`].
 static COLUMNS: LazyLock<u64> = LazyLock::new(skep_query::fingerprint);

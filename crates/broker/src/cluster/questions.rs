@@ -1,16 +1,18 @@
 //! Operators' questions about all nodes, at any node.
 
+pub(super) mod node_answers;
+
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use self::node_answers::{PULSE_QUESTION, WORK_QUESTION};
 use super::Cluster;
 use super::wire::NodeMessage;
-use crate::queries::{pulse, work};
 
 /// Produces this node's answer as text; both sides agree on the questions.
 pub type Answerer = Box<dyn Fn(&str) -> String + Send + Sync>;
@@ -23,27 +25,29 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Questions {
     next: AtomicU64,
     pending: Mutex<HashMap<u64, (u32, oneshot::Sender<String>)>>,
-    /// Answers questions on this node.
-    answerer: RwLock<Option<Answerer>>,
+    /// Answers questions on this node. It is set once the broker has started, because its answers come from the running broker and from
+    /// what the server builds upon it. Until then the node answers nothing, and the caller treats it as a node that does not answer.
+    answerer: OnceLock<Answerer>,
 }
 
 impl Cluster {
     /// Sets the answerer: from now on this node can be asked.
     pub(crate) fn answer_questions(&self, answerer: Answerer) {
-        *self.exchanges.questions.answerer.write() = Some(answerer);
+        let is_first = self.exchanges.questions.answerer.set(answerer).is_ok();
+        debug_assert!(is_first, "the answerer is set once");
     }
 
     async fn own_answer(&self, question: &str) -> Option<String> {
-        if question == pulse::QUESTION {
+        if question == PULSE_QUESTION {
             return self.local().map(|local| local.own_part());
         }
-        if question == work::QUESTION {
+        if question == WORK_QUESTION {
             let work = self.own_work(self.local()?.as_ref()).await;
             // Texts and numbers can always be serialized.
             return serde_json::to_string(&work).ok();
         }
-        let answerer = self.exchanges.questions.answerer.read();
-        answerer.as_ref().map(|answerer| answerer(question))
+        let answerer = self.exchanges.questions.answerer.get();
+        answerer.map(|answerer| answerer(question))
     }
 
     /// The answers of all nodes of the cluster, including this one; `None` for those that do not answer within 2 s.

@@ -16,8 +16,9 @@ use skep_transport::PROTOCOL_VERSION;
 
 use super::directory::WholeDirectory;
 use super::stores::CopyAnswer;
-use crate::asking::{QueryResult, StoreState};
+use crate::partition::{QueryResult, StoreState};
 
+pub(super) mod owner;
 mod version1;
 mod version2;
 mod version3;

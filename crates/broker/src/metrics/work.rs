@@ -14,12 +14,18 @@ use skep_engine::{Note, Noted, NotedElement, RemoteCommand};
 use skep_metrics::{Counter, Gauge, Histogram, LabelValues, Registry};
 use skep_protocol::Key;
 use skep_protocol::batch::Kind;
-use skep_protocol::intent::*;
+use skep_protocol::intent::{
+    CommandDistributionIntent, IncidentIntent, JobIntent, ProcessInstanceIntent, ValueType,
+};
 use skep_protocol::record::RecordType;
 
 use super::batch_operations::{BatchCounter, BatchFamilies};
 use super::distributions::Distributing;
-use super::families::*;
+use super::families::{
+    ActionLabels, CacheLabels, CodeLabels, CommandLabels, CreationLabels, DecisionLabels,
+    ElementLabels, FlowLabels, InstanceLabels, JobLabels, PartitionMetrics, RecordLabels,
+    TargetLabels, VariableLabels, WorkFamilies,
+};
 use super::nanos;
 use super::starts::Starts;
 use super::tally::Tally;

@@ -15,9 +15,9 @@ use skep_service::work::PartitionWork;
 use skep_storage::log::{LogReader, Report as LogReport};
 use tokio::sync::oneshot;
 
-use crate::asking::QueryResult;
 use crate::flow_control::{InboxPermit, Permit};
 use crate::job_streams::Stream;
+use crate::partition::QueryResult;
 use crate::partition::checkpoint::CheckpointMeta;
 use crate::partition::inbox::Inbox;
 use crate::partition::parts::log_pins::LogPin;

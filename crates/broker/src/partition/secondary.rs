@@ -6,12 +6,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::RwLock;
+use serde::{Deserialize, Serialize};
 use skep_exporting::{CommittedLog, ExportMetrics, LogError, LogProgress};
+use skep_query::{Answer, QueryError};
 use skep_secondary::Store;
 use skep_storage::StorageError;
 use skep_storage::log::LogReader;
 
+use super::PartitionHandle;
 use crate::config::BrokerConfig;
+
+/// The answer, and since when there may be rows that it lacks.
+pub type QueryResult = Result<(Answer, u64), QueryError>;
 
 /// Where a partition's history can be searched.
 #[derive(Clone)]
@@ -173,6 +179,33 @@ pub fn forget_copies(directory: &Path) {
     for file in files.flatten() {
         if file.file_name().to_string_lossy().starts_with(COPY) {
             let _ = std::fs::remove_file(file.path());
+        }
+    }
+}
+
+/// How complete a store is, compared with what its partition has acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StoreState {
+    /// There is no store that could answer.
+    None,
+    /// It lacks rows that were acknowledged more than a moment ago.
+    Behind,
+    Whole,
+}
+
+impl StoreState {
+    /// The state of a local replica's store, given that other replicas had this entry a while ago.
+    pub(crate) fn of(handle: &PartitionHandle, others_had: u64) -> StoreState {
+        let Some(store) = handle.secondary.get().opened() else {
+            return StoreState::None;
+        };
+        let status = store.status();
+        if status.is_stopping() {
+            StoreState::None
+        } else if status.fault().is_none() && status.exported_entry() >= others_had {
+            StoreState::Whole
+        } else {
+            StoreState::Behind
         }
     }
 }

@@ -3,15 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
-use skep_query::{Answer, Consistency, Query, QueryError};
+use skep_query::{Consistency, Query, QueryError};
 use tokio::sync::oneshot;
 
-use crate::partition::PartitionHandle;
-use crate::partition::Secondary;
+use crate::partition::{QueryResult, Secondary, StoreState};
 use crate::shared::Shared;
-
-pub type QueryResult = Result<(Answer, u64), QueryError>;
 
 /// Timeout for another node to answer: it waits for acknowledged rows, and then for the database.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -31,33 +27,6 @@ pub struct PendingQuery {
     others: Vec<Location>,
     /// `None`: there is no node to ask.
     answer: Option<oneshot::Receiver<QueryResult>>,
-}
-
-/// How complete a store is, compared with what its partition has acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StoreState {
-    /// There is no store that could answer.
-    None,
-    /// It lacks rows that were acknowledged more than a moment ago.
-    Behind,
-    Whole,
-}
-
-impl StoreState {
-    /// The state of a local replica's store, given that other replicas had this entry a while ago.
-    pub(crate) fn of(handle: &PartitionHandle, others_had: u64) -> StoreState {
-        let Some(store) = handle.secondary.get().opened() else {
-            return StoreState::None;
-        };
-        let status = store.status();
-        if status.is_stopping() {
-            StoreState::None
-        } else if status.fault().is_none() && status.exported_entry() >= others_had {
-            StoreState::Whole
-        } else {
-            StoreState::Behind
-        }
-    }
 }
 
 /// A place with the rows.

@@ -10,12 +10,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use skep_query::{Pulse, StorePulse};
 
-use crate::local::Local;
+use crate::cluster::PULSE_QUESTION;
 use crate::router::Broker;
 
-/// The question that nodes ask each other; the answer is a JSON list of [`StorePulse`]s. Earlier versions do not know it and answer
-/// nothing.
-pub(crate) const QUESTION: &str = "pulse";
 /// How long the other nodes are not asked again.
 const RENEWED: Duration = Duration::from_secs(1);
 
@@ -40,21 +37,6 @@ impl LastPulse {
     }
 }
 
-impl Local {
-    /// The pulses of the local stores.
-    fn store_pulses(&self) -> Vec<StorePulse> {
-        let partitions = self.partitions().into_iter();
-        let stores = partitions.filter_map(|handle| handle.secondary.get().opened());
-        stores.map(|store| store.pulse()).collect()
-    }
-
-    /// The answer to [`QUESTION`].
-    pub(crate) fn own_part(&self) -> String {
-        // Lists of numbers can always be serialized.
-        serde_json::to_string(&self.store_pulses()).unwrap_or_default()
-    }
-}
-
 impl Broker {
     pub(crate) async fn current_pulse(&self) -> Pulse {
         let shared = self.shared();
@@ -69,7 +51,7 @@ impl Broker {
         if let Some(pulse) = self.last_pulse().within(RENEWED) {
             return pulse;
         }
-        let answers = self.ask_nodes(QUESTION).await;
+        let answers = self.ask_nodes(PULSE_QUESTION).await;
         let alive = shared.others().map(|cluster| cluster.alive_nodes());
         let mut alive = alive.unwrap_or_default();
         alive.push(self.config().node_id);

@@ -12,9 +12,9 @@ use skep_query::{Consistency, Query, QueryError};
 use skep_secondary::Store;
 
 use super::positions::PositionKnown;
-use crate::asking::{QueryResult, StoreState};
 use crate::cluster::Cluster;
 use crate::partition::PartitionHandle;
+use crate::partition::{QueryResult, StoreState};
 
 /// How long a query waits for a leader that knows the position, and the pause between two attempts.
 const ELECTION: Duration = Duration::from_secs(2);

@@ -10,9 +10,9 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use parking_lot::Mutex;
 
 use super::{CopyAnswer, PART_BYTES, WINDOW};
-use crate::asking::StoreState;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
+use crate::partition::StoreState;
 use crate::partition::WantedStore;
 
 /// Pause between two attempts.

@@ -12,9 +12,9 @@ use crossbeam_channel::{Receiver, bounded};
 use skep_secondary::Store;
 
 use super::{CopyAnswer, PART_BYTES, WINDOW};
-use crate::asking::StoreState;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
+use crate::partition::StoreState;
 use crate::partition::secondary::{COPY, Secondary};
 
 /// Maximum number of copies served at a time. Another node asks again later.

@@ -17,7 +17,7 @@ use skep_query::{Answer, Condition, Consistency, Op, Query, QueryError, Row, Sea
 
 use super::effect_sink::Effect;
 use super::environment::Environment;
-use crate::asking::QueryResult;
+use crate::partition::QueryResult;
 use crate::partition::core::PartitionCore;
 use crate::partition::message::Work;
 use crate::partition::secondary::{Secondary, SecondaryCell};

@@ -11,7 +11,7 @@ use skep_query::Query;
 use skep_replication::Message;
 use skep_service::Responder;
 
-use crate::asking::QueryResult;
+use crate::partition::QueryResult;
 use crate::partition::message::LongEvaluation;
 use crate::partition::status::PartitionStatus;
 

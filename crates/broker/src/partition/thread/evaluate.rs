@@ -8,9 +8,9 @@ use skep_protocol::{Key, ValueType};
 use skep_query::Answer;
 
 use super::Partition;
-use crate::asking::QueryResult;
 use crate::flow_control::InboxPermit;
 use crate::metrics::{Context, nanos};
+use crate::partition::QueryResult;
 use crate::partition::core::CoreError;
 use crate::partition::message::{ClientRequest, LongEvaluation, Work};
 use crate::partition::parts::effect_sink::Effect;

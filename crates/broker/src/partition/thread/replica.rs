@@ -16,7 +16,7 @@ use crate::partition::parts::choosing::Choosing;
 use crate::partition::parts::effect_sink::Effect;
 use crate::partition::parts::snapshot_receiver::{Taken, gets_on};
 use crate::partition::parts::snapshot_sender::SnapshotSender;
-use crate::queries::work::of_state;
+use crate::partition::work::of_state;
 
 impl Partition {
     /// Whether there are other replicas, and this one is not the leader.
