@@ -5,7 +5,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use support::{expect_none, files};
+use support::{expect_none, files, is_product, without_tests};
 
 /// Maximum number of fields of a struct.
 const MAX_FIELDS: usize = 16;
@@ -291,13 +291,38 @@ fn broker() -> Vec<(String, String)> {
     own.collect()
 }
 
+/// Whether the line imports all names of a module. Re-exports of a module's own parts are no imports, and a function may name the variants of
+/// an enum that it matches.
+fn is_glob_import(line: &str) -> bool {
+    let code = line.trim_start();
+    let is_use = code.starts_with("use ") || code.starts_with("pub(crate) use ");
+    let Some(path) = code.trim_end_matches(';').strip_suffix("::*") else {
+        return is_use && code.contains(['{', ',']) && code.contains(", *}");
+    };
+    let last = path.rsplit("::").next().unwrap_or_default();
+    let last = last.rsplit(' ').next().unwrap_or_default();
+    let of_enum = code.len() < line.len() && last.starts_with(char::is_uppercase);
+    is_use && !of_enum
+}
+
+/// Modules of tests that have a file of their own.
+const FILES_OF_TESTS: [&str; 1] = ["crates/feel/src/syntax/round_trip.rs"];
+
 #[test]
-fn the_broker_imports_by_name() {
-    let globs = broker()
-        .into_iter()
-        .filter(|(_, text)| text.contains("use super::*"));
-    let globs: Vec<String> = globs.map(|(path, _)| path).collect();
-    expect_none(&globs, "`use super::*` hides what a file depends on:");
+fn imports_name_what_a_file_depends_on() {
+    let mut problems = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        if !is_product(&path) || FILES_OF_TESTS.contains(&path.as_str()) {
+            continue;
+        }
+        let code = without_tests(&text);
+        let globs = code
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| is_glob_import(line));
+        problems.extend(globs.map(|(at, line)| format!("{path}:{}: {}", at + 1, line.trim())));
+    }
+    expect_none(&problems, "`use …::*` hides what a file depends on:");
 }
 
 /// Types whose variants are not ours: matches need an arm for the rest.
@@ -402,12 +427,22 @@ const ARROWS: [(&str, &[&str]); 3] = [
             "crate::local",
             "crate::shared",
             "crate::router",
+            "crate::Broker",
+            "crate::queries",
+            "crate::asking",
             "crate::hosting",
         ],
     ),
     (
         "crates/broker/src/cluster/",
-        &["crate::shared", "crate::router", "crate::hosting"],
+        &[
+            "crate::shared",
+            "crate::router",
+            "crate::Broker",
+            "crate::queries",
+            "crate::asking",
+            "crate::hosting",
+        ],
     ),
     (
         "crates/broker/src/local.rs",
@@ -415,36 +450,62 @@ const ARROWS: [(&str, &[&str]); 3] = [
             "crate::cluster",
             "crate::shared",
             "crate::router",
+            "crate::Broker",
+            "crate::queries",
+            "crate::asking",
             "crate::hosting",
         ],
     ),
 ];
+
+/// Whether the code has this path, and not only a longer name that begins with it.
+fn names_path(code: &str, path: &str) -> bool {
+    code.match_indices(path).any(|(at, _)| {
+        let next = code[at + path.len()..].chars().next();
+        !next.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
 
 #[test]
 fn arrows_within_the_broker_point_one_way() {
     let mut problems = Vec::new();
     for (path, text) in broker() {
         for (room, others) in ARROWS {
-            let code = text.split("#[cfg(test)]").next().unwrap_or("");
+            let code = without_tests(&text);
             let inside = path.starts_with(room) && !path.ends_with("tests.rs");
             let known = others
                 .iter()
-                .filter(|other| inside && code.contains(**other));
+                .filter(|other| inside && names_path(code, other));
             problems.extend(known.map(|other| format!("{path} knows {other}")));
         }
     }
     expect_none(&problems, "arrows point one way:");
 }
 
+/// Fields that are filled after their struct was made: an object behind a lock is one as well.
+fn has_late_cell(code: &str) -> bool {
+    const LATE: [&str; 4] = [
+        "OnceLock",
+        "RwLock<Option<",
+        "Mutex<Option<Box<dyn",
+        "Mutex<Option<Arc<dyn",
+    ];
+    LATE.iter().any(|late| code.contains(late))
+}
+
 /// Objects created in the right order need no cell that is filled later.
 #[test]
 fn the_broker_has_no_late_cells() {
-    // The thread itself, known only once it runs.
-    const MAY: &str = "crates/broker/src/partition/inbox.rs";
-    let late = broker()
-        .into_iter()
-        .filter(|(_, text)| text.contains("OnceLock"));
-    let late = late.map(|(path, _)| path).filter(|path| path != MAY);
+    const MAY: [&str; 2] = [
+        // The thread itself, known only once it runs.
+        "crates/broker/src/partition/inbox.rs",
+        // The server's answers, which read the running broker.
+        "crates/broker/src/cluster/questions.rs",
+    ];
+    let late = broker().into_iter().filter(|(_, text)| has_late_cell(text));
+    let late = late
+        .map(|(path, _)| path)
+        .filter(|path| !MAY.contains(&path.as_str()));
     expect_none(
         &late.collect::<Vec<_>>(),
         "a struct has all of its fields when it is made:",
@@ -465,4 +526,22 @@ fn the_checks_see_what_they_look_for() {
     let over = "match a {\n    Some(A::B { x }) => 1,\n    _ => 2,\n}\nmatch b {\n    1 => C::D,\n    _ => C::E,\n}\n\
                 match c {\n    Err(E) if x == F::G => 1,\n    Err(ErrorKind::NotFound) => 2,\n    _ => 3,\n}\n";
     assert_eq!(wildcards(over), [(3, "A".to_string())]);
+    let globs = [
+        "use super::*;",
+        "use a::{self, *};",
+        "use A::*;",
+        "    use a::*;",
+    ];
+    assert!(globs.iter().all(|line| is_glob_import(line)));
+    let others = [
+        "pub use parts::*;",
+        "    use A::*;",
+        "use a::{B, C};",
+        "let x = a::*b;",
+    ];
+    assert!(!others.iter().any(|line| is_glob_import(line)));
+    assert!(has_late_cell("answerer: RwLock<Option<Answerer>>,"));
+    assert!(!has_late_cell("last: Mutex<Option<(Instant, Pulse)>>,"));
+    assert!(names_path("use crate::Broker;", "crate::Broker"));
+    assert!(!names_path("use crate::BrokerConfig;", "crate::Broker"));
 }

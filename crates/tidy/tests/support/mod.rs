@@ -36,6 +36,39 @@ pub fn files(endings: &[&str]) -> BTreeMap<String, String> {
     found
 }
 
+/// Whether the file is code of the product: not a test, nor a crate that only tests depend on.
+#[allow(dead_code)] // One of the test programs looks at documents only.
+pub fn is_product(path: &str) -> bool {
+    let mut parts = path.split('/');
+    let (Some("crates"), Some(name), Some("src")) = (parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    let of_tests = ["sim", "testbed", "testkit", "tidy"].contains(&name);
+    !of_tests && !path.ends_with("tests.rs") && !path.contains("/tests/")
+}
+
+/// A file's code before its first module of tests.
+#[allow(dead_code)] // One of the test programs looks at documents only.
+pub fn without_tests(text: &str) -> &str {
+    let mut begins = 0;
+    let lines = text.split_inclusive('\n').map(|line| {
+        let at = begins;
+        begins += line.len();
+        (at, line.trim_end())
+    });
+    let lines: Vec<_> = lines.collect();
+    let is_tests = |pair: &&[(usize, &str)]| {
+        let [(_, attribute), (_, module)] = **pair else {
+            return false;
+        };
+        let is_for_tests = attribute == "#[cfg(test)]" || attribute.starts_with("#[cfg(all(test,");
+        is_for_tests && module.contains("mod ") && module.ends_with('{')
+    };
+    let begins = lines.windows(2).find(is_tests);
+    begins.map_or(text, |pair| &text[..pair[0].0])
+}
+
 /// Fails with the rule and its violations, if any.
 pub fn expect_none(problems: &[String], rule: &str) {
     let mut text = String::new();
