@@ -1,6 +1,8 @@
 //! Threads beside those of the partitions. One compiles deployments before they reach their partition: a model of some megabytes takes as
 //! long as thousands of commands. The other carries out clients' long evaluations.
 
+mod callers;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -9,18 +11,23 @@ use skep_engine::Prepared;
 use skep_protocol::Failure;
 use skep_service::{Answer, Timings};
 
+use self::callers::{Callers, Counted, MAX_OF_CALLER};
 use crate::flow_control::{InboxCapacity, MAX_WAITING_BYTES};
 use crate::partition::{ClientRequest, Inbox, LongEvaluation, STACK_BYTES, Work};
 
 /// Maximum number of long evaluations that wait on a node.
 const MAX_EVALUATIONS: usize = 32;
 
+/// A long evaluation, counted while it waits.
+type Waiting = (Box<LongEvaluation>, Counted);
+
 /// Passes messages to partitions, the long ones through its thread. Deployments keep their order relative to each other; other messages
 /// overtake them.
 pub struct Preparation {
     /// The channel is unbounded: clients' commands have their place in the inbox, and other partitions send one deployment at a time.
     jobs: Sender<(Work, Inbox)>,
-    evaluations: Sender<Box<LongEvaluation>>,
+    evaluations: Sender<Waiting>,
+    callers: Callers,
     /// Capacity for the bytes of long evaluations: they must not fill the inboxes of partitions.
     capacity: Arc<InboxCapacity>,
 }
@@ -35,6 +42,7 @@ impl Preparation {
         Ok(Preparation {
             jobs,
             evaluations,
+            callers: Callers::default(),
             capacity: Arc::default(),
         })
     }
@@ -50,8 +58,15 @@ impl Preparation {
             return fail(evaluation.request, Failure::ResourceExhausted(reason));
         };
         evaluation.request.inbox_permit = inbox_permit;
-        let Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) =
-            self.evaluations.try_send(evaluation)
+        let Some(counted) = self.callers.count(&evaluation.request.request.claims) else {
+            let reason = format!(
+                "{MAX_OF_CALLER} slow evaluations of this caller, the maximum, are waiting on this node. Nothing was done; send the request \
+                 again after a pause."
+            );
+            return fail(evaluation.request, Failure::ResourceExhausted(reason));
+        };
+        let sent = self.evaluations.try_send((evaluation, counted));
+        let Err(TrySendError::Full((refused, _)) | TrySendError::Disconnected((refused, _))) = sent
         else {
             return;
         };
@@ -89,8 +104,9 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()>
     Ok(())
 }
 
-fn evaluate_all(asked: &Receiver<Box<LongEvaluation>>) {
-    for asked in asked {
+fn evaluate_all(asked: &Receiver<Waiting>) {
+    for (asked, counted) in asked {
+        drop(counted);
         let LongEvaluation {
             evaluation,
             mut request,
