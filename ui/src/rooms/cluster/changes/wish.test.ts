@@ -1,4 +1,4 @@
-// What is asked of the cluster is what somebody has written, and nothing that it is already.
+// A change request has only the fields that were filled in and that differ from the current state.
 import { expect, it } from "vitest";
 import { NONE, checked, idsIn, stepText } from "./wish";
 

@@ -1,4 +1,4 @@
-// What is exported, how far it is on each partition, and the switches for it.
+// The exporters, their progress on each partition, and the controls to pause, disable and enable them.
 import { useQuery } from "@tanstack/react-query";
 import { Pause, Play } from "lucide-react";
 import { useState } from "react";
