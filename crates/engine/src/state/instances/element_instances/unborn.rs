@@ -16,7 +16,7 @@ pub(super) struct Unborn {
 
 impl Unborn {
     /// The facts about the instance with this key.
-    pub fn of(&mut self, key: Key) -> &mut Unborn {
+    pub(super) fn of(&mut self, key: Key) -> &mut Unborn {
         if self.key != Some(key) {
             *self = Unborn {
                 key: Some(key),
