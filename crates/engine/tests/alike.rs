@@ -13,7 +13,7 @@ mod world;
 use std::collections::BTreeSet;
 
 use skep_model::builder::random;
-use skep_sim::Random;
+use skep_random::Random;
 
 use world::{Step, World};
 

@@ -10,7 +10,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 
-use skep_sim::Random;
+use skep_random::Random;
 use skep_testkit::rig::*;
 
 fn play_one(seed: u64) {

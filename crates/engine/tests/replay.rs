@@ -26,20 +26,8 @@ use skep_protocol::value::{
     ActivateElement, Corrections, ExporterPosition, ExporterValue, ExportingPhase, JobResult,
 };
 use skep_protocol::{Document, Key, TenantId};
+use skep_random::Random;
 use skep_testkit::rig::*;
-
-/// SplitMix64.
-pub struct Random(u64);
-
-impl Random {
-    pub fn next(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
 
 fn called() -> Bpmn {
     Bpmn::process("called")
@@ -194,7 +182,7 @@ impl Tally {
 
 /// Modifies or migrates an instance, more often the way this run focuses on. Returns true on success.
 fn change_one(rig: &mut Rig, random: &mut Random, change: Change, ids: &[String]) -> bool {
-    match (change, random.next(4)) {
+    match (change, random.below(4)) {
         (Change::Migrate, 1..) | (Change::Modify, 0) => migrations::migrate(rig, random),
         _ => modifications::modify(rig, random, ids),
     }
@@ -208,7 +196,7 @@ fn prepared(rig: &mut Rig, random_source: &mut Random, seed: u64) -> (Vec<String
     let renamed = migrations::renamed(&started().xml());
     rig.deployed(vec![("started-renamed.bpmn", renamed)]);
     rig.deployed(vec![("decided.dmn", decided("3"))]);
-    let size = 4 + random_source.next(30) as usize;
+    let size = 4 + random_source.below(30) as usize;
     let bpmn = random("random", seed, size);
     let elements = elements(&bpmn);
     let ids = modifications::all_ids(&bpmn);
@@ -224,7 +212,7 @@ fn prepared(rig: &mut Rig, random_source: &mut Random, seed: u64) -> (Vec<String
 fn run(seed: u64, share: u64, change: Change) -> Tally {
     let mut changed = 0;
     let mut random_source = Random(seed);
-    let partitions = 1 + random_source.next(3) as u32;
+    let partitions = 1 + random_source.below(3) as u32;
     let mut rig = Rig::with_partitions(partitions);
     let mut followers: Vec<Follower> = (1..=partitions)
         .map(|id| Follower::new(id, partitions))
@@ -234,22 +222,22 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
     let mut tokens = tokens::Tokens::default();
     let (elements, ids) = prepared(&mut rig, &mut random_source, seed);
     let mut fates = Random(seed ^ 0xfa7e);
-    rig.fate = Box::new(move |_| match fates.next(12) {
+    rig.fate = Box::new(move |_| match fates.below(12) {
         0 => Fate::Lost,
         1 => Fate::Twice,
         _ => Fate::Arrives,
     });
-    rig.turn_steps([1, 2, 7, 1000][random_source.next(4) as usize]);
+    rig.turn_steps([1, 2, 7, 1000][random_source.below(4) as usize]);
     let mut exports = Random(seed ^ 0xe4b0);
     for _ in 0..40 {
         // Deferred work may wait while other commands arrive.
-        rig.interrupted = random_source.next(3) != 0;
-        match random_source.next(share) {
+        rig.interrupted = random_source.below(3) != 0;
+        match random_source.below(share) {
             0 => changed += usize::from(change_one(&mut rig, &mut random_source, change, &ids)),
             _ => command(&mut rig, &mut random_source, partitions, &elements),
         }
         exporting(&mut rig, &mut exports);
-        for _ in 0..random_source.next(5) {
+        for _ in 0..random_source.below(5) {
             rig.run_work();
         }
         let batches = std::mem::take(&mut rig.batches);
@@ -258,7 +246,7 @@ fn run(seed: u64, share: u64, change: Change) -> Tally {
         }
         log.extend(batches);
         for (follower, partition) in followers.iter_mut().zip(&rig.partitions) {
-            follower.something_happens(random_source.next(12));
+            follower.something_happens(random_source.below(12));
             assert!(
                 follower.engine.state.dump() == partition.engine.state.dump(),
                 "seed {seed}: the follower's state differs"
@@ -289,7 +277,7 @@ fn recover(rig: &Rig, log: &[(u32, Vec<u8>)], random: &mut Random, seed: u64) {
             let mut recovered = Follower::new(id, rig.partitions.len() as u32);
             let mut rest = &batches[..];
             while !rest.is_empty() {
-                let length = 1 + random.next(longest) as usize;
+                let length = 1 + random.below(longest) as usize;
                 let (window, after) = rest.split_at(length.min(rest.len()));
                 recovered.engine.apply_window(window).unwrap();
                 rest = after;
@@ -306,12 +294,12 @@ fn recover(rig: &Rig, log: &[(u32, Vec<u8>)], random: &mut Random, seed: u64) {
 
 /// Exporters report their positions occasionally, and operators change exporters.
 fn exporting(rig: &mut Rig, random: &mut Random) {
-    let id: Arc<str> = ["a", "b"][random.next(2) as usize].into();
+    let id: Arc<str> = ["a", "b"][random.below(2) as usize].into();
     let position = ExporterPosition {
-        entry: random.next(100),
+        entry: random.below(100),
         ..ExporterPosition::default()
     };
-    let change = match random.next(12) {
+    let change = match random.below(12) {
         0 => {
             let now = rig.now;
             let report = ExporterValue {
@@ -337,8 +325,8 @@ fn exporting(rig: &mut Rig, random: &mut Random) {
 }
 
 fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[String]) {
-    let b = random.next(4);
-    match random.next(22) {
+    let b = random.below(4);
+    match random.below(22) {
         17 => {
             let variables = Document::parse(r#"{"s":1}"#).unwrap();
             rig.send_async(Command::BroadcastSignal(BroadcastSignal {
@@ -347,7 +335,7 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
             }));
         }
         18 => {
-            let partition = 1 + random.next(u64::from(partitions)) as u32;
+            let partition = 1 + random.below(u64::from(partitions)) as u32;
             let variables = Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap();
             let evaluate = EvaluateConditionals {
                 process_definition_key: None,
@@ -358,15 +346,15 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
         15 => activities(rig, random),
         16 => batches::command(rig, random, elements),
         0 | 1 => {
-            let partition = 1 + random.next(u64::from(partitions)) as u32;
-            let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
+            let partition = 1 + random.below(u64::from(partitions)) as u32;
+            let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.below(4));
             let mut creation = Rig::creation("random", &variables);
-            if random.next(4) == 0 {
+            if random.below(4) == 0 {
                 creation.tags = vec!["t".into()];
             }
             let mut some = |chosen: &mut Vec<String>| {
-                for _ in 0..random.next(4).saturating_sub(1) {
-                    let index = random.next(elements.len() as u64) as usize;
+                for _ in 0..random.below(4).saturating_sub(1) {
+                    let index = random.below(elements.len() as u64) as usize;
                     chosen.push(elements[index].clone());
                 }
             };
@@ -383,10 +371,10 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
                 if state.jobs.get(job.key).is_none() || !state.migrations.is_empty() {
                     continue;
                 }
-                match random.next(8) {
-                    0 => rig.fail(&job, random.next(3) as i32, 1000 * random.next(2) as i64),
+                match random.below(8) {
+                    0 => rig.fail(&job, random.below(3) as i32, 1000 * random.below(2) as i64),
                     1 if !job.kind.is_listener() => {
-                        let code = ["error", "unknown"][random.next(2) as usize];
+                        let code = ["error", "unknown"][random.below(2) as usize];
                         rig.throw(&job, code, r#"{"thrown":1}"#);
                     }
                     1 | 2 => {}
@@ -398,17 +386,14 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
             }
         }
         5 => {
-            rig.publish(
-                "message",
-                "key",
-                30_000 * random.next(3) as i64,
-                r#"{"m":1}"#,
-            );
+            let time_to_live = 30_000 * random.below(3) as i64;
+            rig.publish("message", "key", time_to_live, r#"{"m":1}"#);
         }
         6 => {
-            rig.publish("other-message", "key", 30_000 * random.next(2) as i64, "{}");
+            let time_to_live = 30_000 * random.below(2) as i64;
+            rig.publish("other-message", "key", time_to_live, "{}");
         }
-        7 | 8 => rig.advance(1 + 30_000 * random.next(5) as i64),
+        7 | 8 => rig.advance(1 + 30_000 * random.below(5) as i64),
         9 => resolve_incidents(rig),
         12 => users(rig, random),
         13 => listeners(rig, random),
@@ -416,8 +401,8 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
         10 => {
             let mut open: Vec<Key> = rig.open_instances();
             open.extend(rig.called_instances());
-            if let Some(key) = open.get(random.next(open.len().max(1) as u64) as usize) {
-                let _ = match random.next(9) {
+            if let Some(key) = open.get(random.below(open.len().max(1) as u64) as usize) {
+                let _ = match random.below(9) {
                     0..=3 => rig.cancel(*key),
                     4 => rig.ban(*key),
                     5 => {
@@ -427,15 +412,15 @@ fn command(rig: &mut Rig, random: &mut Random, partitions: u32, elements: &[Stri
                     _ => rig.send(Command::SetVariables {
                         element_instance_key: *key,
                         variables: Document::parse(&format!(r#"{{"b":{b}}}"#)).unwrap(),
-                        local: random.next(2) == 0,
+                        local: random.below(2) == 0,
                     }),
                 };
             }
         }
         _ => {
-            rig.streams.open("job", random.next(3) as usize);
+            rig.streams.open("job", random.below(3) as usize);
             for job in rig.streams.take() {
-                match random.next(3) {
+                match random.below(3) {
                     0 => {
                         let partition = job.key.partition().unwrap();
                         let now = rig.now;
@@ -467,9 +452,9 @@ fn users(rig: &mut Rig, random: &mut Random) {
         .map(|r| (r.key, Key(r.field("elementInstanceKey").as_i64().unwrap())))
         .collect();
     for (task, element) in tasks {
-        let b = random.next(4);
+        let b = random.below(4);
         let variables = format!(r#"{{"b":{b}}}"#);
-        rig.send_async(match random.next(8) {
+        rig.send_async(match random.below(8) {
             0 => Rig::assignment(task, "bert", false),
             1 => Rig::assignment(task, "carl", true),
             2 => {
@@ -502,13 +487,13 @@ fn decided(limit: &str) -> String {
 /// Deploys and deletes definitions while instances of them run.
 fn definitions(rig: &mut Rig, random: &mut Random) {
     let state = &mut rig.engine(1).state;
-    let (tenant, latest) = (TenantId::default(), random.next(2) == 0);
+    let (tenant, latest) = (TenantId::default(), random.below(2) == 0);
     let deployed = if latest {
         state.processes.definitions.latest(&tenant, "called")
     } else {
         state.decisions.requirements.latest(&tenant, "decided")
     };
-    let command = match (random.next(4), deployed) {
+    let command = match (random.below(4), deployed) {
         (0, Some(resource_key)) => Command::DeleteResource {
             resource_key,
             delete_history: false,
@@ -519,7 +504,7 @@ fn definitions(rig: &mut Rig, random: &mut Random) {
         }),
         _ => {
             // The same file again is a duplicate, another limit a new version.
-            let limit = random.next(2).to_string();
+            let limit = random.below(2).to_string();
             let files = [
                 ("called.bpmn", called().xml()),
                 ("decided.dmn", decided(&limit)),
@@ -540,17 +525,17 @@ fn definitions(rig: &mut Rig, random: &mut Random) {
 fn listeners(rig: &mut Rig, random: &mut Random) {
     for job in rig.jobs("listener") {
         let mut result = JobResult::default();
-        match random.next(6) {
+        match random.below(6) {
             // Some transitions cannot be denied: their jobs come again.
             0 => result.denied = true,
             1 => result.corrections.assignee = Some("dora".into()),
-            2 => result.corrections.priority = Some(random.next(100) as i32),
+            2 => result.corrections.priority = Some(random.below(100) as i32),
             _ => {}
         }
-        if random.next(8) == 0 {
+        if random.below(8) == 0 {
             let _ = rig.send(Command::FailJob(FailJob {
                 job_key: job.key,
-                retries: random.next(2) as i32,
+                retries: random.below(2) as i32,
                 retry_back_off: 0,
                 error_message: String::new(),
                 variables: Document::new(),
@@ -576,7 +561,7 @@ fn activities(rig: &mut Rig, random: &mut Random) {
         .filter(began)
         .map(|r| r.key)
         .collect();
-    let chosen = keys.get(random.next(keys.len().max(1) as u64) as usize);
+    let chosen = keys.get(random.below(keys.len().max(1) as u64) as usize);
     let Some((key, partition)) = chosen.and_then(|key| Some((*key, key.partition()?))) else {
         return;
     };
@@ -587,12 +572,12 @@ fn activities(rig: &mut Rig, random: &mut Random) {
     let elements = described.as_array().into_iter().flatten();
     let elements = elements.map(|element| ActivateElement {
         element_id: element["elementId"].as_str().unwrap().into(),
-        variables: vec![("a".into(), random.next(4).to_string().into())],
+        variables: vec![("a".into(), random.below(4).to_string().into())],
     });
     let command = ActivateAdHoc {
         ad_hoc_sub_process_instance_key: key,
         elements: elements.collect(),
-        cancel_remaining_instances: random.next(2) == 0,
+        cancel_remaining_instances: random.below(2) == 0,
     };
     rig.send_to(partition, Command::ActivateAdHoc(command));
 }

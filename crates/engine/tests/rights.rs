@@ -15,7 +15,7 @@ use skep_protocol::value::*;
 use skep_protocol::{
     Document, Key, Rejection, RejectionType, Response, Routing, TenantFilter, TenantId, Tenants,
 };
-use skep_sim::Random;
+use skep_random::Random;
 use skep_testkit::rig::*;
 
 const PARTITIONS: u32 = 2;

@@ -14,6 +14,7 @@ mod variables;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use skep_random::Random;
 use smallvec::SmallVec;
 
 use crate::builtins::Pattern;
@@ -46,7 +47,7 @@ pub(crate) struct Evaluator<'a> {
     depth: u32,
     /// Whether the test that is evaluated has read its input.
     input_read: bool,
-    random: u64,
+    pub random: Random,
     /// The patterns that were paid for.
     pub patterns: Vec<Rc<Pattern>>,
 }
@@ -73,7 +74,7 @@ impl<'a> Evaluator<'a> {
             budget: Budget::new(cx, prices::start(names.len() + frame)),
             depth: 0,
             input_read: false,
-            random: cx.seed,
+            random: Random(cx.seed),
             patterns: Vec::new(),
         }
     }
@@ -116,15 +117,6 @@ impl<'a> Evaluator<'a> {
     pub fn fail(&mut self, code: WarningCode, message: impl Into<String>) -> Value {
         self.warn(code, message);
         Value::Null
-    }
-
-    /// 64 random bits from the seed (SplitMix64).
-    pub fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
     }
 
     pub fn set(&mut self, slot: usize, value: Value) {

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fmt::Write as _, path::Path};
 
 use anyhow::{Context as _, bail};
 use skep_client::Resource;
+use skep_random::Random;
 
 /// The job type of all tasks in the built-in process.
 pub const JOB_TYPE: &str = "skep-load";
@@ -142,18 +143,8 @@ pub fn variables(bytes: u64) -> String {
     let Some(length) = bytes.checked_sub(frame) else {
         return "{}".into();
     };
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let mut random: u64 = 0x9E37_79B9_7F4A_7C15;
-    let text: String = (0..length)
-        .map(|_| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            let index = usize::try_from(random >> 58).unwrap_or(0);
-            ALPHABET.get(index).copied().map_or('A', char::from)
-        })
-        .collect();
-    format!(r#"{{"payload":"{text}"}}"#)
+    let noise = Random(1).noise(usize::try_from(length).unwrap_or(usize::MAX));
+    format!(r#"{{"payload":"{noise}"}}"#)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use skep_client::{ActivateJobs, Client, Code, CreateInstance, Error, Problem};
+use skep_random::Random;
 use skep_testkit::sandbox::{self, FileSystem, Filler};
 use support::ledger::{self, Load, Shared};
 use support::{PATIENCE, Server, Start, eventually};
@@ -34,15 +35,8 @@ async fn start(data: &Path, log: &Path, settings: &[&str]) -> Server {
 
 /// Variables of this many incompressible KiB.
 fn variables(kibibytes: usize) -> String {
-    let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut text = String::with_capacity(kibibytes << 10);
-    while text.len() < kibibytes << 10 {
-        noise ^= noise << 13;
-        noise ^= noise >> 7;
-        noise ^= noise << 17;
-        text.push_str(&format!("{noise:016x}"));
-    }
-    format!(r#"{{"payload":"{text}"}}"#)
+    let noise = Random(1).noise(kibibytes << 10);
+    format!(r#"{{"payload":"{noise}"}}"#)
 }
 
 async fn complete(client: &Client, ledger: &Shared, jobs: i32) -> usize {
@@ -229,11 +223,11 @@ fn required_backups_refuse_work_rather_than_delete_a_log_that_was_not_shipped() 
 
 /// Takes all space until the log reports that there is none.
 async fn fill_until_stalled(server: &Server, disk: &FileSystem) -> Filler {
-    let told = "the log cannot grow; new work is refused until there is room";
+    let refusal = "the log cannot grow; new work is refused until there is room";
     // Counted before filling the disk: on a busy machine the message may come while filling.
-    let said = server.log().matches(told).count();
+    let said = server.log().matches(refusal).count();
     let mut filler = disk.fill();
-    let seen = || server.log().matches(told).count() > said;
+    let seen = || server.log().matches(refusal).count() > said;
     let refilled = eventually_holds(seen, || filler.take_more()).await;
     let text = server.log();
     assert!(

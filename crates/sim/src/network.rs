@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
-use crate::Random;
+use skep_random::Random;
 
 #[derive(Debug, Default)]
 pub struct Network {

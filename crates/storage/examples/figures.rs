@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use skep_random::Random;
 use skep_storage::disk::RealDisk;
 use skep_storage::kv::{FjallConfig, FjallKv, KvBatch, KvStore};
 use skep_storage::log::{Frame, Log, LogConfig};
@@ -21,11 +22,9 @@ fn resident_mib() -> f64 {
 /// Bytes like a batch of records: JSON text with changing numbers.
 fn payload(size: usize, seed: u64) -> Bytes {
     let mut text = String::with_capacity(size + 100);
-    let mut number = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random(seed);
     while text.len() < size {
-        number = number
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        let number = random.next_u64();
         text.push_str(&format!(
             "{{\"key\":{},\"order\":\"{:x}\",\"total\":{}}}",
             number >> 20,

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
+use skep_random::Random;
 use skep_storage::StorageError;
 use skep_storage::kv::{
     FjallConfig, FjallKv, KvBatch, KvStore, MemoryKv, Row, StreamReader, StreamWriter,
@@ -188,16 +189,7 @@ fn on_disk(directory: &Path) -> u64 {
 fn the_room_of_deleted_rows_can_be_had_back_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = fjall(directory.path());
-    let noise = |number: u32| -> Vec<u8> {
-        let mut state = number.wrapping_mul(0x9e37_79b9) | 1;
-        let mut next = || {
-            state ^= state << 13;
-            state ^= state >> 17;
-            state ^= state << 5;
-            state.to_be_bytes()
-        };
-        (0..1024).flat_map(|_| next()).collect()
-    };
+    let noise = |number: u32| Random(number.into()).noise(4096).into_bytes();
     for commit in 0..3_u32 {
         let mut batch = KvBatch::new();
         for row in commit * 1000..(commit + 1) * 1000 {

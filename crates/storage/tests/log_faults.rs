@@ -3,6 +3,7 @@
 mod support;
 
 use proptest::prelude::*;
+use skep_random::Random;
 use skep_storage::StorageError;
 use skep_storage::disk::MemoryDisk;
 use skep_storage::log::{EntryId, Frame, LogConfig};

@@ -2,28 +2,12 @@
 
 use skep_model::builder::{Bpmn, random};
 use skep_protocol::Key;
+use skep_random::Random;
 
 use crate::rig::{IntoCommand, Rig, decision};
 
 /// Number of steps after which most of the possible events have happened.
 pub const STEPS: usize = 30;
-
-/// SplitMix64.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    pub fn next(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
 
 /// A random process and its participants.
 pub struct Story {
@@ -43,7 +27,7 @@ impl Story {
                 .end("ce"),
         );
         rig.deployed(vec![("decided.dmn", decision("file", "decided", "a + 1"))]);
-        let size = 4 + source.next(30) as usize;
+        let size = 4 + source.below(30) as usize;
         rig.deploy(random("random", seed, size));
         Story {
             rig,
@@ -58,10 +42,10 @@ impl Story {
 }
 
 fn step(rig: &mut Rig, random: &mut Random) {
-    let b = random.next(4);
-    match random.next(9) {
+    let b = random.below(4);
+    match random.below(9) {
         0 | 1 => {
-            let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.next(4));
+            let variables = format!(r#"{{"a":{},"b":{b}}}"#, random.below(4));
             rig.send_to(1, Rig::creation("random", &variables).into_command());
         }
         2..=4 => {
@@ -69,8 +53,8 @@ fn step(rig: &mut Rig, random: &mut Random) {
                 if rig.engine(1).state.jobs.get(job.key).is_none() {
                     continue;
                 }
-                match random.next(8) {
-                    0 => rig.fail(&job, random.next(2) as i32, 0),
+                match random.below(8) {
+                    0 => rig.fail(&job, random.below(2) as i32, 0),
                     1 if !job.kind.is_listener() => rig.throw(&job, "error", r#"{"thrown":1}"#),
                     1 | 2 => {}
                     _ => rig.complete(&job, &format!(r#"{{"b":{b}}}"#)),
@@ -80,7 +64,7 @@ fn step(rig: &mut Rig, random: &mut Random) {
         5 => {
             rig.publish("message", "key", 0, r#"{"m":1}"#);
         }
-        6 => rig.advance(1 + 30_000 * random.next(5) as i64),
+        6 => rig.advance(1 + 30_000 * random.below(5) as i64),
         7 => {
             for incident in rig.incidents() {
                 let _ = rig.resolve(incident.key);
@@ -88,7 +72,7 @@ fn step(rig: &mut Rig, random: &mut Random) {
             let created = rig.events("USER_TASK").filter(|r| r.intent == "CREATED");
             let tasks: Vec<Key> = created.map(|record| record.key).collect();
             for task in tasks {
-                rig.send_async(match random.next(3) {
+                rig.send_async(match random.below(3) {
                     0 => Rig::assignment(task, "bert", false),
                     _ => Rig::completion(task, r#"{"b":3}"#),
                 });

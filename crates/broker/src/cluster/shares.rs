@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn no_credit_is_made_or_lost() {
         skep_sim::each(20, |seed| {
-            let mut random = skep_sim::Random(seed);
+            let mut random = skep_random::Random(seed);
             let mut shares = Shares::new(32, NAME, 0..3);
             let start = Instant::now();
             for step in 0..2_000 {

@@ -17,7 +17,8 @@ pub mod store;
 pub mod tally;
 pub mod world;
 
-pub use skep_sim::{Random, agenda, hash, network, oracle};
+pub use skep_random::Random;
+pub use skep_sim::{agenda, hash, network, oracle};
 
 /// Deliberate mistakes in driving a partition. The checks must catch each of them, otherwise they are worthless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use skep_random::Random;
 
 use super::Pair;
 use super::figures::{ALL, Figure};
@@ -124,10 +125,7 @@ fn interval(values: &[f64]) -> Option<Interval> {
     let mut random = Random(SEED);
     let mut medians: Vec<f64> = (0..DRAWS)
         .filter_map(|_| {
-            let drawn = values.iter().filter_map(|_| {
-                let index = random.below(values.len());
-                values.get(index).copied()
-            });
+            let drawn = values.iter().map(|_| *random.pick(values));
             median(&drawn.collect::<Vec<f64>>())
         })
         .collect();
@@ -138,21 +136,6 @@ fn interval(values: &[f64]) -> Option<Interval> {
         low: at(25)?,
         high: at(975)?,
     })
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut value = self.0;
-        value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        value ^= value >> 31;
-        let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
-        usize::try_from(value % end).unwrap_or(0)
-    }
 }
 
 #[cfg(test)]

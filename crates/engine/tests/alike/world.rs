@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, ThrowError};
 use skep_protocol::{ActivatedJob, Document, Key};
-use skep_sim::Random;
+use skep_random::Random;
 use skep_testkit::rig::*;
 
 use crate::between::fail;

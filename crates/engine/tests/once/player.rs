@@ -1,7 +1,7 @@
 //! The world around an instance: performs one action after another, in random order.
 
 use skep_protocol::{ActivatedJob, Key};
-use skep_sim::Random;
+use skep_random::Random;
 
 use skep_testkit::rig::*;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use skep_model::builder::Bpmn;
-use skep_sim::Random;
+use skep_random::Random;
 
 /// Blocks nested deeper than this are leaves.
 const MAX_DEPTH: usize = 4;

@@ -4,14 +4,16 @@ use skep_protocol::Key;
 use skep_protocol::command::*;
 use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
 
-use crate::{Random, migrations};
+use skep_random::Random;
+
+use crate::migrations;
 use skep_testkit::rig::*;
 
 pub fn command(rig: &mut Rig, random: &mut Random, elements: &[String]) {
-    let partition = 1 + random.next(rig.partitions.len() as u64) as u32;
+    let partition = 1 + random.below(rig.partitions.len() as u64) as u32;
     let open = open(rig, partition);
-    let some = open.get(random.next(open.len().max(1) as u64) as usize);
-    match (random.next(8), some) {
+    let some = open.get(random.below(open.len().max(1) as u64) as usize);
+    match (random.below(8), some) {
         (0 | 1, _) | (_, None) => create(rig, random, elements),
         (2..=5, Some(key)) => choose(rig, random, partition, *key),
         (6, Some(key)) => {
@@ -23,7 +25,7 @@ pub fn command(rig: &mut Rig, random: &mut Random, elements: &[String]) {
         }
         (_, Some(key)) => {
             let batch_operation_key = *key;
-            rig.send_async(match random.next(4) {
+            rig.send_async(match random.below(4) {
                 0 => Command::Batch(BatchCommand::Cancel {
                     batch_operation_key,
                 }),
@@ -56,9 +58,9 @@ fn create(rig: &mut Rig, random: &mut Random, elements: &[String]) {
         BatchOperationType::MigrateProcessInstance,
         BatchOperationType::DeleteProcessInstance,
     ];
-    let kind = kinds[random.next(kinds.len() as u64) as usize];
+    let kind = kinds[random.below(kinds.len() as u64) as usize];
     let mut element = || {
-        let index = random.next(elements.len() as u64) as usize;
+        let index = random.below(elements.len() as u64) as usize;
         elements[index].as_str().into()
     };
     let plan = match kind {
@@ -94,7 +96,7 @@ fn choose(rig: &mut Rig, random: &mut Random, partition: u32, key: Key) {
     keys.extend(rig.incidents().iter().map(|incident| incident.key));
     keys.retain(|key| key.partition() == Some(partition) && *key > after);
     keys.sort();
-    keys.truncate(random.next(8) as usize);
+    keys.truncate(random.below(8) as usize);
     let item = |key: Key| BatchOperationItem {
         item_key: key,
         process_instance_key: key,
@@ -104,7 +106,7 @@ fn choose(rig: &mut Rig, random: &mut Random, partition: u32, key: Key) {
         batch_operation_key: key,
         items: keys.into_iter().map(item).collect(),
         after,
-        last: random.next(2) == 0,
+        last: random.below(2) == 0,
     };
     rig.send_to(partition, Command::Batch(BatchCommand::Add(add)));
 }

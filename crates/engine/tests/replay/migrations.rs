@@ -8,7 +8,7 @@ use skep_protocol::command::{Command, MigrateProcessInstance};
 use skep_protocol::value::{BatchPlan, MappingInstruction};
 use skep_protocol::{Key, TenantId};
 
-use super::Random;
+use skep_random::Random;
 use skep_testkit::rig::*;
 
 /// The same model under other names: those of the process, its elements and its sequence flows.
@@ -42,7 +42,7 @@ pub fn renamed(xml: &str) -> String {
 pub fn migrate(rig: &mut Rig, random: &mut Random) -> bool {
     let mut open: Vec<Key> = rig.open_instances();
     open.extend(rig.called_instances());
-    let Some(instance) = open.get(random.next(open.len().max(1) as u64) as usize) else {
+    let Some(instance) = open.get(random.below(open.len().max(1) as u64) as usize) else {
         return false;
     };
     let Some(command) = migration(rig, random, *instance) else {
@@ -55,7 +55,7 @@ pub fn migrate(rig: &mut Rig, random: &mut Random) -> bool {
 /// The plan of a batch migration: it fits instances of one definition only.
 pub fn plan(rig: &mut Rig, random: &mut Random) -> Option<BatchPlan> {
     let open: Vec<Key> = rig.open_instances();
-    let instance = *open.get(random.next(open.len().max(1) as u64) as usize)?;
+    let instance = *open.get(random.below(open.len().max(1) as u64) as usize)?;
     let Some(Command::MigrateProcessInstance(migration)) = migration(rig, random, instance) else {
         return None;
     };
@@ -72,7 +72,7 @@ fn migration(rig: &mut Rig, random: &mut Random, instance: Key) -> Option<Comman
     let state = &mut rig.engine(partition).state;
     let source = state.elements.get(instance)?.process_definition_key;
     let source = state.processes.get(source)?.clone();
-    let id = match (&*source.bpmn_process_id, random.next(4)) {
+    let id = match (&*source.bpmn_process_id, random.below(4)) {
         (id, 0) => id,
         ("random", _) => "random-renamed",
         ("random-renamed", _) => "random",
@@ -83,12 +83,12 @@ fn migration(rig: &mut Rig, random: &mut Random, instance: Key) -> Option<Comman
     let target = state.processes.latest(&TenantId::default(), id)?.clone();
     // Both have the same elements in the same order.
     let pairs = source.graph.element_ids().zip(target.graph.element_ids());
-    let thorough = random.next(4) > 0;
+    let thorough = random.below(4) > 0;
     let mut seen = HashSet::new();
     let mut mapping_instructions = Vec::new();
     for (from, to) in pairs {
         let has_id = source.graph.find(from).is_some() && !from.contains('#');
-        if has_id && seen.insert(from.to_string()) && (thorough || random.next(8) > 0) {
+        if has_id && seen.insert(from.to_string()) && (thorough || random.below(8) > 0) {
             mapping_instructions.push(MappingInstruction {
                 source_element_id: from.into(),
                 target_element_id: to.into(),

@@ -5,7 +5,7 @@ use skep_protocol::Key;
 use skep_protocol::command::{Command, ModifyProcessInstance};
 use skep_protocol::value::*;
 
-use super::Random;
+use skep_random::Random;
 use skep_testkit::rig::*;
 
 /// Ids of all elements of the process, including those that cannot be chosen.
@@ -27,10 +27,10 @@ pub fn modify(rig: &mut Rig, random: &mut Random, ids: &[String]) -> bool {
         process_instance_key: instance,
         ..ModifyProcessInstance::default()
     };
-    for _ in 0..random.next(3) {
+    for _ in 0..random.below(3) {
         command.activate_instructions.push(ActivateInstruction {
             element_id: id(random, ids),
-            ancestor_scope_key: match random.next(3) {
+            ancestor_scope_key: match random.below(3) {
                 0 => any(random, &inside).copied().unwrap_or(Key::NONE),
                 _ => Key::NONE,
             },
@@ -38,8 +38,8 @@ pub fn modify(rig: &mut Rig, random: &mut Random, ids: &[String]) -> bool {
             ancestor_scope_keys: Vec::new(),
         });
     }
-    for _ in 0..random.next(3) {
-        let by_id = random.next(2) == 0;
+    for _ in 0..random.below(3) {
+        let by_id = random.below(2) == 0;
         command.terminate_instructions.push(TerminateInstruction {
             element_instance_key: if by_id {
                 Key::NONE
@@ -49,7 +49,7 @@ pub fn modify(rig: &mut Rig, random: &mut Random, ids: &[String]) -> bool {
             element_id: if by_id { id(random, ids) } else { "".into() },
         });
     }
-    for _ in 0..random.next(3) {
+    for _ in 0..random.below(3) {
         command.move_instructions.push(moved(random, ids, &inside));
     }
     let request = rig.send_to(partition, Command::ModifyProcessInstance(command));
@@ -57,7 +57,7 @@ pub fn modify(rig: &mut Rig, random: &mut Random, ids: &[String]) -> bool {
 }
 
 fn moved(random: &mut Random, ids: &[String], inside: &[Key]) -> MoveInstruction {
-    let by_id = random.next(2) == 0;
+    let by_id = random.below(2) == 0;
     MoveInstruction {
         source_element_id: if by_id { id(random, ids) } else { "".into() },
         source_element_instance_key: if by_id {
@@ -66,7 +66,7 @@ fn moved(random: &mut Random, ids: &[String], inside: &[Key]) -> MoveInstruction
             any(random, inside).copied().unwrap_or(Key::NONE)
         },
         target_element_id: id(random, ids),
-        ancestor: match random.next(4) {
+        ancestor: match random.below(4) {
             0 => MoveAncestor::Any,
             1 => MoveAncestor::Inferred,
             2 => MoveAncestor::SourceParent,
@@ -77,7 +77,7 @@ fn moved(random: &mut Random, ids: &[String], inside: &[Key]) -> MoveInstruction
 }
 
 fn any<'a, T>(random: &mut Random, all: &'a [T]) -> Option<&'a T> {
-    all.get(random.next(all.len().max(1) as u64) as usize)
+    all.get(random.below(all.len().max(1) as u64) as usize)
 }
 
 fn id(random: &mut Random, ids: &[String]) -> std::sync::Arc<str> {
@@ -85,14 +85,14 @@ fn id(random: &mut Random, ids: &[String]) -> std::sync::Arc<str> {
 }
 
 fn variables(random: &mut Random, ids: &[String]) -> Vec<VariableInstruction> {
-    let scope = match random.next(8) {
+    let scope = match random.below(8) {
         0 => id(random, ids),
         1 | 2 => "".into(),
         _ => return Vec::new(),
     };
     vec![VariableInstruction {
         element_id: scope,
-        variables: vec![("a".into(), random.next(4).to_string().into())],
+        variables: vec![("a".into(), random.below(4).to_string().into())],
     }]
 }
 

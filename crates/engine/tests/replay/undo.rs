@@ -10,7 +10,9 @@ use skep_engine::state::State;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::{Key, TenantId};
 
-use crate::{Change, Random, change_one, command, exporting, finish, prepared};
+use skep_random::Random;
+
+use crate::{Change, change_one, command, exporting, finish, prepared};
 use skep_testkit::rig::*;
 
 /// Batches written by a command, and the number of records that the rig had seen by then.
@@ -218,12 +220,12 @@ fn run(seed: u64) -> usize {
     rig.record_batches();
     let (elements, ids) = prepared(&mut rig, &mut random, seed);
     leader.wrote(&mut rig);
-    let is_deployed = random.next(8) > 0;
+    let is_deployed = random.below(8) > 0;
     leader.commit(&mut rig, usize::from(is_deployed));
-    rig.turn_steps([1, 2, 7, 1000][random.next(4) as usize]);
+    rig.turn_steps([1, 2, 7, 1000][random.below(4) as usize]);
     for _ in 0..60 {
-        rig.interrupted = random.next(3) != 0;
-        let change = match random.next(16) {
+        rig.interrupted = random.below(3) != 0;
+        let change = match random.below(16) {
             0 => Some(Change::Modify),
             1 => Some(Change::Migrate),
             _ => None,
@@ -233,15 +235,15 @@ fn run(seed: u64) -> usize {
             None => command(&mut rig, &mut random, 1, &elements),
         }
         exporting(&mut rig, &mut random);
-        for _ in 0..random.next(3) {
+        for _ in 0..random.below(3) {
             rig.run_work();
         }
         leader.wrote(&mut rig);
-        match random.next(10) {
+        match random.below(10) {
             0 | 1 => leader.checkpoint(&mut rig),
             2 | 3 => leader.store_checkpoint(&mut rig),
             4 | 5 => {
-                let steps = random.next(leader.uncommitted.len() as u64 + 1) as usize;
+                let steps = random.below(leader.uncommitted.len() as u64 + 1) as usize;
                 leader.commit(&mut rig, steps);
             }
             6 => {

@@ -325,7 +325,7 @@ fn closing_is_repeated_until_the_message_side_answers() {
 fn whatever_the_network_does_each_message_is_taken_exactly_once() {
     skep_sim::each(8, |seed| {
         let mut rig = rig(process());
-        let mut chance = skep_sim::Random(seed);
+        let mut chance = skep_random::Random(seed);
         rig.fate = Box::new(move |_| match chance.below(4) {
             0 => Fate::Lost,
             1 => Fate::Twice,

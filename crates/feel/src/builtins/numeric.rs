@@ -179,7 +179,7 @@ pub(super) fn even(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> Outcom
 
 pub(super) fn random_number(evaluator: &mut Evaluator<'_>, _: &[Value]) -> Outcome {
     // 15 decimals: below 2^50, so that the fast form holds it.
-    let digits = (evaluator.random() % 1_000_000_000_000_000) as i128;
+    let digits = (evaluator.random.next_u64() % 1_000_000_000_000_000) as i128;
     Number::from_parts(digits, -15)
         .map(Value::Number)
         .ok_or_else(|| Failure::new("No number"))

@@ -259,7 +259,8 @@ pub(super) fn to_base64(evaluator: &mut Evaluator<'_>, arguments: &[Value]) -> O
 
 /// A random UUID (version 4).
 pub(super) fn uuid(evaluator: &mut Evaluator<'_>, _: &[Value]) -> Outcome {
-    let (high, low) = (evaluator.random(), evaluator.random());
+    let random = &mut evaluator.random;
+    let (high, low) = (random.next_u64(), random.next_u64());
     let high = (high & !0xF000) | 0x4000;
     let low = (low & !(0b11 << 62)) | (0b10 << 62);
     let text = format!(

@@ -1,5 +1,7 @@
 //! Expensive expressions: one for each family of operations, with arguments that make it slow.
 
+use skep_random::Random;
+
 /// An operation repeated as often as possible.
 pub struct Expensive {
     pub family: &'static str,
@@ -64,13 +66,8 @@ pub fn variables() -> String {
             .collect(),
     );
     let constants = r#""huge":1e6001,"large":1e3000,"tiny":2e-6001,"long":1.23456789012345678901234567890123,"near":0.9999999,"beside":1.0000000000000000000000000000001,"fourteen":13999.12345,"day":"2026-11-22","hour":"10:00:00@Europe/Berlin","moment":"2026-11-22T10:00:00@Europe/Berlin","far":"999999-11-22T10:00:00@Europe/Berlin","digits":"1234567890123456789012345678901234567890e-300""#;
-    let mut bits = 12_345u64;
-    let random: String = (0..50_000)
-        .map(|_| {
-            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            if (bits >> 40) & 1 == 0 { 'a' } else { 'b' }
-        })
-        .collect();
+    let mut bits = Random(12_345);
+    let random: String = (0..50_000).map(|_| *bits.pick(&['a', 'b'])).collect();
     format!(
         "{{{constants},\"random\":\"{random}\",\"text\":\"{}\",\"umlauts\":\"{}\",\"word\":\"abcdefghij\",\"numbers\":[{numbers}],\"records\":[{records}],\"wide\":[{wide}],\"big\":{{{big}}},\"moments\":[{moments}],\"texts\":[{texts}]}}",
         "abcdefghi ".repeat(10_000),

@@ -10,6 +10,8 @@ use skep_documents::{
     BoxFuture, Document, DocumentError, Link, MemoryStore, Metadata, Store, StoredDocument, Stores,
 };
 
+use skep_random::Random;
+
 use crate::fake::{KEY, Running, start, start_with};
 use crate::http::{Answer, JSON, post, send};
 
@@ -383,23 +385,18 @@ async fn no_body_makes_the_server_fail() {
         "[{}, null]",
         "\u{0}",
     ];
-    // Its own small generator: the same bodies in each run.
-    let mut seed = 7_u64;
-    let mut next = |below: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (seed >> 33) as usize % below
-    };
+    let mut random = Random(7);
     let mut kept = 0;
     for _ in 0..2000 {
         let mut body = String::new();
-        if next(2) == 0 {
+        if random.one_in(2) {
             body.push_str("--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx\r\n");
         }
-        for _ in 0..next(12) {
-            body.push_str(pieces[next(pieces.len())]);
+        for _ in 0..random.below(12) {
+            body.push_str(random.pick::<&str>(&pieces));
         }
-        body.push_str(["", "--b--", "\r\n--b--\r\n"][next(3)]);
-        let path = ["/v2/documents", "/v2/documents/batch"][next(2)];
+        body.push_str(random.pick::<&str>(&["", "--b--", "\r\n--b--\r\n"]));
+        let path = *random.pick(&["/v2/documents", "/v2/documents/batch"]);
         let status = send(gateway.rest, "POST", path, FORM, body)
             .await
             .status

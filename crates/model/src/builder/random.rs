@@ -1,5 +1,7 @@
 //! Random valid processes, for property tests over engine and model.
 
+use skep_random::Random;
+
 use super::Bpmn;
 
 /// A random process with this id: valid, block-structured and of about `size` flow nodes; the same for the same seed.
@@ -13,7 +15,7 @@ use super::Bpmn;
 /// for `b` to be 3.
 pub fn random(id: impl Into<String>, seed: u64, size: usize) -> Bpmn {
     let mut generator = Generator {
-        state: seed,
+        random: Random(seed),
         left: size,
         count: 0,
     };
@@ -71,7 +73,7 @@ enum Branches {
 }
 
 struct Generator {
-    state: u64,
+    random: Random,
     /// Flow nodes still to spend.
     left: usize,
     /// Of elements so far, for their ids.
@@ -79,20 +81,6 @@ struct Generator {
 }
 
 impl Generator {
-    /// SplitMix64: small, and good enough for choices.
-    fn next(&mut self, bound: u64) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        let chosen = all.get(self.next(all.len() as u64) as usize);
-        chosen.expect("a number below the length of the list")
-    }
-
     fn id(&mut self, kind: &str) -> String {
         self.count += 1;
         self.left = self.left.saturating_sub(1);
@@ -102,7 +90,7 @@ impl Generator {
     fn sequence(&mut self, mut bpmn: Bpmn, depth: usize) -> Bpmn {
         loop {
             bpmn = self.block(bpmn, depth);
-            if self.left == 0 || (depth > 0 && self.next(3) == 0) {
+            if self.left == 0 || (depth > 0 && self.random.below(3) == 0) {
                 return bpmn;
             }
         }
@@ -110,7 +98,7 @@ impl Generator {
 
     fn block(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
         let scopes = if depth < MAX_DEPTH { SCOPES } else { &[] };
-        let choice = self.next((LEAVES.len() + scopes.len()) as u64) as usize;
+        let choice = self.random.below((LEAVES.len() + scopes.len()) as u64) as usize;
         match LEAVES.get(choice) {
             Some(leaf) => leaf(self, bpmn),
             None => {
@@ -123,8 +111,8 @@ impl Generator {
     fn service_task(&mut self, bpmn: Bpmn) -> Bpmn {
         let id = self.id("service");
         let mut bpmn = bpmn.service_task(&id, "job");
-        if self.next(3) == 0 {
-            let number = self.next(4);
+        if self.random.below(3) == 0 {
+            let number = self.random.below(4);
             bpmn = bpmn.input(&format!("={number}"), "a").output("=a", "b");
         }
         bpmn = self.markers(bpmn);
@@ -139,7 +127,7 @@ impl Generator {
 
     fn business_rule_task(&mut self, bpmn: Bpmn) -> Bpmn {
         let id = self.id("decide");
-        let bpmn = match self.next(3) {
+        let bpmn = match self.random.below(3) {
             0 => bpmn.job_task("businessRuleTask", &id, "job"),
             _ => bpmn.decision(&id, "decided", "a"),
         };
@@ -165,7 +153,7 @@ impl Generator {
     fn user_task(&mut self, bpmn: Bpmn) -> Bpmn {
         let id = self.id("user");
         let mut bpmn = bpmn.user_task(&id);
-        if self.next(2) == 0 {
+        if self.random.below(2) == 0 {
             bpmn = bpmn.extension(r#"<zeebe:assignmentDefinition assignee="anna"/>"#);
         }
         let mut listeners = String::new();
@@ -176,7 +164,7 @@ impl Generator {
             "completing",
             "canceling",
         ] {
-            for _ in 0..self.next(6).saturating_sub(3) {
+            for _ in 0..self.random.below(6).saturating_sub(3) {
                 let listener =
                     format!(r#"<zeebe:taskListener eventType="{event}" type="listener"/>"#);
                 listeners.push_str(&listener);
@@ -198,9 +186,9 @@ impl Generator {
     /// A gateway that may leave the scope by an end event of any kind.
     fn exit(&mut self, bpmn: Bpmn) -> Bpmn {
         let (choice, end) = (self.id("choice"), self.id("end"));
-        let value = self.next(4);
+        let value = self.random.below(4);
         let bpmn = bpmn.exclusive(&choice).when(&format!("=a = {value}"));
-        let bpmn = match self.next(7) {
+        let bpmn = match self.random.below(7) {
             0 => bpmn.end_error(end, "error"),
             1 => bpmn.end_terminate(end),
             2 => bpmn.end_escalation(end, "escalation"),
@@ -215,7 +203,7 @@ impl Generator {
 
     fn sub_process(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
         let (id, start, end) = (self.id("sub"), self.id("start"), self.id("end"));
-        let terminates = self.next(4) == 0;
+        let terminates = self.random.below(4) == 0;
         let bpmn = bpmn.sub_process(&id, |sub| {
             let sub = self.sequence(sub.start(start), depth + 1);
             let sub = if terminates {
@@ -231,7 +219,7 @@ impl Generator {
 
     /// Perhaps an event sub-process in the scope that was filled, of any kind.
     fn event_sub_process(&mut self, bpmn: Bpmn) -> Bpmn {
-        let (kind, interrupting) = (self.next(14), self.next(2) == 0);
+        let (kind, interrupting) = (self.random.below(14), self.random.below(2) == 0);
         if kind > 6 {
             return bpmn;
         }
@@ -277,22 +265,22 @@ impl Generator {
 
     /// Perhaps a multi-instance marker and listeners for the activity before.
     fn markers(&mut self, mut bpmn: Bpmn) -> Bpmn {
-        if self.next(6) == 0 {
+        if self.random.below(6) == 0 {
             let items = ["=[1,2,3]", "=for i in 1..b return i", "=[]"];
-            let items = *self.one_of(&items);
+            let items = *self.random.pick(&items);
             bpmn = bpmn.for_each(items, "item");
-            if self.next(2) == 0 {
+            if self.random.below(2) == 0 {
                 bpmn = bpmn.sequential();
             }
-            if self.next(2) == 0 {
+            if self.random.below(2) == 0 {
                 bpmn = bpmn.collect("=a", "collected");
             }
-            if self.next(3) == 0 {
+            if self.random.below(3) == 0 {
                 bpmn = bpmn.until("=numberOfCompletedInstances >= b");
             }
         }
         for event in ["start", "end"] {
-            if self.next(8) == 0 {
+            if self.random.below(8) == 0 {
                 bpmn = bpmn.listener(event, "job");
             }
         }
@@ -306,8 +294,8 @@ impl Generator {
             format!(r#"=if a = 1 then ["{first}"] else ["{second}"]"#),
             format!(r#"=["{first}","{second}","{first}"]"#),
         ];
-        let active = self.one_of(&active);
-        let condition = self.next(3) == 0;
+        let active = self.random.pick(&active);
+        let condition = self.random.below(3) == 0;
         let bpmn = bpmn.ad_hoc(&id, |inside| {
             let inside = inside.service_task(first, "job").apart().task(second);
             // End events are not allowed directly inside.
@@ -327,7 +315,7 @@ impl Generator {
 
     /// Perhaps a boundary event at the activity before, with a path of its own to an end.
     fn boundary(&mut self, bpmn: Bpmn, activity: &str) -> Bpmn {
-        let kind = self.next(14);
+        let kind = self.random.below(14);
         if kind > 6 {
             return bpmn;
         }
@@ -344,7 +332,7 @@ impl Generator {
             4 | 5 => bpmn.boundary_condition(id, activity, "=b = 3"),
             _ => bpmn.boundary_message(id, activity, "other-message", "=\"key\""),
         };
-        let bpmn = if kind > 2 && self.next(2) == 0 {
+        let bpmn = if kind > 2 && self.random.below(2) == 0 {
             bpmn.non_interrupting()
         } else {
             bpmn
@@ -355,7 +343,7 @@ impl Generator {
     /// Two to four branches between a fork and a join.
     fn branches(&mut self, bpmn: Bpmn, depth: usize, kind: Branches) -> Bpmn {
         let (fork, join) = (self.id("fork"), self.id("join"));
-        let branches = 2 + self.next(3);
+        let branches = 2 + self.random.below(3);
         let gateway = |bpmn: Bpmn, id: &str| match kind {
             Branches::Parallel => bpmn.parallel(id),
             Branches::Exclusive => bpmn.exclusive(id),
@@ -384,7 +372,7 @@ impl Generator {
         let (head, job, choice) = (self.id("again"), self.id("service"), self.id("choice"));
         let bpmn = self.sequence(bpmn.exclusive(&head), depth + 1);
         let bpmn = bpmn.service_task(job, "job").exclusive(&choice);
-        let limit = self.next(3);
+        let limit = self.random.below(3);
         bpmn.when(&format!("=b < {limit}"))
             .to(&head)
             .from(&choice)

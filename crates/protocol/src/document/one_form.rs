@@ -71,6 +71,7 @@ pub(super) fn rewritten(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use skep_random::Random;
 
     use super::*;
     use crate::document::Document;
@@ -127,20 +128,12 @@ mod tests {
     }
 
     /// One sender's way to write: a seed determines what it does next.
-    struct Sender(u64);
+    struct Sender(Random);
 
     impl Sender {
-        fn chance(&mut self, of: u64) -> u64 {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (self.0 >> 33) % of
-        }
-
         fn space(&mut self, out: &mut String) {
-            for _ in 0..self.chance(3) {
-                out.push_str([" ", "\n", "\t", "\r"][self.chance(4) as usize]);
+            for _ in 0..self.0.below(3) {
+                out.push_str([" ", "\n", "\t", "\r"][self.0.below(4) as usize]);
             }
         }
 
@@ -148,13 +141,13 @@ mod tests {
             out.push('"');
             for c in text.chars() {
                 let needed = matches!(c, '"' | '\\') || c < ' ';
-                match (self.chance(3), c) {
+                match (self.0.below(3), c) {
                     (0, '"' | '\\' | '/') => out.extend(['\\', c]),
                     (0, '\n') => out.push_str("\\n"),
                     (0, '\u{8}') => out.push_str("\\b"),
                     (choice, c) if needed || choice == 1 => {
                         for unit in c.encode_utf16(&mut [0; 2]) {
-                            out.push_str(&match self.chance(2) {
+                            out.push_str(&match self.0.below(2) {
                                 0 => format!("\\u{unit:04x}"),
                                 _ => format!("\\u{unit:04X}"),
                             });
@@ -206,7 +199,7 @@ mod tests {
         fn the_same_value_has_the_same_text(value in meant(), one: u64, other: u64) {
             let texts = [one, other].map(|seed| {
                 let mut text = String::new();
-                Sender(seed).write(&value, &mut text);
+                Sender(Random(seed)).write(&value, &mut text);
                 let document = Document::parse(&format!("{{\"v\":{text}}}")).expect("an object");
                 let stored = document.get("v").expect("the variable").to_string();
                 assert_eq!(in_one_form(text.trim()), stored, "{text:?}");

@@ -5,7 +5,8 @@ pub mod machine;
 pub mod node;
 pub mod world;
 
-pub use skep_sim::{Random, agenda, hash, network, oracle};
+pub use skep_random::Random;
+pub use skep_sim::{agenda, hash, network, oracle};
 
 /// Deliberate mistakes in building a node. The checks must catch each of them, otherwise they are worthless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
 use skep_protocol::{Key, Response};
 use skep_query::entities::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
 
+use skep_random::Random;
 use skep_testkit::rig::Rig;
 use skep_testkit::stores::Filled;
-use skep_testkit::story::Random;
 
 const PARTITIONS: u32 = 2;
 
@@ -32,7 +32,7 @@ impl Story {
         rig.interrupted = true;
         Story {
             rig,
-            random: Random::new(seed),
+            random: Random(seed),
             operations: Vec::new(),
             chosen: BTreeMap::new(),
         }
@@ -45,7 +45,7 @@ impl Story {
 
     fn step(&mut self) {
         let count = self.operations.len() as u64;
-        if count == 0 || (count < 3 && self.random.next(6) == 0) {
+        if count == 0 || (count < 3 && self.random.below(6) == 0) {
             let command = CreateBatchOperation {
                 kind: BatchOperationType::CancelProcessInstance,
                 filter: r#"{"state":"ACTIVE"}"#.into(),
@@ -58,15 +58,15 @@ impl Story {
             }
             return;
         }
-        let batch_operation_key = self.operations[self.random.next(count) as usize];
-        match self.random.next(12) {
+        let batch_operation_key = self.operations[self.random.below(count) as usize];
+        match self.random.below(12) {
             0..=2 => drop(self.send(BatchCommand::Suspend {
                 batch_operation_key,
             })),
             3..=5 => drop(self.send(BatchCommand::Resume {
                 batch_operation_key,
             })),
-            6 if self.random.next(4) == 0 => {
+            6 if self.random.below(4) == 0 => {
                 self.send(BatchCommand::Cancel {
                     batch_operation_key,
                 });
@@ -78,12 +78,12 @@ impl Story {
 
     /// Plays the broker that has found more items, none of which exists any more when its turn comes.
     fn choose(&mut self, batch_operation_key: Key) {
-        let partition = 1 + self.random.next(PARTITIONS.into()) as u32;
+        let partition = 1 + self.random.below(PARTITIONS.into()) as u32;
         let chosen = self.chosen.entry((batch_operation_key, partition));
         let chosen = chosen.or_insert(Key::NONE);
         let after = *chosen;
         let first = after.0.max(Key::new(partition, 0).0);
-        let items = (1..=1 + self.random.next(3) as i64).map(|n| BatchOperationItem {
+        let items = (1..=1 + self.random.below(3) as i64).map(|n| BatchOperationItem {
             item_key: Key(first + n),
             process_instance_key: Key(first + n),
             root_process_instance_key: Key(first + n),
@@ -94,7 +94,7 @@ impl Story {
             batch_operation_key,
             items,
             after,
-            last: self.random.next(2) == 0,
+            last: self.random.below(2) == 0,
         };
         let add = Command::Batch(BatchCommand::Add(add));
         self.rig.send_to(partition, add);

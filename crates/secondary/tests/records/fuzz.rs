@@ -13,8 +13,8 @@ use skep_query::{
 };
 
 use super::property;
+use skep_random::Random;
 use skep_testkit::stores::Filled;
-use skep_testkit::story::Random;
 
 const SEARCHES: usize = 40;
 
@@ -47,8 +47,8 @@ fn value(random: &mut Random, field: &Field, at: usize, rows: &[Row]) -> Json {
         .map(|row| &row[at])
         .filter(|value| **value != Value::Null)
         .collect();
-    if !there.is_empty() && random.next(4) > 0 {
-        let value = there[random.next(there.len() as u64) as usize];
+    if !there.is_empty() && random.below(4) > 0 {
+        let value = there[random.below(there.len() as u64) as usize];
         if let (Kind::Text | Kind::Json, Value::Text(text)) = (field.kind, value) {
             return json!(**text);
         }
@@ -57,14 +57,14 @@ fn value(random: &mut Random, field: &Field, at: usize, rows: &[Row]) -> Json {
         return serde_json::from_str(&text).unwrap();
     }
     match field.kind {
-        Kind::Key => json!(random.next(1 << 52).to_string()),
+        Kind::Key => json!(random.below(1 << 52).to_string()),
         Kind::Text | Kind::Json => {
-            json!(["", "p", "a'b\"c;--", "*", "ä%_"][random.next(5) as usize])
+            json!(["", "p", "a'b\"c;--", "*", "ä%_"][random.below(5) as usize])
         }
-        Kind::Int => json!(random.next(200) as i64 - 100),
-        Kind::Bool => json!(random.next(2) == 0),
-        Kind::Time => json!(skep_query::render_time(random.next(1 << 41) as i64)),
-        Kind::Enum(names) => json!(names[random.next(names.len() as u64) as usize]),
+        Kind::Int => json!(random.below(200) as i64 - 100),
+        Kind::Bool => json!(random.below(2) == 0),
+        Kind::Time => json!(skep_query::render_time(random.below(1 << 41) as i64)),
+        Kind::Enum(names) => json!(names[random.below(names.len() as u64) as usize]),
     }
 }
 
@@ -72,7 +72,7 @@ fn value(random: &mut Random, field: &Field, at: usize, rows: &[Row]) -> Json {
 fn pattern(random: &mut Random, text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {
-        match random.next(8) {
+        match random.below(8) {
             0 => out.push('*'),
             1 => out.push('?'),
             _ if matches!(letter, '*' | '?' | '\\') => out.extend(['\\', letter]),
@@ -86,24 +86,24 @@ fn filter(random: &mut Random, entity: &Entity, rows: &[Row]) -> Json {
     let fields = entity.fields.iter().enumerate();
     let fields: Vec<_> = fields.filter(|(_, field)| !field.ops.is_none()).collect();
     let mut out = Map::new();
-    for _ in 0..random.next(4).min(fields.len() as u64) {
-        let (at, field) = fields[random.next(fields.len() as u64) as usize];
+    for _ in 0..random.below(4).min(fields.len() as u64) {
+        let (at, field) = fields[random.below(fields.len() as u64) as usize];
         let operators = field.ops.names();
         let one = value(random, field, at, rows);
-        if operators.is_empty() || random.next(3) == 0 {
+        if operators.is_empty() || random.below(3) == 0 {
             out.insert(field.name.to_string(), one);
             continue;
         }
-        let operator = operators[random.next(operators.len() as u64) as usize];
+        let operator = operators[random.below(operators.len() as u64) as usize];
         let operand = match operator {
             "$in" | "$notIn" => json!([one, value(random, field, at, rows)]),
-            "$exists" => json!(random.next(2) == 0),
+            "$exists" => json!(random.below(2) == 0),
             "$like" => json!(pattern(random, one.as_str().unwrap_or("*"))),
             _ => one,
         };
         out.insert(field.name.to_string(), json!({operator: operand}));
     }
-    if std::ptr::eq(entity, &PROCESS_INSTANCE) && random.next(4) == 0 {
+    if std::ptr::eq(entity, &PROCESS_INSTANCE) && random.below(4) == 0 {
         let alternatives = [filter_of_one(random, rows), filter_of_one(random, rows)];
         out.insert("$or".to_string(), json!(alternatives));
     }
@@ -113,21 +113,21 @@ fn filter(random: &mut Random, entity: &Entity, rows: &[Row]) -> Json {
 fn filter_of_one(random: &mut Random, rows: &[Row]) -> Json {
     let at = PROCESS_INSTANCE.column("state");
     let state = value(random, PROCESS_INSTANCE.field(at), at, rows);
-    json!({"state": state, "hasIncident": random.next(2) == 0})
+    json!({"state": state, "hasIncident": random.below(2) == 0})
 }
 
 fn body(random: &mut Random, entity: &Entity, rows: &[Row], cursor: Option<&str>) -> Json {
     let sortable = entity.fields.iter().filter(|field| field.sortable);
     let sortable: Vec<&Field> = sortable.collect();
     let mut sort: Vec<Json> = Vec::new();
-    for _ in 0..random.next(3).min(sortable.len() as u64) {
-        let field = sortable[random.next(sortable.len() as u64) as usize].name;
-        let order = ["ASC", "DESC"][random.next(2) as usize];
+    for _ in 0..random.below(3).min(sortable.len() as u64) {
+        let field = sortable[random.below(sortable.len() as u64) as usize].name;
+        let order = ["ASC", "DESC"][random.below(2) as usize];
         sort.push(json!({"field": field, "order": order}));
     }
-    let limit = 1 + random.next(7);
-    let page = match (random.next(3), cursor) {
-        (0, _) => json!({"from": random.next(5), "limit": limit}),
+    let limit = 1 + random.below(7);
+    let page = match (random.below(3), cursor) {
+        (0, _) => json!({"from": random.below(5), "limit": limit}),
         (1, Some(cursor)) => json!({"after": cursor, "limit": limit}),
         (_, Some(cursor)) => json!({"before": cursor, "limit": limit}),
         _ => json!({"limit": limit}),
@@ -188,7 +188,7 @@ fn expected(search: &Search, rows: &[Row]) -> ResultPage {
 
 /// Searches one entity of a store at random; returns the number of rows found.
 fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
-    let mut random = Random::new(seed ^ entities::number(entity) as u64);
+    let mut random = Random(seed ^ entities::number(entity) as u64);
     let rows = rows_of(store, entity);
     let (mut cursor, mut count) = (None::<String>, 0);
     for _ in 0..SEARCHES {
@@ -199,7 +199,7 @@ fn searches(store: &Filled, entity: &'static Entity, seed: u64) -> usize {
             continue;
         };
         // Without details rows lack some columns, but rows and cursors are the same.
-        let whole = random.next(2) == 0;
+        let whole = random.below(2) == 0;
         (search.details, search.whole_texts) = (whole, whole);
         let Some(is) = found_or_refused(store, search.clone(), &body) else {
             continue;

@@ -6,6 +6,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use skep_query::entities::{ELEMENT_INSTANCE, JOB, PROCESS_INSTANCE};
+use skep_random::Random;
 use skep_secondary::{Rdbms, RdbmsSettings, StoreLocation};
 use skep_testbed::{Postgres, Proxy};
 
@@ -167,20 +168,9 @@ fn a_database_that_is_full_gets_the_rest_when_it_has_room() {
     }
     let store = filled(rdbms(&server, ""));
     let mut rig = rig();
-    let mut seed = 1u64;
-    let mut noise = |bytes: usize| -> String {
-        let mut next = || {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            char::from(b'0' + (seed >> 33) as u8 % 75)
-                .to_string()
-                .replace('\\', "_")
-        };
-        (0..bytes).map(|_| next()).collect()
-    };
+    let mut random = Random(1);
     for _ in 0..30 {
-        rig.create("p", &format!(r#"{{"v":"{}"}}"#, noise(1 << 20)));
+        rig.create("p", &format!(r#"{{"v":"{}"}}"#, random.noise(1 << 20)));
     }
     follow(&mut rig, &store);
     fault(&store, "could not");
@@ -341,10 +331,10 @@ fn a_stop_does_not_wait_for_a_database_that_lets_nobody_in() {
     let url = format!("postgresql://127.0.0.1:{port}/silent?connectTimeout=600");
     let store = filled(place_of(url, "skep", ""));
     let _connected = listener.accept().unwrap();
-    let (told, ended) = channel();
+    let (finished, ended) = channel();
     std::thread::spawn(move || {
         drop(store);
-        let _ = told.send(());
+        let _ = finished.send(());
     });
     let ended = ended.recv_timeout(Duration::from_secs(180));
     assert!(ended.is_ok(), "the stop waits for the database");

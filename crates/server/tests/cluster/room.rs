@@ -3,6 +3,7 @@
 use super::faults::{Clients, others, takes_work};
 use super::*;
 use serde_json::Value;
+use skep_random::Random;
 use skep_testkit::sandbox::{self, FileSystem};
 
 const MIB: u64 = 1 << 20;
@@ -160,16 +161,10 @@ const REPLICA_0: &str = "/actuator/cluster/brokers/0/partitions/1";
 /// Creates about this many MiB of incompressible state, in rows of half a MiB.
 async fn make_state(server: &Server, ledger: &Shared, mebibytes: u64) {
     let client = server.client();
-    let mut random = 1_u64;
-    let mut noise = || {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        char::from(b'0' + (random >> 58) as u8)
-    };
+    let mut random = Random(1);
     for _ in 0..2 * mebibytes {
-        let text: String = (0..MIB / 2).map(|_| noise()).collect();
-        let variables = serde_json::json!({ "noise": text }).to_string();
+        let noise = random.noise(MIB as usize / 2);
+        let variables = serde_json::json!({ "noise": noise }).to_string();
         let request = CreateInstance::latest("one-task").variables(variables);
         eventually("an instance to be created", async || {
             let created = client.create_instance(&request).await;

@@ -1,32 +1,25 @@
 //! Choices determined by a seed.
 
-/// SplitMix64: small, and good enough for choices.
+use skep_random::Random;
+
 #[derive(Clone, Debug)]
-pub struct Dice(u64);
+pub struct Dice(Random);
 
 impl Dice {
     /// The dice of the `n`th attack under a seed: attacks do not depend on their order.
     pub fn of(seed: u64, n: u64) -> Dice {
-        let mut dice = Dice(seed ^ n.wrapping_mul(0xd1b5_4a32_d192_ed03));
-        dice.next();
-        dice
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let mut random = Random(seed ^ n.wrapping_mul(0xd1b5_4a32_d192_ed03));
+        random.next_u64();
+        Dice(random)
     }
 
     /// From 0 to below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
+        self.0.below(bound)
     }
 
     pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
+        self.0.one_in(n)
     }
 
     /// From 1 to about `max`, each order of magnitude equally often.

@@ -65,19 +65,6 @@ pub fn segment(number: u64) -> PathBuf {
     Path::new(DIRECTORY).join(format!("{number:020}.log"))
 }
 
-/// A generator for choices in tests; the same seed gives the same choices.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound.max(1)
-    }
-}
-
 /// Number of random histories to try: more with `SKEP_CASES=…`.
 pub fn cases(default: u32) -> u32 {
     let wanted = std::env::var("SKEP_CASES").ok();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::super::claimant::{Answer, Claimant, Do, Ended, Now, Own, Terms};
 use super::super::record::{Record, Tag};
 use super::Mutation;
-use skep_sim::Random;
+use skep_random::Random;
 
 const LEASE: u64 = 15_000;
 const FAULTS_END: u64 = 240_000;

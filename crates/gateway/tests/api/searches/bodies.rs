@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::described::{merged, properties, schema_list, type_of, values};
 use crate::http::OPENAPI;
 use crate::schema::differences;
-use skep_testkit::story::Random;
+use skep_random::Random;
 
 /// Maximum number of optional members per object.
 const MEMBERS: u64 = 2;
@@ -22,7 +22,7 @@ pub struct Bodies {
 impl Bodies {
     pub fn new(seed: u64) -> Bodies {
         let mut bodies = Bodies {
-            random: Random::new(seed),
+            random: Random(seed),
             known: BTreeMap::new(),
         };
         // Values that answers lack under these names; the clock of stories begins with this year.
@@ -53,12 +53,12 @@ impl Bodies {
     }
 
     fn one_of<'v, T>(&mut self, all: &'v [T]) -> Option<&'v T> {
-        let at = self.random.next(all.len().max(1) as u64);
+        let at = self.random.below(all.len().max(1) as u64);
         all.get(at as usize)
     }
 
     fn in_of(&mut self, one: u64, of: u64) -> bool {
-        self.random.next(of) < one
+        self.random.below(of) < one
     }
 
     /// A path with values for its parameters: mostly existing keys, sometimes unknown ones, or `others`.
@@ -75,7 +75,7 @@ impl Bodies {
             };
             let known = self.known.get(name).cloned().unwrap_or_default();
             let chosen = self.one_of(&known).and_then(Value::as_str);
-            let chosen = match self.random.next(10) {
+            let chosen = match self.random.below(10) {
                 0 => None,
                 _ => chosen,
             };
@@ -112,7 +112,7 @@ impl Bodies {
             Some("object") if name == "page" => self.page(),
             Some("object") => self.object(&all, name),
             Some("array") => {
-                let items = self.random.next(4);
+                let items = self.random.below(4);
                 (0..items).map(|_| self.some(&all["items"], name)).collect()
             }
             _ => self.plain(schema, name),
@@ -121,11 +121,11 @@ impl Bodies {
 
     /// A page without a cursor: only answers create those.
     fn page(&mut self) -> Value {
-        let limit = 1 + self.random.next(5);
-        match self.random.next(3) {
+        let limit = 1 + self.random.below(5);
+        match self.random.below(3) {
             0 => json!({}),
             1 => json!({"limit": limit}),
-            _ => json!({"from": self.random.next(4), "limit": limit}),
+            _ => json!({"from": self.random.below(4), "limit": limit}),
         }
     }
 
@@ -160,7 +160,7 @@ impl Bodies {
     fn pattern(&mut self, text: &str) -> String {
         let mut letters: Vec<char> = text.chars().collect();
         for _ in 0..3 {
-            let at = self.random.next(letters.len().max(1) as u64) as usize;
+            let at = self.random.below(letters.len().max(1) as u64) as usize;
             if let Some(letter) = letters.get_mut(at) {
                 *letter = if self.in_of(1, 2) { '*' } else { '?' };
             }
