@@ -195,6 +195,8 @@ impl Cluster {
     /// This node and those that can be reached, with their roles.
     pub fn brokers(&self) -> Vec<BrokerInfo> {
         let mut nodes = self.peers.members.present.lock().clone();
+        // The connections to a node that is cut off may stay open for minutes.
+        nodes.retain(|node, _| self.is_present(*node));
         nodes.extend(self.own_status().map(|own| (self.node(), own)));
         let mut leading: BTreeMap<u32, u64> = BTreeMap::new();
         for replica in nodes.values().flat_map(|node| &node.partitions) {
