@@ -36,13 +36,13 @@ impl World {
     }
 
     /// Handles an event of the node's member of the metadata group.
-    pub fn metadata_event(&mut self, host: u32, heard: MemberEvent) {
+    pub fn metadata_event(&mut self, host: u32, event: MemberEvent) {
         let here = self.hosts.get_mut(&host).unwrap();
         let Some(own) = here.own.as_mut().filter(|_| here.up) else {
             return;
         };
         let from = own.member;
-        let said = own.handle(heard, &mut self.own_oracle);
+        let said = own.handle(event, &mut self.own_oracle);
         let Said {
             messages,
             admissions,
@@ -53,7 +53,7 @@ impl World {
             self.fly(from, message.to(), message.encode(), Happening::Metadata);
         }
         for (node, admission) in admissions {
-            self.tell(host, node, || {
+            self.send_control(host, node, || {
                 ControlMessage::Admit(Box::new(admission.clone()))
             });
         }
@@ -65,9 +65,9 @@ impl World {
         }
     }
 
-    fn tell(&mut self, from: u32, to: u32, told: impl Fn() -> ControlMessage) {
+    fn send_control(&mut self, from: u32, to: u32, message: impl Fn() -> ControlMessage) {
         for delay in self.deliveries(from, to) {
-            self.after(delay, Happening::ControlMessage(to, Box::new(told())));
+            self.after(delay, Happening::ControlMessage(to, Box::new(message())));
         }
     }
 
@@ -211,7 +211,7 @@ impl World {
             }
             Next::Change(Change::Promote(member)) if !group.has_caught_up(member) => {
                 let to = node_of(member).unwrap();
-                self.tell(host, to, || ControlMessage::Join {
+                self.send_control(host, to, || ControlMessage::Join {
                     member,
                     members: members.clone(),
                 });
@@ -231,7 +231,7 @@ impl World {
     fn propose_metadata(&mut self, from: u32, entry: Entry) {
         let own = self.host(from).own.as_ref();
         if let Some(to) = own.and_then(Metadata::leader).and_then(node_of) {
-            self.tell(from, to, || ControlMessage::Propose(entry.clone()));
+            self.send_control(from, to, || ControlMessage::Propose(entry.clone()));
         }
     }
 

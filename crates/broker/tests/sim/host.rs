@@ -24,6 +24,6 @@ pub struct Host {
     /// The member of the partition's group that is on its disk.
     pub replica: Option<u64>,
     /// Time of the last message from each other machine.
-    pub heard: BTreeMap<u32, u64>,
+    pub last_seen: BTreeMap<u32, u64>,
     pub ticks: u64,
 }

@@ -194,7 +194,7 @@ impl Metadata {
     }
 
     /// Passes an event to the member, and carries out the consequences.
-    pub fn handle(&mut self, heard: MemberEvent, oracle: &mut Oracle) -> Said {
+    pub fn handle(&mut self, event: MemberEvent, oracle: &mut Oracle) -> Said {
         let Some(Running { core, log }) = &mut self.running else {
             return Said::default();
         };
@@ -206,7 +206,7 @@ impl Metadata {
             member: self.member,
             said: Said::default(),
         };
-        match heard {
+        match event {
             MemberEvent::Tick => core.tick(&mut around),
             MemberEvent::Message(message) => core.receive(message),
             MemberEvent::Propose(entry) => core.propose(entry),

@@ -382,7 +382,7 @@ impl World {
             let (a, b) = (u64::from(from), u64::from(*to));
             let arrives = !self.network.deliveries(&mut self.random, a, b).is_empty();
             if arrives && host.up {
-                host.heard.insert(from, now);
+                host.last_seen.insert(from, now);
             }
         }
     }
@@ -390,9 +390,9 @@ impl World {
     /// Tells the node's replica which members are silent.
     fn report_silence(&mut self, host: u32, id: u64) {
         let now = self.agenda.now;
-        let heard = &self.hosts[&host].heard;
+        let last_seen = &self.hosts[&host].last_seen;
         let silence = |member: u64| {
-            let last = node_of(member).and_then(|node| heard.get(&node));
+            let last = node_of(member).and_then(|node| last_seen.get(&node));
             now - last.copied().unwrap_or_default()
         };
         if let Some(running) = self.nodes.get_mut(&id).and_then(|it| it.running.as_mut()) {

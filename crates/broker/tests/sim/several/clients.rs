@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use skep_engine::RequestId;
 use skep_protocol::command::*;
+use skep_protocol::origin::Claims;
 use skep_protocol::response::ProcessInstanceCreated;
 use skep_protocol::value::ClusterVariableValue;
 use skep_protocol::{ActivatedJob, Document, Key, Rejection, RejectionType, Response, Routing};
@@ -12,6 +13,7 @@ use super::super::Random;
 use super::super::clients::JOB_TYPE;
 use super::chronicle::Chronicle;
 use super::models::{self, BEGIN, CREATED, HOLD, PAID, PING, SIGNAL, VERSIONED};
+use super::rights::{self, Known, Rights};
 use super::world::World;
 
 /// Name of a cluster variable.
@@ -23,13 +25,19 @@ const BEGINNINGS: u64 = 6;
 
 /// Content of a request.
 #[derive(Clone, Debug)]
-enum Pending {
+pub enum Pending {
     Deploy,
     /// Creates an instance of at least this version of the process, which all partitions have.
     Create {
         order: u64,
         least: i32,
+        /// By the user, who may be forbidden it: what was known of her rights.
+        user: Option<Known>,
     },
+    /// A step before the user's permission can change.
+    Prepare(usize),
+    /// Gives or takes the user's permission; the number of the change.
+    Rights(u64),
     Activate,
     Complete(Key),
     Fail,
@@ -63,6 +71,16 @@ struct Order {
     paid: bool,
 }
 
+/// The cluster variable, which counts.
+#[derive(Default)]
+struct Variable {
+    counts: u64,
+    /// The greatest acknowledged count.
+    counted: u64,
+    /// By partition: the greatest count read there.
+    seen: BTreeMap<u32, u64>,
+}
+
 #[derive(Default)]
 pub struct Clients {
     next_request: RequestId,
@@ -80,23 +98,32 @@ pub struct Clients {
     /// Acknowledged messages and their orders.
     pings: BTreeMap<Key, u64>,
     beginnings: BTreeSet<Key>,
-    counts: u64,
-    /// The greatest acknowledged count.
-    counted: u64,
-    /// By partition: the greatest count read there.
-    seen: BTreeMap<u32, u64>,
+    variable: Variable,
+    pub rights: Rights,
     pub jobs: Vec<ActivatedJob>,
     /// Number of answers by kind of request.
     pub answers: BTreeMap<&'static str, u64>,
 }
 
 impl Clients {
+    /// The request, with its caller.
+    fn request(&self, id: RequestId, command: Command) -> Request {
+        let claims = match self.asked[&id].0 {
+            Pending::Create { user: Some(_), .. } => rights::claims(),
+            _ => Claims::Internal,
+        };
+        Request {
+            claims,
+            ..Request::internal(command)
+        }
+    }
+
     /// The partition chosen by the client for its request.
     pub fn partition_of(&self, id: RequestId) -> Option<u32> {
         self.asked.get(&id)?.1
     }
 
-    fn asks(&mut self, asked: Pending, partition: Option<u32>) -> RequestId {
+    pub fn asks(&mut self, asked: Pending, partition: Option<u32>) -> RequestId {
         self.next_request += 1;
         self.asked.insert(self.next_request, (asked, partition));
         self.next_request
@@ -118,7 +145,7 @@ impl Clients {
         match random.below(40) {
             0 => self.deploy(),
             1..4 => self.count(),
-            4..7 if self.counted > 0 => self.look(any),
+            4..7 if self.variable.counted > 0 => self.look(any),
             7..10 => self.activate(any, JOB_TYPE),
             10..18 if !self.jobs.is_empty() => self.finish(random),
             18 => self.cancel(random),
@@ -128,6 +155,8 @@ impl Clients {
             30 => self.short(random),
             31 => self.broadcast(),
             32 => self.correlate(random),
+            33 => self.change_rights(),
+            34 | 35 => self.create_as_user(any),
             _ => {
                 let process = CREATED[random.below(CREATED.len() as u64) as usize];
                 self.create(process, any)
@@ -142,12 +171,27 @@ impl Clients {
     }
 
     fn create(&mut self, process: &'static str, partition: u32) -> (RequestId, Command) {
-        let order = self.orders.len() as u64;
         let least = if process == VERSIONED {
             self.version
         } else {
             1
         };
+        let (order, command) = self.order(process);
+        let user = None;
+        let asked = Pending::Create { order, least, user };
+        (self.asks(asked, Some(partition)), command)
+    }
+
+    fn create_as_user(&mut self, partition: u32) -> (RequestId, Command) {
+        let (least, user) = (self.version, Some(self.rights.known()));
+        let (order, command) = self.order(VERSIONED);
+        let asked = Pending::Create { order, least, user };
+        (self.asks(asked, Some(partition)), command)
+    }
+
+    /// A new order, and the command that creates its instance.
+    fn order(&mut self, process: &'static str) -> (u64, Command) {
+        let order = self.orders.len() as u64;
         let asked = Order {
             process,
             instance: None,
@@ -167,9 +211,7 @@ impl Clients {
             business_id: None,
             await_result: None,
         };
-        let asked = Pending::Create { order, least };
-        let id = self.asks(asked, Some(partition));
-        (id, Command::CreateProcessInstance(create))
+        (order, Command::CreateProcessInstance(create))
     }
 
     pub fn activate(&mut self, partition: u32, job_type: &str) -> (RequestId, Command) {
@@ -322,25 +364,33 @@ impl Clients {
     }
 
     fn count(&mut self) -> (RequestId, Command) {
-        self.counts += 1;
+        self.variable.counts += 1;
         let value = ClusterVariableValue {
             name: COUNT.into(),
-            value: self.counts.to_string().into(),
+            value: self.variable.counts.to_string().into(),
             tenant: None,
         };
         // The variable may exist though no client was told.
-        let command = if self.counted == 0 && self.counts % 2 == 1 {
+        let command = if self.variable.counted == 0 && self.variable.counts % 2 == 1 {
             Command::CreateClusterVariable(value)
         } else {
             Command::UpdateClusterVariable(value)
         };
-        (self.asks(Pending::Count(self.counts), None), command)
+        (
+            self.asks(Pending::Count(self.variable.counts), None),
+            command,
+        )
     }
 
     /// A client reads a value that another one has written.
     fn look(&mut self, partition: u32) -> (RequestId, Command) {
-        let seen = self.seen.get(&partition).copied().unwrap_or_default();
-        let least = self.counted.max(seen);
+        let seen = self
+            .variable
+            .seen
+            .get(&partition)
+            .copied()
+            .unwrap_or_default();
+        let least = self.variable.counted.max(seen);
         let read = Command::EvaluateExpression {
             expression: format!("=camunda.vars.cluster.{COUNT}"),
             variables: Document::new(),
@@ -370,9 +420,12 @@ impl Clients {
                 let ours = versions.find(|process| &*process.id == VERSIONED).unwrap();
                 self.version = self.version.max(ours.version);
             }
-            (Pending::Create { order, least }, Response::ProcessInstanceCreated(created)) => {
+            (Pending::Create { order, least, user }, Response::ProcessInstanceCreated(created)) => {
+                self.rights.check(user, None);
                 self.begins(order, least, &created, chronicle)
             }
+            (Pending::Prepare(step), _) => self.is_prepared(step),
+            (Pending::Rights(change), _) => self.rights_changed(change),
             (Pending::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
             (Pending::Complete(key), _) => assert!(
                 self.completed.insert(key),
@@ -400,7 +453,7 @@ impl Clients {
                 let known = self.orders[&order].instance;
                 assert!(known.is_none_or(|known| known == instance));
             }
-            (Pending::Count(count), _) => self.counted = self.counted.max(count),
+            (Pending::Count(count), _) => self.variable.counted = self.variable.counted.max(count),
             (Pending::Look { partition, least }, Response::ExpressionEvaluated { result, .. }) => {
                 self.reads(partition, least, result.parse().unwrap());
             }
@@ -433,7 +486,7 @@ impl Clients {
             found >= least,
             "{least} was acknowledged or read on partition {partition}, and {found} is read"
         );
-        let seen = self.seen.entry(partition).or_default();
+        let seen = self.variable.seen.entry(partition).or_default();
         *seen = found.max(*seen);
     }
 
@@ -443,6 +496,22 @@ impl Clients {
             Pending::Pay(order) if answer.kind == RejectionType::AlreadyExists => {
                 self.orders.get_mut(order).unwrap().paid = true;
             }
+            Pending::Create { user, .. } if user.is_some() => {
+                self.rights.check(*user, Some(answer));
+                *self.answers.entry("forbidden").or_default() += 1;
+            }
+            Pending::Prepare(step) => {
+                assert_eq!(answer.kind, RejectionType::AlreadyExists, "{answer:?}");
+                self.is_prepared(*step);
+            }
+            // It was so already, but other partitions may not have it yet.
+            Pending::Rights(_) => assert!(
+                matches!(
+                    answer.kind,
+                    RejectionType::AlreadyExists | RejectionType::NotFound
+                ),
+                "{answer:?}"
+            ),
             Pending::Create { .. }
             | Pending::Pay(_)
             | Pending::Ping(_)
@@ -518,7 +587,10 @@ impl Clients {
 fn name_of(asked: &Pending) -> &'static str {
     match asked {
         Pending::Deploy => "deployed",
-        Pending::Create { .. } => "created",
+        Pending::Create { user: None, .. } => "created",
+        Pending::Create { .. } => "permitted",
+        Pending::Prepare(_) => "prepared",
+        Pending::Rights(_) => "rights",
         Pending::Activate => "polled",
         Pending::Complete(_) => "completed",
         Pending::Fail => "failed",
@@ -540,14 +612,16 @@ impl World {
         let host = self.any_host();
         for _ in 0..=self.random.below(4) {
             let (id, command) = self.clients.choose(&mut self.random, &self.routing);
-            // Values are written and read in the order of the requests.
+            // Values are written and read, and rights are changed, in the order of the requests.
             let at_once = matches!(
                 command,
                 Command::CreateClusterVariable(_)
                     | Command::UpdateClusterVariable(_)
                     | Command::EvaluateExpression { .. }
+                    | Command::Identity(_)
             );
-            self.ask(host, id, Request::internal(command), at_once);
+            let request = self.clients.request(id, command);
+            self.ask(host, id, request, at_once);
         }
     }
 
@@ -596,6 +670,6 @@ impl World {
     /// A command of an anonymous client.
     pub fn any_command(&mut self) -> (RequestId, Request) {
         let (id, command) = self.clients.choose(&mut self.random, &self.routing);
-        (id, Request::internal(command))
+        (id, self.clients.request(id, command))
     }
 }

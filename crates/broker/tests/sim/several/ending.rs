@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::super::node::Node;
 use super::world::{Happening, Replica, ReplicaId, World};
 
-/// Tables that are equal on all partitions: process definitions, their last versions, cluster variables.
-const EVERYWHERE: [u8; 3] = [1, 10, 60];
+/// Tables that are equal on all partitions: process definitions, their last versions, cluster variables, users and rights.
+const EVERYWHERE: [u8; 4] = [1, 10, 60, 67];
 
 /// A state, row by row.
 type Rows = BTreeMap<(u8, Vec<u8>), Vec<u8>>;
@@ -242,10 +242,15 @@ impl World {
             self.check_hibernation(partition);
             let mut rows = first.unwrap();
             rows.retain(|(table, _), _| EVERYWHERE.contains(table));
-            let equal = *everywhere.get_or_insert_with(|| rows.clone()) == rows;
+            let all = everywhere.get_or_insert_with(|| rows.clone());
+            let differing: Vec<_> = all
+                .iter()
+                .filter(|(key, row)| rows.get(*key) != Some(row))
+                .chain(rows.iter().filter(|(key, _)| !all.contains_key(*key)))
+                .collect();
             assert!(
-                equal,
-                "partition {partition} has not what every partition has"
+                differing.is_empty(),
+                "partition {partition} has not what every partition has: {differing:?}"
             );
             assert!(!rows.is_empty());
         }

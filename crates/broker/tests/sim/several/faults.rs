@@ -126,7 +126,7 @@ impl World {
             return;
         }
         here.held.clear();
-        here.heard.clear();
+        here.last_seen.clear();
         self.tally.add("crashes", 1);
         for partition in self.routing.partitions() {
             let replica = self.replicas.get_mut(&(partition, host)).unwrap();

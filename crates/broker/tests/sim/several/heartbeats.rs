@@ -58,17 +58,17 @@ impl World {
             }
         }
         let now = self.agenda.now;
-        self.host(host).heard.insert(from, (now, status));
+        self.host(host).last_seen.insert(from, (now, status));
     }
 
     /// Tells the machine's replicas which other machines are silent. Hibernating ones would not notice.
     pub fn report_silence(&mut self, host: u32) {
         let now = self.agenda.now;
-        let heard = &self.hosts[host as usize].heard;
+        let last_seen = &self.hosts[host as usize].last_seen;
         let silence: Vec<u64> = (0..MACHINES)
-            .map(|other| match heard.get(&other) {
+            .map(|other| match last_seen.get(&other) {
                 _ if other == host => 0,
-                heard => now - heard.map_or(0, |(at, _)| *at),
+                last_seen => now - last_seen.map_or(0, |(at, _)| *at),
             })
             .collect();
         let silence = |member: u64| silence[node_of(member).unwrap() as usize];

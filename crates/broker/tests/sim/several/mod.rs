@@ -10,6 +10,7 @@ mod ending;
 mod faults;
 mod heartbeats;
 mod models;
+mod rights;
 mod routes;
 mod tally;
 #[cfg(test)]
@@ -32,6 +33,10 @@ enum Mutation {
     NeverRepeated,
     /// Acknowledge a distributed command on its arrival at the node, before the partition has stored it.
     AcknowledgedOnArrival,
+    /// The same for changes of users, roles and permissions alone.
+    RightsAcknowledgedOnArrival,
+    /// Let the last partition permit everything.
+    OnePartitionChecksNothing,
     /// Use a local replica's knowledge of the leader after that replica has died.
     LeaderOfLocalHandle,
     /// Let a node whose replica died keep sending heartbeats without reporting it.

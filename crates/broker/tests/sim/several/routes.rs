@@ -1,6 +1,7 @@
 //! Routing of commands to their partition, as in `cluster/held.rs` and `Cluster::leader_of`.
 
 use skep_cluster::node_of;
+use skep_engine::remote::Distributed;
 use skep_engine::{Effects, RemoteCommand, RequestId, Sent};
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::Request;
@@ -49,8 +50,8 @@ impl World {
             return last;
         }
         let now = self.agenda.now;
-        let heard = self.hosts[host as usize].heard.iter();
-        let fresh = heard.filter(|(_, (at, _))| now - at < SILENT);
+        let last_seen = self.hosts[host as usize].last_seen.iter();
+        let fresh = last_seen.filter(|(_, (at, _))| now - at < SILENT);
         let leading = fresh.flat_map(|(from, (_, status))| {
             let of_partition = status.leads.iter().filter(|(it, _)| *it == partition);
             of_partition.map(|(_, term)| (*term, *from))
@@ -163,9 +164,15 @@ impl World {
         if let RemoteCommand::Distribute {
             distribution_key,
             origin,
-            ..
+            command,
         } = &sent.command
-            && self.mutation == Mutation::AcknowledgedOnArrival
+            && match self.mutation {
+                Mutation::AcknowledgedOnArrival => true,
+                Mutation::RightsAcknowledgedOnArrival => {
+                    matches!(command, Distributed::Identity(_))
+                }
+                _ => false,
+            }
         {
             let acknowledge = RemoteCommand::AcknowledgeDistribution {
                 distribution_key: *distribution_key,

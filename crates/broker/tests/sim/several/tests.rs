@@ -46,6 +46,8 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
         "looked",
         "signalled",
         "pushed",
+        "permitted",
+        "forbidden",
     ];
     happened(&asked, 2 * seeds);
     if seeds > 20 {
@@ -74,6 +76,8 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::RetryByWallClock,
         Mutation::NeverRepeated,
         Mutation::AcknowledgedOnArrival,
+        Mutation::RightsAcknowledgedOnArrival,
+        Mutation::OnePartitionChecksNothing,
         Mutation::LeaderOfLocalHandle,
         Mutation::ReplicaDiesNodeLives,
         Mutation::HangCountsAsFlushed,

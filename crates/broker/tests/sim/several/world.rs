@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use skep_broker::partition::Timetable;
 use skep_cluster::node_of;
-use skep_engine::{EngineConfig, RequestId, Sent, TurnTime};
+use skep_engine::{EngineConfig, IdentityConfig, RequestId, Sent, TurnTime};
 use skep_protocol::Routing;
 use skep_protocol::command::Request;
 use skep_replication::Members;
@@ -86,7 +86,7 @@ pub struct Host {
     /// Milliseconds by which its clock is ahead.
     pub clock: i64,
     /// The last status of each other machine, and its time.
-    pub heard: BTreeMap<u32, (u64, Status)>,
+    pub last_seen: BTreeMap<u32, (u64, Status)>,
     /// Commands that wait for a leader.
     pub held: VecDeque<Held>,
 }
@@ -199,10 +199,16 @@ impl World {
             most: u64::MAX,
             clock: monotonic,
         };
+        let is_last = partition == self.routing.count();
+        let checks = !is_last || self.mutation != Mutation::OnePartitionChecksNothing;
         node.settings.engine = EngineConfig {
             partition,
             routing: self.routing.clone(),
             turn_time: Some(clock),
+            identity: IdentityConfig {
+                authorizations: checks,
+                ..IdentityConfig::default()
+            },
             retry_interval: match self.mutation {
                 Mutation::NeverRepeated => i64::MAX,
                 _ => RETRY,
