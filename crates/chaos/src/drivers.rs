@@ -409,6 +409,15 @@ impl Cluster {
         changes::scale(&self.management_addresses(), partitions)
     }
 
+    /// Cancels the pending change, and returns its number.
+    ///
+    /// # Errors
+    /// No node answers, there is no pending change, or the cluster refuses it.
+    pub fn cancel_change(&self) -> io::Result<String> {
+        self.guard()?;
+        changes::cancel(&self.management_addresses())
+    }
+
     /// Addresses of the management ports of all nodes.
     pub fn management_addresses(&self) -> Vec<String> {
         let nodes = self.nodes.iter();

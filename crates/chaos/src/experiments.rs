@@ -13,6 +13,7 @@ mod query_honesty;
 mod region_loss;
 mod rest_vs_grpc;
 mod rto;
+mod scale_under_restarts;
 mod scale_up;
 mod search_outage;
 mod slow_completion;
@@ -36,7 +37,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 20] = [
+pub const ALL: [Experiment; 21] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
@@ -50,6 +51,7 @@ pub const ALL: [Experiment; 20] = [
     region_loss::EXPERIMENT,
     rest_vs_grpc::EXPERIMENT,
     rto::EXPERIMENT,
+    scale_under_restarts::EXPERIMENT,
     scale_up::EXPERIMENT,
     search_outage::EXPERIMENT,
     slow_completion::EXPERIMENT,

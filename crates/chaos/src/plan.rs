@@ -165,6 +165,8 @@ pub enum Action {
     Issuer(IssuerState),
     /// Requests this number of partitions; done when the cluster has begun the change.
     Scale { partitions: u32 },
+    /// Cancels the cluster's pending change; done when the cluster has begun to.
+    CancelChange,
     /// Sends a request to a node; `STEP.right` is 1 if the answer has the required status, `STEP.ms` its latency.
     Request(Request),
     /// Waits for a condition; `STEP.seconds` is the duration.
@@ -417,6 +419,7 @@ impl fmt::Display for Action {
             Self::Cut(way) => write!(f, "what is said {way} is held up"),
             Self::Heal => f.write_str("the network is as before"),
             Self::Scale { partitions } => write!(f, "{partitions} partitions are asked for"),
+            Self::CancelChange => f.write_str("the change is cancelled"),
             Self::Request(request) => request.fmt(f),
             Self::Wait { until, limit_s } => write!(f, "wait until {until}, at most {limit_s} s"),
         }
@@ -446,7 +449,8 @@ impl Action {
             | Self::Heal
             | Self::Store(_)
             | Self::Issuer(_)
-            | Self::Scale { .. } => true,
+            | Self::Scale { .. }
+            | Self::CancelChange => true,
             Self::Load(_)
             | Self::Flood(_)
             | Self::Saturate(_)

@@ -9,13 +9,33 @@ use crate::http;
 
 const CLUSTER: &str = "/actuator/cluster";
 
-/// Asks the first node that answers for this number of partitions.
+/// Requests this number of partitions.
 pub fn scale(management_addresses: &[String], partitions: u32) -> io::Result<()> {
     let body = json!({ "partitions": { "count": partitions } }).to_string();
+    request(management_addresses, ("PATCH", CLUSTER), &body).map(|_| ())
+}
+
+/// Cancels the pending change, and returns its number.
+pub fn cancel(management_addresses: &[String]) -> io::Result<String> {
+    let cluster = request(management_addresses, ("GET", CLUSTER), "")?;
+    let cluster: Value = serde_json::from_str(&cluster)?;
+    let id = cluster.pointer("/pendingChange/id");
+    let id = id.ok_or_else(|| io::Error::other("there is no pending change"))?;
+    let change = format!("{CLUSTER}/changes/{id}");
+    request(management_addresses, ("DELETE", &change), "")?;
+    Ok(format!("change {id}"))
+}
+
+/// The answer of the first node that answers.
+fn request(
+    management_addresses: &[String],
+    (method, path): (&str, &str),
+    body: &str,
+) -> io::Result<String> {
     let mut error = io::Error::other("no node is up");
     for address in management_addresses {
-        match http::ask(address, "PATCH", CLUSTER, &body, PATIENCE) {
-            Ok((202, _)) => return Ok(()),
+        match http::ask(address, method, path, body, PATIENCE) {
+            Ok((200..=299, answer)) => return Ok(answer),
             Ok((status, answer)) => {
                 return Err(io::Error::other(format!("{address}: {status} {answer}")));
             }
@@ -34,8 +54,19 @@ pub fn have_partitions(management_addresses: &[String], count: u32) -> bool {
 }
 
 fn has_partitions(cluster: &Value, count: u32) -> bool {
-    let all = cluster.pointer("/routing/requestHandling/partitionCount");
-    all == Some(&json!(count)) && cluster.get("pendingChange").is_none()
+    let Some(handling) = cluster.pointer("/routing/requestHandling") else {
+        return false;
+    };
+    // After a cancelled change there are partitions that take no part.
+    let base = handling
+        .get("partitionCount")
+        .or_else(|| handling.get("basePartitionCount"));
+    let additional = handling
+        .get("additionalActivePartitions")
+        .and_then(Value::as_array);
+    let additional = additional.map_or(0, Vec::len) as u64;
+    let all = base.and_then(Value::as_u64).map(|base| base + additional);
+    all == Some(count.into()) && cluster.get("pendingChange").is_none()
 }
 
 #[cfg(test)]
@@ -48,7 +79,11 @@ mod tests {
         let all = cluster(json!({ "strategy": "AllPartitions", "partitionCount": 6 }));
         assert!(has_partitions(&all, 6) && !has_partitions(&all, 3));
         let half = cluster(json!({ "strategy": "ActivePartitions", "basePartitionCount": 3 }));
-        assert!(!has_partitions(&half, 6) && !has_partitions(&half, 3));
+        assert!(has_partitions(&half, 3) && !has_partitions(&half, 6));
+        let more = cluster(json!({
+            "strategy": "ActivePartitions", "basePartitionCount": 3, "additionalActivePartitions": [5],
+        }));
+        assert!(has_partitions(&more, 4) && !has_partitions(&more, 3));
         let mut moving = all;
         moving["pendingChange"] = json!({ "id": 1 });
         assert!(!has_partitions(&moving, 6));

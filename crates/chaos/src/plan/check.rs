@@ -123,6 +123,7 @@ impl Plan {
             | Action::Store(_)
             | Action::Issuer(_)
             | Action::Scale { .. }
+            | Action::CancelChange
             | Action::Backup { .. }
             | Action::Erase
             | Action::Restore { .. }

@@ -209,6 +209,7 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
 fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
     match action {
         Action::Scale { partitions } => cluster.scale(*partitions)?,
+        Action::CancelChange => return cluster.cancel_change(),
         Action::Store(state) => cluster.set_store(*state)?,
         Action::Issuer(state) => cluster.set_issuer(*state)?,
         Action::Heal => cluster.heal(),
