@@ -52,6 +52,10 @@ pub struct BrowserSettings {
     pub client_id: String,
     pub proof: ClientProof,
     pub scope: Vec<String>,
+    /// The servers that the access token is to be for (RFC 8707).
+    pub resource: Vec<String>,
+    /// Further parameters of the request by which a browser logs in: name and value.
+    pub parameters: Vec<(String, String)>,
     /// Where the provider sends browsers back to; `None`: where they came from.
     pub redirect_uri: Option<String>,
     /// Overrides the one in the provider's discovery document.
@@ -72,6 +76,8 @@ impl BrowserSettings {
             client_id: client_id.to_string(),
             proof: ClientProof::Secret(ClientSecret::new(client_secret.to_string())),
             scope: vec!["openid".to_string(), "profile".to_string()],
+            resource: Vec::new(),
+            parameters: Vec::new(),
             redirect_uri: None,
             authorization_uri: None,
             token_uri: None,
@@ -81,6 +87,23 @@ impl BrowserSettings {
         }
     }
 }
+
+/// Parameters of the request by which a browser logs in that belong to the protocol. Settings may not set them: a login would fail, or
+/// lose what protects it.
+pub const OWN_PARAMETERS: [&str; 12] = [
+    "response_type",
+    "response_mode",
+    "client_id",
+    "redirect_uri",
+    "scope",
+    "state",
+    "nonce",
+    "code_challenge",
+    "code_challenge_method",
+    "request",
+    "request_uri",
+    "resource",
+];
 
 /// A provider that people can choose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -216,6 +239,10 @@ impl Browsers {
             redirect_uri: redirect_uri.unwrap_or(here).to_string(),
         };
         let challenge = digest(&SHA256, attempt.verifier.as_bytes());
+        let resources = self.settings.resource.iter();
+        let resources = resources.map(|resource| ("resource", resource.as_str()));
+        let further = self.settings.parameters.iter();
+        let further = further.map(|(name, value)| (name.as_str(), value.as_str()));
         let query = Serializer::new(String::new())
             .append_pair("response_type", "code")
             .append_pair("client_id", &self.settings.client_id)
@@ -225,6 +252,7 @@ impl Browsers {
             .append_pair("nonce", &attempt.nonce)
             .append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(challenge))
             .append_pair("code_challenge_method", "S256")
+            .extend_pairs(resources.chain(further))
             .finish();
         Ok((with_query(&place, &query), attempt))
     }

@@ -23,7 +23,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 
 pub use assertion::{AssertionSettings, Digest, Encoding, KeyId, Source};
-pub use browsers::{Attempt, BrowserSettings, ClientProof, ClientSecret, Way};
+pub use browsers::{Attempt, BrowserSettings, ClientProof, ClientSecret, OWN_PARAMETERS, Way};
 pub use client_credentials::{ClientCredentials, Given};
 pub use logins::{Lasting, LoggedIn, Refreshed};
 pub use provider::{ProviderSettings, SettingsError};

@@ -26,6 +26,8 @@ pub async fn protected(issuer: &Issuer) -> Running {
         clock_skew: Duration::ZERO,
         browsers: Some(BrowserSettings {
             client_name: Some("Example".to_string()),
+            resource: vec!["https://api.example.org".to_string()],
+            parameters: vec![("prompt".to_string(), "select_account".to_string())],
             ..BrowserSettings::new("skep", "hush")
         }),
         ..ProviderSettings::new("oidc", &issuer.uri())
@@ -85,8 +87,8 @@ async fn a_valid_token_is_accepted_and_others_are_refused_with_the_reason() {
         assert_eq!(answer.status, 401, "{shown}");
         let problem = problem(&answer);
         assert_eq!(problem["title"], "Unauthorized");
-        let told = problem["detail"].as_str().unwrap();
-        assert!(told.contains(said), "{told}");
+        let text = problem["detail"].as_str().unwrap();
+        assert!(text.contains(said), "{text}");
         assert_eq!(answer.headers["www-authenticate"], r#"Bearer realm="Skep""#);
     }
     assert!(gateway.broker.requests.lock().is_empty());
@@ -202,8 +204,8 @@ async fn users_and_groups_of_the_provider_cannot_be_managed_here() {
             (answer.status, &problem["title"]),
             (403, &json!("Access issue"))
         );
-        let told = problem["detail"].as_str().unwrap();
-        assert!(told.contains(path) && told.contains(said), "{told}");
+        let text = problem["detail"].as_str().unwrap();
+        assert!(text.contains(path) && text.contains(said), "{text}");
     }
 }
 
@@ -293,7 +295,7 @@ async fn a_browser_logs_in_at_the_provider_and_has_a_session() {
             gateway.rest.port()
         ),
         "scope=openid+profile&",
-        "code_challenge_method=S256",
+        "code_challenge_method=S256&resource=https%3A%2F%2Fapi.example.org&prompt=select_account",
     ] {
         assert!(there.contains(part), "{part}: {there}");
     }

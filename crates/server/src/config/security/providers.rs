@@ -1,6 +1,8 @@
 //! `camunda.security.authentication.oidc.*`: the identity provider whose tokens are accepted; several have names of their own below
 //! `camunda.security.authentication.providers.oidc`.
 
+mod parameters;
+
 use std::collections::BTreeMap;
 
 use skep_oidc::{
@@ -34,6 +36,8 @@ struct Draft {
     client_id: Option<String>,
     client_secret: Option<String>,
     browsers: BrowserSettings,
+    /// `NAME=VALUE`
+    parameters: Vec<String>,
     /// It authenticates by a key, and not by its secret.
     by_key: bool,
     store: StoreSettings,
@@ -87,6 +91,10 @@ fields! {
         "Name of the provider on the login page."
     "scope" Kind::List, "openid, profile", |it, scope: Text| it.browsers.scope = texts(&scope);
         "Scopes that are requested from the provider when a browser logs in."
+    "resource" Kind::List, "", |it, resource: Text| it.browsers.resource = texts(&resource);
+        "Servers that the access token is to be for, sent as `resource` (RFC 8707) when a browser logs in."
+    "authorize-request.additional-parameters" Kind::List, "", |it, pairs: Text| it.parameters = texts(&pairs);
+        "Further parameters of the request by which a browser logs in, such as `audience` or `prompt`: one setting each, named after the parameter (`authorize-request.additional-parameters.prompt: login`), or here as `NAME=VALUE`. Parameters that belong to the protocol are refused."
     "redirect-uri" Kind::Text, "{baseUrl}/sso-callback", |it, uri: Text| {
         let is_default = uri == "{baseUrl}/sso-callback";
         it.browsers.redirect_uri = (!is_default).then_some(uri);
@@ -131,17 +139,10 @@ fields! {
 }
 
 /// Settings without effect here, each with the reason.
-const WITHOUT_EFFECT: [(&str, &str); 3] = [
-    (
-        "id-token-algorithm",
-        "the keys of the provider determine which signatures are accepted",
-    ),
-    ("resource", "browsers ask for no resource"),
-    (
-        "authorize-request",
-        "browsers are redirected without further parameters",
-    ),
-];
+const WITHOUT_EFFECT: [(&str, &str); 1] = [(
+    "id-token-algorithm",
+    "the keys of the provider determine which signatures are accepted",
+)];
 
 #[derive(Default)]
 pub struct Providers<'g> {
@@ -232,6 +233,11 @@ fn provider(
         if given.text.is_empty() {
             continue;
         }
+        if let Some(parameter) = parameters::name(field, given) {
+            let pair = format!("{parameter}={}", given.text);
+            draft.parameters.push(pair);
+            continue;
+        }
         let (plain, number) = item(field);
         let Some(found) = FIELDS.iter().find(|it| is(it.name, plain)) else {
             other(plain, given, warnings, problems);
@@ -267,6 +273,7 @@ impl Draft {
             client_id: None,
             client_secret: None,
             browsers: BrowserSettings::new("", ""),
+            parameters: Vec::new(),
             by_key: false,
             store: StoreSettings::default(),
             key_id: KeyId::default(),
@@ -281,6 +288,7 @@ impl Draft {
         problems: &mut Vec<String>,
     ) -> ProviderSettings {
         let of = format!("the identity provider {}", self.provider.name);
+        self.browsers.parameters = parameters::read(&of, &self.parameters, problems);
         let proof = if self.by_key {
             self.key(&of, problems)
         } else {
