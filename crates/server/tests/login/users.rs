@@ -45,7 +45,11 @@ fn rows() -> Vec<Row> {
         |(number, (operation, need, method, path, body, before))| Row {
             number,
             operation: (*operation).into(),
-            kind: "refuses".into(),
+            kind: if path.ends_with("/search") {
+                "filters".into()
+            } else {
+                "refuses".into()
+            },
             needs: vec![(*need).into()],
             method: (*method).into(),
             path: (*path).into(),
