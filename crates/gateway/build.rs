@@ -20,8 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     files.sort();
     let (mut head, mut paths, mut schemas) = (Members::default(), Vec::new(), Vec::new());
     for file in &files {
-        let told = |error| format!("{}: {error}", file.display());
-        let part: Members = read(fs::read_to_string(file)?.as_str()).map_err(told)?;
+        let problem = |error| format!("{}: {error}", file.display());
+        let part: Members = read(fs::read_to_string(file)?.as_str()).map_err(problem)?;
         for (name, value) in part.0 {
             match name.as_str() {
                 "paths" => add(&mut paths, read(value.get())?, file)?,
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     }
                 }
                 _ if file.ends_with(SHARED) => head.0.push((name, value)),
-                _ => return Err(told(format!("'{name}' belongs into {SHARED}")).into()),
+                _ => return Err(problem(format!("'{name}' belongs into {SHARED}")).into()),
             }
         }
     }

@@ -16,9 +16,9 @@ async fn ask<T: Send + 'static>(
     rig: &Rig,
     report: impl FnOnce(crossbeam_channel::Sender<T>) -> Report,
 ) -> T {
-    let (tell, told) = crossbeam_channel::bounded(1);
-    rig.broker.partitions()[0].inbox.send(report(tell));
-    let answer = tokio::task::spawn_blocking(move || told.recv());
+    let (sender, receiver) = crossbeam_channel::bounded(1);
+    rig.broker.partitions()[0].inbox.send(report(sender));
+    let answer = tokio::task::spawn_blocking(move || receiver.recv());
     answer.await.unwrap().unwrap()
 }
 

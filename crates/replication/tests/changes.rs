@@ -43,7 +43,7 @@ impl Three {
     }
 
     /// Delivers messages of one member to this other one only.
-    fn tells(&mut self, from: u64, to: u64) {
+    fn deliver(&mut self, from: u64, to: u64) {
         for message in drive(self.of(from)).0 {
             if message.to() == to {
                 self.of(to).receive(from, message);
@@ -144,8 +144,8 @@ fn an_unconfirmed_removal_may_still_need_the_removed_member_after_the_leader_is_
         .change_members(Change::Remove(removed), 1)
         .unwrap();
     // The removed member does not get the entry, and the second does not learn that it is committed.
-    three.tells(first, second);
-    three.tells(second, first);
+    three.deliver(first, second);
+    three.deliver(second, first);
     drop(drive(three.of(first)));
     let new = three.members(first);
     assert!(!new.contains(removed));

@@ -593,14 +593,14 @@ fn service_managers_are_notified_and_health_checks_answered() {
     let here = directory.path();
     let socket = here.join("notify");
     let manager = std::os::unix::net::UnixDatagram::bind(&socket).unwrap();
-    let told = || {
+    let notified = || {
         let mut buffer = [0; 64];
         let length = manager.recv(&mut buffer).unwrap();
         String::from_utf8_lossy(&buffer[..length]).into_owned()
     };
     let environment = [("NOTIFY_SOCKET", socket.as_os_str())];
     let server = Server::start_with(here, &[], &environment);
-    assert_eq!(told(), "READY=1");
+    assert_eq!(notified(), "READY=1");
     let management = server.management.clone();
     let check = || run(here, &["status", "--ready", "--management", &management]);
     while !check().status.success() {}
@@ -608,7 +608,7 @@ fn service_managers_are_notified_and_health_checks_answered() {
 
     let (ended_well, log) = server.terminate();
     assert!(ended_well, "{log}");
-    assert_eq!(told(), "STOPPING=1");
+    assert_eq!(notified(), "STOPPING=1");
     let late = check();
     assert_eq!(late.status.code(), Some(1), "{}", stdout(&late));
 }

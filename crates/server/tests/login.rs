@@ -185,11 +185,11 @@ fn stderr(output: &Output) -> String {
 }
 
 /// These settings contradict each other: the server reports it, and does not start.
-fn does_not_start(here: &Path, args: &[&str], environment: &[(&str, &str)], told: &[&str]) {
+fn does_not_start(here: &Path, args: &[&str], environment: &[(&str, &str)], reasons: &[&str]) {
     let refused = run(here, &[&["serve"], args].concat(), environment);
     let said = stderr(&refused);
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    for part in [&["error[CONFIGURATION]"], told].concat() {
+    for part in [&["error[CONFIGURATION]"], reasons].concat() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!here.join("data").exists(), "nothing has begun");
@@ -331,11 +331,11 @@ fn without_settings_nobody_is_asked_and_there_are_the_roles_of_every_cluster() {
 fn a_server_for_other_machines_does_not_start_without_a_choice_about_logins() {
     let directory = TempDir::new().unwrap();
     let here = directory.path();
-    let told = [
+    let reasons = [
         "CAMUNDA_SECURITY_AUTHENTICATION_METHOD=basic",
         "CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI=true",
     ];
-    does_not_start(here, &["--address", "0.0.0.0"], &[], &told);
+    does_not_start(here, &["--address", "0.0.0.0"], &[], &reasons);
     let unprotected = [("CAMUNDA_SECURITY_AUTHENTICATION_UNPROTECTEDAPI", "true")];
     for (chosen, warning) in [
         (

@@ -218,14 +218,17 @@ fn a_certificate_that_names_nodes_is_good_for_these_only() {
         Err(error) => error.to_string(),
         Ok(_) => panic!("it was opened"),
     };
-    let told = "node 2 shows a certificate for urn:skep:node:1, urn:skep:node:7: it needs one that names urn:skep:node:2";
-    assert!(error.contains("one.pem") && error.contains(told), "{error}");
+    let reason = "node 2 shows a certificate for urn:skep:node:1, urn:skep:node:7: it needs one that names urn:skep:node:2";
+    assert!(
+        error.contains("one.pem") && error.contains(reason),
+        "{error}"
+    );
     // Without this check at the start, the others refuse it.
     let (spy, of_spy) = start(Start {
         says: Some(2),
         ..with_tls(1, &contact, one)
     });
-    wait_for("the log", || logged(&format!("reason={told}")));
+    wait_for("the log", || logged(&format!("reason={reason}")));
     assert!(!all_connected(&of_spy, 0) && !all_connected(&of_zero, 2));
     drop(spy);
 }

@@ -230,15 +230,15 @@ async fn a_marker_is_restored_with_all_before_it_and_nothing_after_it_though_lea
 
 /// Whether the log begins after this entry.
 async fn lacks(rig: &Rig, entry: u64) -> bool {
-    let (asker, told) = crossbeam_channel::bounded(1);
+    let (asker, answered) = crossbeam_channel::bounded(1);
     let asks = Report::KeepLog {
         behind: u64::MAX,
         required: false,
         asker,
     };
     rig.broker.partitions()[0].inbox.send(asks);
-    let told = tokio::task::spawn_blocking(move || told.recv_timeout(DEADLINE));
-    let (log, _) = told.await.unwrap().unwrap();
+    let answered = tokio::task::spawn_blocking(move || answered.recv_timeout(DEADLINE));
+    let (log, _) = answered.await.unwrap().unwrap();
     log.base().index >= entry
 }
 

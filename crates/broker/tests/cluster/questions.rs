@@ -15,14 +15,14 @@ async fn all_nodes_answer_and_an_absent_one_is_marked() {
         rig.broker.answer_questions(Box::new(answer));
     }
     for rig in &rigs {
-        let told = rig.broker.ask_nodes("who").await;
+        let answers = rig.broker.ask_nodes("who").await;
         let expected = |node: u32| (node, Some(format!("{node} heard who")));
-        assert_eq!(told, (0..3).map(expected).collect());
+        assert_eq!(answers, (0..3).map(expected).collect());
     }
     stop(rigs.pop().unwrap()).await;
-    let told = rigs[0].broker.ask_nodes("who").await;
-    assert_eq!((told.len(), &told[&2]), (3, &None));
-    assert!(told[&1].is_some());
+    let answers = rigs[0].broker.ask_nodes("who").await;
+    assert_eq!((answers.len(), &answers[&2]), (3, &None));
+    assert!(answers[&1].is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -314,8 +314,8 @@ fn an_event_that_triggers_itself_without_end_is_stopped() {
     let instance = rig.create("p", "{}");
     rig.set_variables(instance, r#"{"x":6}"#, false);
     let incidents = rig.incidents();
-    let tells = |incident: &OpenIncident| incident.message.contains("steps in a row");
-    assert!(!incidents.is_empty() && incidents.iter().all(tells));
+    let names_it = |incident: &OpenIncident| incident.message.contains("steps in a row");
+    assert!(!incidents.is_empty() && incidents.iter().all(names_it));
     rig.cancel(instance).unwrap();
     rig.assert_nothing_left();
 }

@@ -97,7 +97,7 @@ fn users_can_read_themselves_and_are_deleted_with_memberships_and_grants() {
     let from = rig.seen.len();
     let username = "anna".into();
     send(&mut rig, IdentityCommand::DeleteUser { username }).unwrap();
-    let told: Vec<String> = (rig.seen[from..].iter())
+    let names: Vec<String> = (rig.seen[from..].iter())
         .filter(|record| record.record_type == RecordType::Event)
         .map(|record| format!("{} {}", record.value_type, record.intent))
         .collect();
@@ -106,7 +106,7 @@ fn users_can_read_themselves_and_are_deleted_with_memberships_and_grants() {
         "AUTHORIZATION DELETED",
         "USER DELETED",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(names, expected);
     let state = &rig.partitions[0].engine.state;
     assert_eq!(state.identity.table.len(), 1, "the group is left");
 }

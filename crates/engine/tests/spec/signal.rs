@@ -189,8 +189,12 @@ fn a_process_that_starts_itself_has_an_incident() {
     broadcast(&mut rig, "go", "{}").unwrap();
     let incidents = rig.incidents();
     assert!(!incidents.is_empty());
-    let told = |message: &str| message.contains("without a wait state");
-    assert!(incidents.iter().all(|incident| told(&incident.message)));
+    let names_the_cause = |message: &str| message.contains("without a wait state");
+    assert!(
+        incidents
+            .iter()
+            .all(|incident| names_the_cause(&incident.message))
+    );
 }
 
 #[test]

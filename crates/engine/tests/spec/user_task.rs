@@ -52,7 +52,7 @@ fn a_task_waits_until_its_user_completes_it() {
 #[test]
 fn a_date_is_written_without_zero_seconds() {
     let schedule = r#"<zeebe:taskSchedule dueDate="=due"/>"#;
-    for (due, told) in [
+    for (due, exported) in [
         ("2031-05-05T07:08:00Z", "2031-05-05T07:08Z"),
         ("2031-05-05T07:08:00+02:00", "2031-05-05T07:08+02:00"),
         ("2031-05-05T07:08:00.5Z", "2031-05-05T07:08:00.5Z"),
@@ -60,7 +60,7 @@ fn a_date_is_written_without_zero_seconds() {
     ] {
         let mut rig = Rig::with(process(schedule));
         rig.create("p", &format!(r#"{{"due":"{due}"}}"#));
-        assert_eq!(last(&rig, "CREATED").text("dueDate"), told);
+        assert_eq!(last(&rig, "CREATED").text("dueDate"), exported);
     }
 }
 

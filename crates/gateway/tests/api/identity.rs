@@ -40,8 +40,8 @@ async fn a_new_user_has_a_password_hash_that_no_answer_shows() {
     let body = r#"{"username": "anna", "password": "h\u0075sh", "email": "anna@example.org"}"#;
     let answer = post(gateway.rest, "/v2/users", body).await;
     assert_eq!(answer.status, 201, "{}", answer.text);
-    let told = json!({"username": "anna", "name": "", "email": "anna@example.org"});
-    assert_eq!(answer.json(), told);
+    let user = json!({"username": "anna", "name": "", "email": "anna@example.org"});
+    assert_eq!(answer.json(), user);
     let IdentityCommand::CreateUser(user) = last(&gateway) else {
         panic!("{:?}", last(&gateway));
     };
@@ -638,8 +638,8 @@ async fn missing_and_deleted_identities_are_not_found() {
     let gateway = gateway().await;
     let get = async |path: &str| send(gateway.rest, "GET", path, None, "").await;
     let anna = get("/v2/users/anna").await;
-    let told = json!({"username": "anna", "name": "", "email": ""});
-    assert_eq!((anna.status.as_u16(), anna.json()), (200, told));
+    let user = json!({"username": "anna", "name": "", "email": ""});
+    assert_eq!((anna.status.as_u16(), anna.json()), (200, user));
     for (path, said) in [
         ("users/bert", "User with id 'bert' not found"),
         ("users/a%20b", "User with id 'a b' not found"),

@@ -46,11 +46,11 @@ async fn the_job_of_a_task_listener_contains_its_user_task() {
     gateway.broker.jobs.lock().push(listener_job());
     let body = r#"{"type": "pay", "timeout": 1000, "maxJobsToActivate": 1}"#;
     let answer = post(gateway.rest, "/v2/jobs/activation", body).await;
-    let told = &answer.json()["jobs"][0];
-    assert_eq!(told["kind"], "TASK_LISTENER");
-    assert_eq!(told["listenerEventType"], "COMPLETING");
+    let job = &answer.json()["jobs"][0];
+    assert_eq!(job["kind"], "TASK_LISTENER");
+    assert_eq!(job["listenerEventType"], "COMPLETING");
     assert_eq!(
-        told["userTask"],
+        job["userTask"],
         json!({
             "action": "complete", "assignee": "anna", "candidateGroups": ["managers"], "candidateUsers": [],
             "changedAttributes": ["assignee"], "dueDate": "2031-05-06T07:08:09Z", "followUpDate": null, "formKey": null,
@@ -62,10 +62,10 @@ async fn the_job_of_a_task_listener_contains_its_user_task() {
     let request = crate::grpc::jobs::activation(0);
     let mut client = client(&gateway).await;
     let mut stream = client.activate_jobs(request).await.unwrap().into_inner();
-    let told = stream.message().await.unwrap().unwrap().jobs.remove(0);
-    assert_eq!(told.kind(), pb::activated_job::JobKind::TaskListener);
+    let job = stream.message().await.unwrap().unwrap().jobs.remove(0);
+    assert_eq!(job.kind(), pb::activated_job::JobKind::TaskListener);
     assert_eq!(
-        told.listener_event_type(),
+        job.listener_event_type(),
         pb::activated_job::ListenerEventType::Completing
     );
     let expected = pb::UserTaskProperties {
@@ -80,7 +80,7 @@ async fn the_job_of_a_task_listener_contains_its_user_task() {
         priority: Some(50),
         user_task_key: Some(KEY.0 + 5),
     };
-    assert_eq!(told.user_task, Some(expected));
+    assert_eq!(job.user_task, Some(expected));
 }
 
 #[tokio::test]
@@ -103,18 +103,18 @@ async fn the_names_of_kinds_and_events_are_the_same_on_both_sides() {
             Event::Unspecified,
         ),
     ];
-    for (event, told) in events {
-        assert_eq!(event.name(), told.as_str_name());
+    for (event, wire) in events {
+        assert_eq!(event.name(), wire.as_str_name());
         kinds.push((
             JobKind::ExecutionListener(event),
             Kind::ExecutionListener,
-            told,
+            wire,
         ));
-        kinds.push((JobKind::TaskListener(event), Kind::TaskListener, told));
+        kinds.push((JobKind::TaskListener(event), Kind::TaskListener, wire));
     }
     let gateway = start().await;
     let mut client = client(&gateway).await;
-    for (kind, told_kind, told_event) in kinds {
+    for (kind, wire_kind, wire_event) in kinds {
         gateway
             .broker
             .jobs
@@ -122,14 +122,14 @@ async fn the_names_of_kinds_and_events_are_the_same_on_both_sides() {
             .push(ActivatedJob { kind, ..job(1) });
         let request = crate::grpc::jobs::activation(0);
         let mut stream = client.activate_jobs(request).await.unwrap().into_inner();
-        let told = stream.message().await.unwrap().unwrap().jobs.remove(0);
+        let job = stream.message().await.unwrap().unwrap().jobs.remove(0);
         assert_eq!(
-            (told.kind(), told.listener_event_type()),
-            (told_kind, told_event)
+            (job.kind(), job.listener_event_type()),
+            (wire_kind, wire_event)
         );
-        assert_eq!(kind.name(), told_kind.as_str_name());
-        assert_eq!(kind.listener_event_name(), told_event.as_str_name());
-        assert_eq!(told.user_task, None);
+        assert_eq!(kind.name(), wire_kind.as_str_name());
+        assert_eq!(kind.listener_event_name(), wire_event.as_str_name());
+        assert_eq!(job.user_task, None);
     }
 }
 

@@ -208,8 +208,8 @@ async fn a_missing_or_wrong_password_is_refused() {
         assert_eq!(answer.status, 401, "{headers:?}");
         let problem: serde_json::Value = serde_json::from_str(&answer.text).unwrap();
         assert_eq!(problem["title"], "Unauthorized");
-        let told = problem["detail"].as_str().unwrap();
-        assert!(told.contains(detail), "{told}");
+        let text = problem["detail"].as_str().unwrap();
+        assert!(text.contains(detail), "{text}");
         assert_eq!(answer.headers["www-authenticate"], r#"Basic realm="Skep""#);
     }
     assert!(gateway.broker.requests.lock().is_empty());

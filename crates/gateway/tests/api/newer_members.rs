@@ -48,12 +48,12 @@ async fn jobs_have_the_business_id_of_their_instance_and_no_priority() {
     for order in ["ASC", "DESC"] {
         let sort = json!([{"field": "priority", "order": order}, {"field": "creationTime"}]);
         let jobs = items(&gateway, path, json!({"sort": sort})).await;
-        let told: Vec<_> = jobs
+        let members: Vec<_> = jobs
             .iter()
             .map(|job| (&job["businessId"], &job["priority"]))
             .collect();
         assert_eq!(
-            told,
+            members,
             [(&json!("B-7"), &json!(0)), (&Value::Null, &json!(0))]
         );
     }
@@ -90,36 +90,39 @@ async fn activated_jobs_have_the_members_of_8_10_and_no_lease() {
         gateway.broker.jobs.lock().push(offered);
         let body = r#"{"type": "pay", "timeout": 1000, "maxJobsToActivate": 1}"#;
         let answer = post(gateway.rest, "/v2/jobs/activation", body).await;
-        let told = answer.json()["jobs"][0].clone();
-        assert_eq!(told["businessId"], business_id, "{told}");
+        let job = answer.json()["jobs"][0].clone();
+        assert_eq!(job["businessId"], business_id, "{job}");
         assert_eq!(
-            (&told["priority"], &told["physicalTenantId"]),
+            (&job["priority"], &job["physicalTenantId"]),
             (&json!(0), &json!("default"))
         );
         // A client would send it back.
-        assert!(told.get("jobLeaseToken").is_none(), "{told}");
+        assert!(job.get("jobLeaseToken").is_none(), "{job}");
     }
 }
 
 #[tokio::test]
 async fn the_configuration_has_the_members_of_8_10() {
     let gateway = start_with(|config| config.multipart.max_size = 4711).await;
-    let told = send(gateway.rest, "GET", "/v2/system/configuration", None, "")
+    let configuration = send(gateway.rest, "GET", "/v2/system/configuration", None, "")
         .await
         .json();
-    assert_eq!(told["components"], json!({"active": []}));
+    assert_eq!(configuration["components"], json!({"active": []}));
     let deployment = json!({"isMultiTenancyEnabled": false, "maxRequestSize": 4711});
-    assert_eq!(told["deployment"], deployment);
+    assert_eq!(configuration["deployment"], deployment);
     let authentication = json!({"canLogout": false, "isLoginDelegated": false});
-    assert_eq!(told["authentication"], authentication);
-    assert_eq!(told["cloud"], json!({"stage": null}));
+    assert_eq!(configuration["authentication"], authentication);
+    assert_eq!(configuration["cloud"], json!({"stage": null}));
 }
 
 #[tokio::test]
 async fn the_configuration_says_whether_tenants_are_kept_apart() {
     let gateway = start_with(|config| config.security.tenancy = Tenancy::On).await;
-    let told = send(gateway.rest, "GET", "/v2/system/configuration", None, "")
+    let configuration = send(gateway.rest, "GET", "/v2/system/configuration", None, "")
         .await
         .json();
-    assert_eq!(told["deployment"]["isMultiTenancyEnabled"], json!(true));
+    assert_eq!(
+        configuration["deployment"]["isMultiTenancyEnabled"],
+        json!(true)
+    );
 }

@@ -289,12 +289,12 @@ async fn each_needs_a_different_permission() {
 async fn nodes_are_shown_with_the_state_they_report() {
     let gateway = start().await;
     let state = json!({"1": {"role": "LEADER", "isDraining": true, "liveElementInstances": 3, "more": [1]}});
-    let told = [
+    let reported = [
         (0, Some(state.to_string())),
         (1, None),
         (2, Some("?".into())),
     ];
-    *gateway.broker.reports.states.lock() = Arc::new(BTreeMap::from(told));
+    *gateway.broker.reports.states.lock() = Arc::new(BTreeMap::from(reported));
     let answer = send(gateway.rest, "GET", NODES, None, "").await.json();
     assert_eq!(answer, json!({"0": state, "1": null, "2": null}));
 }

@@ -187,10 +187,10 @@ async fn kept(row: &Operation, path: &str, body: &str) -> (RecordName, String) {
 }
 
 fn asked(broker: &FakeBroker) -> (RecordName, String) {
-    let told =
+    let described =
         |command: &skep_protocol::Command| (command.record().name(), command.needs().to_string());
     if let Some(request) = broker.requests.lock().last() {
-        return told(&request.command);
+        return described(&request.command);
     }
     let polled = broker
         .activations
@@ -205,7 +205,7 @@ fn asked(broker: &FakeBroker) -> (RecordName, String) {
             .map(|stream| stream.spec.clone())
     };
     let activate = polled.or_else(streamed).expect("the broker was asked");
-    told(&skep_protocol::Command::ActivateJobs(activate))
+    described(&skep_protocol::Command::ActivateJobs(activate))
 }
 
 /// The permission required by each command, by operation id.

@@ -10,9 +10,9 @@ use crate::fake::{KEY, start_with};
 use crate::http::{http2, request};
 
 #[derive(Debug, Default)]
-struct Heard(Mutex<Vec<RequestSpan>>);
+struct Recorded(Mutex<Vec<RequestSpan>>);
 
-impl SpanListener for Heard {
+impl SpanListener for Recorded {
     fn answered(&self, span: &RequestSpan) {
         self.0.lock().push(*span);
     }
@@ -22,8 +22,8 @@ const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 #[tokio::test]
 async fn a_request_with_a_traceparent_is_part_of_the_callers_trace_over_both_protocols() {
-    let heard = Arc::new(Heard::default());
-    let listener = Arc::clone(&heard) as Arc<dyn SpanListener>;
+    let recorded = Arc::new(Recorded::default());
+    let listener = Arc::clone(&recorded) as Arc<dyn SpanListener>;
     let gateway = start_with(|config| config.spans = Some(listener)).await;
 
     let path = format!("/v2/jobs/{KEY}/completion");
@@ -50,7 +50,7 @@ async fn a_request_with_a_traceparent_is_part_of_the_callers_trace_over_both_pro
         .insert("traceparent", PARENT.parse().unwrap());
     client.complete_job(request).await.unwrap();
 
-    let spans = heard.0.lock();
+    let spans = recorded.0.lock();
     let traces: Vec<Option<String>> = spans
         .iter()
         .map(|span| {

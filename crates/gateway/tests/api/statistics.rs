@@ -64,13 +64,13 @@ const SPAN: &str = "from=2026-01-01T00:00:00Z&to=2026-01-31T13:05:00.000%2B01:00
 async fn jobs_are_counted_as_documented() {
     let gateway = start().await;
     // Every measure of the fake store is 7.
-    let told = json!({"count": 7, "lastUpdatedAt": "1970-01-01T00:00:00.007Z"});
+    let count = json!({"count": 7, "lastUpdatedAt": "1970-01-01T00:00:00.007Z"});
     let all = get(gateway.rest, &format!("/v2/jobs/statistics/global?{SPAN}")).await;
     assert_eq!(
         all.json(),
-        json!({"created": told, "completed": told, "failed": told, "isIncomplete": false})
+        json!({"created": count, "completed": count, "failed": count, "isIncomplete": false})
     );
-    let of = |name: &str, value: &str| json!({name: value, "created": told, "completed": told, "failed": told});
+    let of = |name: &str, value: &str| json!({name: value, "created": count, "completed": count, "failed": count});
     let mut by_type = of("jobType", "x");
     by_type["workers"] = json!(1);
     let error = json!({"errorCode": "x", "errorMessage": "x", "workers": 1});

@@ -65,8 +65,8 @@ async fn the_tenant_of_a_request_reaches_the_broker() {
             let body = format!(r#"{{{body},"tenantId":"{tenant}"}}"#);
             let answer = post(gateway.rest, &format!("/v2/{path}"), &body).await;
             assert!(answer.status.is_success(), "{name}: {}", answer.text);
-            let told = gateway.broker.last();
-            assert_eq!(told.tenant, TenantId::new(tenant), "{name}");
+            let sent = gateway.broker.last();
+            assert_eq!(sent.tenant, TenantId::new(tenant), "{name}");
             let said = answer.json()["tenantId"].clone();
             let echoes = [
                 "Create Process Instance",
@@ -144,8 +144,8 @@ async fn the_tenant_of_a_cluster_variable_stands_in_its_path() {
     let path = "/v2/cluster-variables/tenants/acme";
     let body = r#"{"name":"limit","value":1}"#;
     assert_eq!(post(gateway.rest, path, body).await.status, 200);
-    let told = format!("{:?}", gateway.broker.last().command);
-    assert!(told.contains("acme"), "{told}");
+    let sent = format!("{:?}", gateway.broker.last().command);
+    assert!(sent.contains("acme"), "{sent}");
     let off = start().await;
     assert_eq!(post(off.rest, path, body).await.status, 400);
 }
@@ -164,7 +164,7 @@ async fn a_worker_names_the_tenants_whose_jobs_it_takes() {
         assert!(detail.starts_with(expected), "{detail}");
     }
     assert_eq!(activate(r#","tenantIds":["acme",""]"#).await.status, 400);
-    let told = || {
+    let searched = || {
         gateway
             .broker
             .activations
@@ -177,9 +177,9 @@ async fn a_worker_names_the_tenants_whose_jobs_it_takes() {
     };
     let named = r#","tenantIds":["acme","<default>"]"#;
     assert_eq!(activate(named).await.status, 200);
-    assert_eq!(told(), Tenants::provided(["acme", "<default>"]));
+    assert_eq!(searched(), Tenants::provided(["acme", "<default>"]));
     assert_eq!(activate(r#","tenantFilter":"ASSIGNED""#).await.status, 200);
-    assert_eq!(told().filter, TenantFilter::Assigned);
+    assert_eq!(searched().filter, TenantFilter::Assigned);
 }
 
 #[tokio::test]

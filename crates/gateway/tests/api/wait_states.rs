@@ -86,7 +86,7 @@ async fn every_wait_state_is_listed_with_its_details() {
     let found = search(&gateway, json!({"sort": by_element()})).await;
     assert_eq!(elements(&found), SORTED);
     assert_eq!(found["page"]["totalItems"], 6);
-    let told = |at: usize| {
+    let wait_state = |at: usize| {
         let item = &found["items"][at];
         (item["elementType"].as_str(), item["details"].clone())
     };
@@ -124,7 +124,7 @@ async fn every_wait_state_is_listed_with_its_details() {
                 "listenerEventType": "UNSPECIFIED", "retries": 3}),
         ),
     ] {
-        assert_eq!(told(at), (Some(element_type), details));
+        assert_eq!(wait_state(at), (Some(element_type), details));
     }
     let items = found["items"].as_array().expect("items");
     for item in items {

@@ -136,7 +136,7 @@ fn decisions_forms_and_resources_bound_to_the_deployment_are_part_of_it() {
     assert_eq!(deployment::check(&resources, others), Ok(()));
     let invalid = deployment::check(&resources, []).expect_err("refused");
     let findings = invalid[0].findings.iter();
-    let told: Vec<_> = findings
+    let severities: Vec<_> = findings
         .map(|f| (f.element_type.as_deref().unwrap_or(""), f.message.as_str()))
         .collect();
     for (element_type, said) in [
@@ -144,9 +144,9 @@ fn decisions_forms_and_resources_bound_to_the_deployment_are_part_of_it() {
         ("userTask", "the form 'form' is not part"),
         ("serviceTask", "the linked resource 'robot' is not part"),
     ] {
-        let found = told
+        let found = severities
             .iter()
             .any(|(kind, text)| *kind == element_type && text.contains(said));
-        assert!(found, "{told:?}");
+        assert!(found, "{severities:?}");
     }
 }

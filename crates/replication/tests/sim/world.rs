@@ -57,7 +57,7 @@ pub struct World {
     /// Nodes with hanging disks, and the end of the fault.
     hanging: BTreeMap<u64, u64>,
     /// Time of the (first or last) heartbeat from another node.
-    heard: BTreeMap<(u64, u64), u64>,
+    last_seen: BTreeMap<(u64, u64), u64>,
     /// Number of messages between members so far.
     pub sent: u64,
     /// Number of ticks with a hibernating member.
@@ -99,7 +99,7 @@ impl World {
             mutation,
             seed,
             hanging: BTreeMap::new(),
-            heard: BTreeMap::new(),
+            last_seen: BTreeMap::new(),
             sent: 0,
             hibernates: 0,
             members: None,
@@ -283,7 +283,7 @@ impl World {
                 self.settle(flight.to);
             }
             Happening::Beat { from, to } => {
-                self.heard.insert((to, from), self.agenda.now);
+                self.last_seen.insert((to, from), self.agenda.now);
             }
             Happening::Refused { gone, to } => {
                 let is_gone = |node: &Node| node.running.is_none();
@@ -355,8 +355,8 @@ impl World {
         if self.mutation == Mutation::WatchNobody {
             return;
         }
-        let (now, heard) = (self.agenda.now, &self.heard);
-        let silence = |of: u64| now - heard.get(&(id, of)).copied().unwrap_or_default();
+        let (now, last_seen) = (self.agenda.now, &self.last_seen);
+        let silence = |of: u64| now - last_seen.get(&(id, of)).copied().unwrap_or_default();
         if let Some(node) = self.nodes.get_mut(&id)
             && let Some(running) = &mut node.running
         {

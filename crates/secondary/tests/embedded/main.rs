@@ -127,12 +127,12 @@ fn a_file_that_is_none_is_named_and_left_as_it_is() {
     let junk = vec![0x5a; 100_000];
     std::fs::write(file(directory.path()), &junk).unwrap();
     let refused = Filled::try_open(directory.path(), batches(1));
-    let told = refused.err().expect("it cannot be opened");
+    let error = refused.err().expect("it cannot be opened");
     let known = skep_secondary::stored_position(directory.path());
     assert!(known.is_err_and(|error| error.is_damage()));
     assert!(
-        told.contains("query.sqlite") && told.contains("not a database"),
-        "{told}"
+        error.contains("query.sqlite") && error.contains("not a database"),
+        "{error}"
     );
     assert_eq!(std::fs::read(file(directory.path())).unwrap(), junk);
     // If the log is complete, the file can be set aside and recreated.
@@ -157,8 +157,8 @@ fn damage_within_the_file_is_reported_and_nothing_is_emptied() {
     let from = bytes.len() / 4;
     bytes[from..].fill(0x5a);
     std::fs::write(file(directory.path()), &bytes).unwrap();
-    let told = match Filled::try_open(directory.path(), all) {
-        Err(told) => told,
+    let error = match Filled::try_open(directory.path(), all) {
+        Err(error) => error,
         Ok(filled) => {
             let fault = filled.fault();
             assert!(filled.ask().is_err(), "what is damaged answers nothing");
@@ -168,8 +168,8 @@ fn damage_within_the_file_is_reported_and_nothing_is_emptied() {
         }
     };
     assert!(
-        told.contains("query.sqlite") && told.contains("malformed"),
-        "{told}"
+        error.contains("query.sqlite") && error.contains("malformed"),
+        "{error}"
     );
     let left = std::fs::metadata(file(directory.path())).unwrap().len();
     assert!(left >= bytes.len() as u64);

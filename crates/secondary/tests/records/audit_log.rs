@@ -141,10 +141,10 @@ fn definitions_and_decisions_come_and_go() {
     .unwrap();
     rig.delete_resource(file).unwrap();
     follow(&mut rig, &store);
-    let mut told = entries(&store);
-    told.sort_unstable();
+    let mut audited = entries(&store);
+    audited.sort_unstable();
     assert_eq!(
-        told,
+        audited,
         [
             "DECISION CREATE SUCCESS",
             "DECISION DELETE SUCCESS",
@@ -159,7 +159,7 @@ fn definitions_and_decisions_come_and_go() {
 
 #[test]
 fn anonymous_callers_are_audited_where_configured() {
-    let tell = |store: &Filled| {
+    let audited_with = |store: &Filled| {
         let mut rig = Rig::new();
         rig.record_batches();
         rig.deploy(process());
@@ -170,7 +170,7 @@ fn anonymous_callers_are_audited_where_configured() {
         entries(store)
     };
     assert_eq!(
-        tell(&audited(super::BACKEND, AuditConfig::default())),
+        audited_with(&audited(super::BACKEND, AuditConfig::default())),
         Vec::<String>::new()
     );
     let of_unknown = |categories: &str, excludes: &str| {
@@ -185,9 +185,9 @@ fn anonymous_callers_are_audited_where_configured() {
             },
         )
     };
-    let tasks = tell(&of_unknown("USER_TASKS", ""));
+    let tasks = audited_with(&of_unknown("USER_TASKS", ""));
     assert_eq!(tasks, ["USER_TASK ASSIGN SUCCESS"]);
-    let rest = tell(&of_unknown(
+    let rest = audited_with(&of_unknown(
         "DEPLOYED_RESOURCES,USER_TASKS",
         "USER_TASK,RESOURCE",
     ));
@@ -247,9 +247,9 @@ fn changes_of_identities_and_rights_are_audited_by_id() {
     assert!(again.is_err());
     follow(&mut rig, &store);
     let own = |entry: &String| !entry.starts_with("AUTHORIZATION DELETE");
-    let told: Vec<String> = entries(&store).into_iter().filter(own).collect();
+    let audited: Vec<String> = entries(&store).into_iter().filter(own).collect();
     assert_eq!(
-        told,
+        audited,
         [
             "USER CREATE SUCCESS",
             // New users have the permission to read their own entry.

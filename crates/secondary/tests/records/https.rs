@@ -89,9 +89,9 @@ fn a_search_server_is_reached_by_https_if_its_authority_and_name_are_right() {
                 assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 3);
                 recover(&store);
             }
-            Some(told) => {
-                fault(&store, told);
-                refused(&store, told);
+            Some(reason) => {
+                fault(&store, reason);
+                refused(&store, reason);
                 assert_eq!(store.durable(), 0, "the log is kept");
             }
         }

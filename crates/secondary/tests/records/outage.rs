@@ -25,22 +25,22 @@ pub fn recover(store: &Filled) {
 }
 
 /// Waits until the store has this fault.
-pub fn fault(store: &Filled, told: &str) {
+pub fn fault(store: &Filled, wanted: &str) {
     let deadline = Instant::now() + PATIENCE;
-    while !store.fault().is_some_and(|fault| fault.contains(told)) {
-        assert!(Instant::now() < deadline, "{told}: {:?}", store.fault());
+    while !store.fault().is_some_and(|fault| fault.contains(wanted)) {
+        assert!(Instant::now() < deadline, "{wanted}: {:?}", store.fault());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
 /// Asserts that searches are refused with this text. Returns the whole reason.
-pub fn refused(store: &Filled, told: &str) -> String {
+pub fn refused(store: &Filled, wanted: &str) -> String {
     let jobs = search(&JOB, "{}").unwrap();
     match store.try_ask(Query::Search(jobs)) {
         Err(QueryError::Unavailable(reason)) => {
-            assert!(reason.contains(told), "{reason}");
+            assert!(reason.contains(wanted), "{reason}");
             reason
         }
-        other => panic!("{told}: {other:?}"),
+        other => panic!("{wanted}: {other:?}"),
     }
 }

@@ -355,8 +355,8 @@ fn refused_logins_are_reported_and_retried_and_do_not_delay_a_stop() {
         server.product().name()
     );
     fault(&store, &hint);
-    let told = refused(&store, &hint);
-    assert!(!told.contains("wrong"), "{told}");
+    let reason = refused(&store, &hint);
+    assert!(!reason.contains("wrong"), "{reason}");
     proxy.set(TOO_MANY);
     fault(&store, "429 Too Many Requests");
     proxy.set(PASS);
@@ -367,10 +367,10 @@ fn refused_logins_are_reported_and_retried_and_do_not_delay_a_stop() {
     follow(&mut rig, &store);
     // A request is in transit when the node stops.
     proxy.await_connection();
-    let told = store.stop().unwrap_or_default();
+    let fault = store.stop().unwrap_or_default();
     assert!(
-        !told.contains("does not answer"),
-        "the stop has waited for the server: {told}"
+        !fault.contains("does not answer"),
+        "the stop has waited for the server: {fault}"
     );
     let store = filled(documents(server, &prefix));
     assert_eq!(created_jobs(&store), 2);

@@ -340,10 +340,10 @@ fn expect_replay_to_notice_another_cut(store: &Path, data: &Path, arguments: &[S
     assert!(verified.status.success(), "{}", said(&verified));
     let replayed = skep(&["backup", "verify", "3", "--replay"], data, arguments);
     assert_eq!(replayed.status.code(), Some(1));
-    let told = said(&replayed);
+    let output = said(&replayed);
     assert!(
-        told.contains("BACKUP_FAILED") && told.contains("partition 1 ends with"),
-        "{told}"
+        output.contains("BACKUP_FAILED") && output.contains("partition 1 ends with"),
+        "{output}"
     );
     std::fs::write(&manifest, whole).unwrap();
 }
@@ -388,10 +388,10 @@ async fn a_damaged_backup_is_not_restored_and_half_a_directory_does_not_start() 
         &again,
         &[arguments.clone(), ports.to_vec()].concat(),
     );
-    let told = said(&started);
+    let output = said(&started);
     assert!(
-        !started.status.success() && told.contains("run skep restore again"),
-        "{told}"
+        !started.status.success() && output.contains("run skep restore again"),
+        "{output}"
     );
     expect_restored(3, &again, &arguments);
     let refused = restore(3, &again, &arguments);
@@ -462,10 +462,10 @@ async fn a_bucket_holds_backups_too() {
     let again = data.path().join("again");
     let verified = skep(&["backup", "verify", "1", "--replay"], &again, &arguments);
     assert!(verified.status.success(), "{}", said(&verified));
-    let told = String::from_utf8_lossy(&verified.stdout);
+    let output = String::from_utf8_lossy(&verified.stdout);
     assert!(
-        told.contains("each partition ends where it was cut"),
-        "{told}"
+        output.contains("each partition ends where it was cut"),
+        "{output}"
     );
     expect_restored(1, &again, &arguments);
     let server = crate::start(&again, &arguments, log).await;

@@ -74,11 +74,11 @@ fn search(server: &Server, path: &str) -> Option<Value> {
 async fn shows_the_measurements_of_brokers(gateway: &Server) {
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
-        let (_, told) = gateway
+        let (_, history) = gateway
             .ask(gateway.rest, "GET", "/skep/v1/monitor", "")
             .unwrap();
-        let told: Value = serde_json::from_str(&told).unwrap();
-        let series = told["series"].as_array().unwrap().iter();
+        let history: Value = serde_json::from_str(&history).unwrap();
+        let series = history["series"].as_array().unwrap().iter();
         let measured = |one: &&Value| {
             let mut points = one["points"].as_array().into_iter().flatten();
             one["name"] == "state.bytes" && points.any(|point| !point.is_null())
@@ -89,7 +89,7 @@ async fn shows_the_measurements_of_brokers(gateway: &Server) {
             .collect();
         if nodes == BTreeSet::from([0, 1, 2]) {
             assert_eq!(
-                (&told["missing"], &told["stepMs"]),
+                (&history["missing"], &history["stepMs"]),
                 (&json!([]), &json!(5_000))
             );
             return;
@@ -221,9 +221,9 @@ async fn a_gateway_accepts_changes_of_operators_and_needs_a_unique_number() {
         is_over(&gateway, 1) && is_over(&servers[1], 1)
     })
     .await;
-    let (_, told) = gateway.management("GET", "/actuator/nodes").unwrap();
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told.as_object().unwrap().len(), 3, "{told}");
+    let (_, known) = gateway.management("GET", "/actuator/nodes").unwrap();
+    let known: Value = serde_json::from_str(&known).unwrap();
+    assert_eq!(known.as_object().unwrap().len(), 3, "{known}");
     // Another one with the same number waits, and logs the reason.
     let points = format!(
         "camunda.cluster.initial-contact-points=127.0.0.1:{}",

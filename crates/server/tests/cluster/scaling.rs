@@ -120,15 +120,15 @@ async fn partitions_are_doubled_under_load_though_nodes_are_killed_meanwhile() {
     let drained = "Drained, without new instances:\n  partition 5: ";
     assert!(status.contains(drained), "{status}");
     let nodes = "/skep/v1/management/nodes";
-    let (code, told) = servers[0].ask(servers[0].rest, "GET", nodes, "").unwrap();
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let (code, nodes) = servers[0].ask(servers[0].rest, "GET", nodes, "").unwrap();
+    let nodes: Value = serde_json::from_str(&nodes).unwrap();
     for node in ["0", "1", "2"] {
-        let is_draining = |partition: &str| &told[node][partition]["isDraining"];
+        let is_draining = |partition: &str| &nodes[node][partition]["isDraining"];
         let of_both = (is_draining("4"), is_draining("5"));
         assert_eq!(
             (code, of_both),
             (200, (&false.into(), &true.into())),
-            "{told}"
+            "{nodes}"
         );
     }
     for server in &servers {

@@ -656,6 +656,6 @@ fn no_batch_operation_reaches_it(server: &Server) {
 #[test]
 fn checks_of_tenants_need_callers_with_names() {
     let directory = TempDir::new().unwrap();
-    let told = ["multi-tenancy.checks-enabled", "method: basic"];
-    does_not_start(directory.path(), &[], &[CHECKS], &told);
+    let reasons = ["multi-tenancy.checks-enabled", "method: basic"];
+    does_not_start(directory.path(), &[], &[CHECKS], &reasons);
 }

@@ -58,7 +58,7 @@ async fn an_activated_job_has_all_its_fields() {
         .await
         .expect("answers")
         .into_inner();
-    let told = stream
+    let error = stream
         .message()
         .await
         .expect("goes on")
@@ -85,7 +85,7 @@ async fn an_activated_job_has_all_its_fields() {
         listener_event_type: pb::activated_job::ListenerEventType::Unspecified as i32,
         tags: vec![],
     };
-    assert_eq!(told, expected);
+    assert_eq!(error, expected);
 }
 
 #[tokio::test]
