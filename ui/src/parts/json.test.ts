@@ -20,6 +20,12 @@ test("what is within a text is not taken for structure", () => {
   expect(compactJson('{ "a b" :  "c  d" }')).toBe('{"a b":"c  d"}');
 });
 
+test("of a text that is cut within a string every character is kept", () => {
+  expect(prettyJson('{"a":"b  c, d')).toBe('{\n  "a": "b  c, d');
+  expect(tokens('"a b').map(({ kind, text }) => [kind, text])).toEqual([["text", '"a b']]);
+  expect(tokens('["a\\').map(({ text }) => text).join("")).toBe('["a\\');
+});
+
 test("empty lists and objects stay on their line", () => {
   expect(prettyJson('{"a":{},"b":[]}')).toBe('{\n  "a": {},\n  "b": []\n}');
 });

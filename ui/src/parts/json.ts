@@ -16,7 +16,8 @@ export interface Token {
   text: string;
 }
 
-const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null)|([{}[\],:])|(\s+)|(.)/gsu;
+/** A string that the text ends in is one: of a long value only the beginning may be there. */
+const TOKEN = /("(?:[^"\\]|\\.)*"?)(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(true|false|null)|([{}[\],:])|(\s+)|(.)/gsu;
 
 /** The parts of JSON text, in order; together they are the text. */
 export function tokens(text: string): Token[] {
