@@ -1,6 +1,6 @@
 // What a form writes back: its changes, and every other digit as it was.
 import { describe, expect, it } from "vitest";
-import { changed, holdsLongNumber, rounds } from "./lossless";
+import { changed, holdsLongNumber, memberOf, rounds } from "./lossless";
 
 const BIG = "12345678901234567890123";
 
@@ -57,5 +57,18 @@ describe("a number", () => {
   it("is found within text, but not within its strings", () => {
     expect(holdsLongNumber(`{"a":[${BIG}]}`)).toBe(true);
     expect(holdsLongNumber(`{"a":"${BIG}"}`)).toBe(false);
+  });
+});
+
+describe("a member", () => {
+  const text = `{"order": {"id": ${BIG}, "lines": [1.0, 2]}, "__proto__": {"a": 1}, "none": null}`;
+  it("is the text that stands at its path", () => {
+    expect(memberOf(text, ["order", "id"])).toBe(BIG);
+    expect(memberOf(text, ["order", "lines"])).toBe("[1.0,2]");
+    expect(memberOf(text, ["__proto__", "a"])).toBe("1");
+    expect(memberOf("0.10", [])).toBe("0.10");
+  });
+  it("is not there where something else is", () => {
+    for (const path of [["id"], ["order", "id", "more"], ["none", "id"], ["order", "lines", "0"], ["constructor"]]) expect(memberOf(text, path), path.join(".")).toBeUndefined();
   });
 });

@@ -85,6 +85,13 @@ export function changed(original: string | undefined, before: unknown, now: unkn
   return text === write(parse(compactJson(original))) ? undefined : text;
 }
 
+/** What stands at a path of names within JSON text, as it is written there; undefined where nothing does. */
+export function memberOf(text: string, path: readonly string[]): string | undefined {
+  let node: Node | undefined = parse(text);
+  for (const name of path) node = node?.kind === "object" ? node.members.get(name) : undefined;
+  return node && write(node);
+}
+
 /** A number in one way of many to write it: its digits, and where they stand. */
 function canonical(text: string): string {
   const [, sign = "", whole = "", part = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];

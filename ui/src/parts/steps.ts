@@ -14,6 +14,12 @@ export interface Step {
 const BPMN = "http://www.omg.org/spec/BPMN/20100524/MODEL";
 const STEP = /(Event|[Tt]ask|Gateway|[Ss]ubProcess|transaction|callActivity)$/;
 
+/** Whether an element of BPMN is a step, by its name. */
+export const isStep = (type: string): boolean => STEP.test(type);
+
+/** The name that people gave an element, on one line, or else its id. */
+export const nameOf = (name: string | null, id: string): string => name?.replaceAll(/\s+/g, " ").trim() || id;
+
 /** Steps of one process of a file, in its order; none where the file cannot be read. */
 export function stepsOf(xml: string, process: string): Step[] {
   if (xml === "") return [];
@@ -22,12 +28,12 @@ export function stepsOf(xml: string, process: string): Step[] {
   if (!root) return [];
   return [...root.getElementsByTagNameNS(BPMN, "*")].flatMap((element): Step[] => {
     const id = element.getAttribute("id");
-    if (!STEP.test(element.localName) || id === null) return [];
+    if (!isStep(element.localName) || id === null) return [];
     const around = element.parentElement;
     return [
       {
         id,
-        name: element.getAttribute("name")?.replaceAll(/\s+/g, " ").trim() || id,
+        name: nameOf(element.getAttribute("name"), id),
         type: element.localName,
         parent: around === root ? undefined : (around?.getAttribute("id") ?? undefined),
         multi: [...element.children].some((child) => child.localName === "multiInstanceLoopCharacteristics"),

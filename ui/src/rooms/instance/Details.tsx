@@ -9,6 +9,7 @@ import { AuditTab } from "./AuditTab";
 import { FeedTab } from "./FeedTab";
 import { IncidentTab } from "./IncidentTab";
 import { JobTab } from "./JobTab";
+import { MappingTab } from "./MappingTab";
 import { MessageTab } from "./MessageTab";
 import { TABS } from "./search";
 import { useScope } from "./scope";
@@ -24,7 +25,7 @@ export function Details({ instance }: { instance: Instance }) {
   const jobs = useQuery(jobsOf(key));
   const messages = useQuery(messagesOf(key));
   const open = incidents.data?.items.filter((each) => each.state === "ACTIVE" || each.state === "PENDING").length ?? 0;
-  const counts = { variables: 0, incidents: open, jobs: jobs.data?.items.length ?? 0, messages: messages.data?.items.length ?? 0, feed: 0, audit: 0 };
+  const counts = { variables: 0, incidents: open, jobs: jobs.data?.items.length ?? 0, messages: messages.data?.items.length ?? 0, mappings: 0, feed: 0, audit: 0 };
   return (
     <Tabs className="details" selectedKey={tab} onSelectionChange={(id) => chooseTab(TABS.find((each) => each === id) ?? "variables")}>
       <TabList className="tabs" aria-label={t.details}>
@@ -46,6 +47,9 @@ export function Details({ instance }: { instance: Instance }) {
       </TabPanel>
       <TabPanel id="messages" className="tab-panel">
         <MessageTab query={messages} />
+      </TabPanel>
+      <TabPanel id="mappings" className="tab-panel">
+        <MappingTab instance={instance} />
       </TabPanel>
       <TabPanel id="feed" className="tab-panel">
         <FeedTab instance={instance} />

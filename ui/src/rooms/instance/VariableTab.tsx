@@ -5,8 +5,6 @@ import { FlaskConical, ListFilter, Pencil, Plus } from "lucide-react";
 import { useState } from "react";
 import { type Incident, ofInstance } from "../../api/incidents";
 import { type Instance, type Variable, variables } from "../../api/instances";
-import { wholeVariable } from "../../api/variable";
-import { Json } from "../../parts/Json";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
@@ -14,6 +12,7 @@ import { AddVariable, EditVariable } from "./EditVariable";
 import { useAt } from "./Replay";
 import { sameValue } from "./same";
 import { useScope } from "./scope";
+import { Value, useValue } from "./Value";
 
 const t = text.instance;
 
@@ -66,10 +65,7 @@ export function VariableTab({ instance }: { instance: Instance }) {
 
 function Row({ variable, editable, incidents }: { variable: Variable; editable: boolean; incidents: readonly Incident[] }) {
   const [editing, setEditing] = useState(false);
-  const [whole, setWhole] = useState(false);
-  const all = useQuery({ ...wholeVariable(variable.variableKey), enabled: variable.isTruncated && (whole || editing) });
-  const value = variable.isTruncated ? (all.data ?? variable.value) : variable.value;
-  const cut = variable.isTruncated && all.data === undefined;
+  const { value, isCut, load } = useValue(variable, editing);
   const same = sameValue(variable);
   return (
     <div className="variable">
@@ -77,15 +73,7 @@ function Row({ variable, editable, incidents }: { variable: Variable; editable: 
         {variable.name}
       </dt>
       <dd>
-        <Json value={value} />
-        {cut ? (
-          <p className="faint row">
-            {t.truncated}
-            <button type="button" className="button small" onClick={() => setWhole(true)}>
-              {t.loadWhole}
-            </button>
-          </p>
-        ) : null}
+        <Value value={value} isCut={isCut} load={load} />
       </dd>
       <span className="variable-acts">
         {same ? (
@@ -99,7 +87,7 @@ function Row({ variable, editable, incidents }: { variable: Variable; editable: 
           </button>
         ) : null}
       </span>
-      {editing && !cut ? <EditVariable variable={variable} value={value} incidents={incidents} close={() => setEditing(false)} /> : null}
+      {editing && !isCut ? <EditVariable variable={variable} value={value} incidents={incidents} close={() => setEditing(false)} /> : null}
     </div>
   );
 }

@@ -15,6 +15,8 @@ interface Scope {
   key: ScopeKey;
   name: string | undefined;
   element: string | undefined;
+  /** What the scope is: `SERVICE_TASK`; nothing for the instance itself, and where an element was not reached. */
+  type: string | undefined;
   /** What an element that was chosen in the drawing did; the first one is the scope. */
   runs: readonly ElementInstance[];
   tab: Tab;
@@ -48,6 +50,7 @@ export function ScopeProvider({ instance, children }: { instance: Instance; chil
       key: chosen ?? found?.elementInstanceKey ?? instance.processInstanceKey,
       name: found ? (found.elementName ?? found.elementId) : undefined,
       element,
+      type: found?.type,
       runs: (byElement ? runs.data?.items : undefined) ?? NONE,
       tab,
       chooseElement: (next) => void navigate({ search: { ...search, scope: undefined, element: next }, replace: true }),

@@ -1,7 +1,7 @@
 // What the address of an instance says: which of its parts is looked at.
 import { only } from "../../app/search";
 
-export const TABS = ["variables", "incidents", "jobs", "messages", "feed", "audit"] as const;
+export const TABS = ["variables", "incidents", "jobs", "messages", "mappings", "feed", "audit"] as const;
 export type Tab = (typeof TABS)[number];
 /** `do`: what is being changed; `to`: the definition that a migration goes to; `at`: the moment that is looked at. */
 const NAMES = ["element", "scope", "tab", "do", "to", "at"] as const;

@@ -47,6 +47,7 @@ export const instance = {
   incidents: "Incidents",
   jobs: "Jobs",
   messages: "Messages",
+  mappings: "Mappings",
   audit: "Audit",
   feed: "Feed",
   feeds: {
