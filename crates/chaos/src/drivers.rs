@@ -6,6 +6,7 @@ mod cores;
 mod disk;
 mod links;
 mod login;
+mod memory;
 mod needs;
 mod node;
 mod quota;
@@ -318,6 +319,14 @@ impl Cluster {
     /// As of [`Self::end`], and a program that cannot be started.
     pub fn set(&mut self, number: u32, settings: &BTreeMap<String, String>) -> io::Result<()> {
         self.again(number, |node| node.set(settings))
+    }
+
+    /// Restarts a node with at most this much memory.
+    ///
+    /// # Errors
+    /// As of [`Self::end`], and a program that cannot be started or limited.
+    pub fn confine(&mut self, number: u32, mib: u64) -> io::Result<()> {
+        self.again(number, |node| node.confine(mib))
     }
 
     /// Restarts a node on a disk with this additional delay of each flush.

@@ -7,6 +7,7 @@ mod data_availability;
 mod disk_full;
 mod executor_sweep;
 mod exporter_cost;
+mod memory_ladder;
 mod network_cut;
 mod overload;
 mod query_honesty;
@@ -37,7 +38,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 21] = [
+pub const ALL: [Experiment; 22] = [
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
@@ -45,6 +46,7 @@ pub const ALL: [Experiment; 21] = [
     disk_full::EXPERIMENT,
     executor_sweep::EXPERIMENT,
     exporter_cost::EXPERIMENT,
+    memory_ladder::EXPERIMENT,
     network_cut::EXPERIMENT,
     overload::EXPERIMENT,
     query_honesty::EXPERIMENT,

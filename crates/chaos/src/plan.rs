@@ -146,6 +146,8 @@ pub enum Action {
     Free,
     /// Limits the node to this many cores, possibly a fraction.
     Limit { node: u32, cores: f64 },
+    /// Stops the node and starts it with at most this many MiB of memory.
+    Memory { node: u32, mib: u64 },
     /// Stops the node and starts it with these settings in place of those of the same name.
     Settings {
         node: u32,
@@ -400,6 +402,7 @@ impl fmt::Display for Action {
             }
             Self::Free => f.write_str("room on the disks again"),
             Self::Limit { node, cores } => write!(f, "node {node} gets {cores} cores"),
+            Self::Memory { node, mib } => write!(f, "node {node} starts again with {mib} MiB"),
             Self::Settings { node, settings } => {
                 let settings = settings
                     .iter()
@@ -442,6 +445,7 @@ impl Action {
             | Self::Fill { .. }
             | Self::Free
             | Self::Limit { .. }
+            | Self::Memory { .. }
             | Self::Settings { .. }
             | Self::Disk { .. }
             | Self::Slow { .. }

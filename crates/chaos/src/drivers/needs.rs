@@ -1,6 +1,6 @@
 //! Requirements of a plan on the machine, found by trying.
 
-use super::{cores, disk, quota};
+use super::{cores, disk, memory, quota};
 use crate::plan::{Action, Plan};
 
 /// A feature that a machine may lack.
@@ -10,6 +10,7 @@ pub enum Need {
     Postgres,
     Strace,
     ControlGroups,
+    Memory,
     Cores,
 }
 
@@ -21,6 +22,7 @@ impl Need {
             Self::Postgres => "postgres",
             Self::Strace => "strace",
             Self::ControlGroups => "cgroups",
+            Self::Memory => "memory",
             Self::Cores => "cores",
         }
     }
@@ -44,6 +46,10 @@ impl Need {
                 quota::is_permitted(),
                 "this machine does not let a control group with a quota of CPU be made",
             ),
+            Self::Memory => (
+                memory::is_permitted(),
+                "this machine does not let a control group with a limit of memory be made",
+            ),
             Self::Cores => (
                 cores::suffice(&plan.nodes),
                 "the nodes and their clients need more cores than this machine lets them have",
@@ -63,6 +69,7 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
         (nodes.store.is_some(), Need::Postgres),
         (does(|it| matches!(it, Action::Disk { .. })), Need::Strace),
         (is_limited, Need::ControlGroups),
+        (does(|it| matches!(it, Action::Memory { .. })), Need::Memory),
         (nodes.cores.is_some(), Need::Cores),
     ];
     let needs = needs.into_iter().filter(|(is_needed, _)| *is_needed);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::links::Links;
 use super::quota::Quota;
-use super::{SharedGuard, cores, disk};
+use super::{SharedGuard, cores, disk, memory};
 use crate::guard::{Process, Ticket, Undo};
 use crate::plan::Nodes;
 
@@ -39,6 +39,8 @@ pub struct Node {
     /// The number of cores that it may use.
     cores: Option<f64>,
     quota: Option<Quota>,
+    /// Its limit of memory.
+    memory_mib: Option<u64>,
     /// Additional delay of each flush.
     flush_delay: Duration,
 }
@@ -115,6 +117,7 @@ pub(super) fn with_ports(
                 paused: None,
                 cores: plan.quota,
                 quota: None,
+                memory_mib: None,
                 flush_delay: Duration::ZERO,
             }
         });
@@ -183,6 +186,7 @@ impl Node {
             paused: None,
             cores: None,
             quota: None,
+            memory_mib: None,
             flush_delay: Duration::ZERO,
         }
     }
@@ -222,6 +226,9 @@ impl Node {
         let ticket = guard.with(|guard| guard.push(Undo::Kill(process)))?;
         if let Some(cores) = self.cores {
             self.quota = Some(Quota::set(self.quota.take(), process, cores, guard)?);
+        }
+        if let Some(mib) = self.memory_mib {
+            memory::confine(process, mib, guard)?;
         }
         begin(&mut child)?;
         self.state = State::Up {
@@ -295,6 +302,11 @@ impl Node {
     /// Sets settings that apply from its next start on.
     pub(super) fn set(&mut self, settings: &BTreeMap<String, String>) {
         self.settings.extend(settings.clone());
+    }
+
+    /// Limits its memory, from its next start on.
+    pub(super) fn confine(&mut self, mib: u64) {
+        self.memory_mib = Some(mib);
     }
 
     /// Delays each flush by this much, from its next start on.

@@ -54,6 +54,7 @@ impl Plan {
                 | Action::Replace(_)
                 | Action::Erase
                 | Action::Settings { .. }
+                | Action::Memory { .. }
                 | Action::Disk { .. }
         );
         match self.nodes.disk_mib {
@@ -67,8 +68,28 @@ impl Plan {
         }
     }
 
+    /// Why the amount in the action is impossible.
+    fn wrong_amount(&self, action: &Action) -> Option<&'static str> {
+        match action {
+            Action::Limit { cores, .. } if !is_part_of_machine(*cores) => {
+                Some("limit: cores: from 0.01 to 1024")
+            }
+            Action::Memory { .. } if self.nodes.quota.is_some() => {
+                Some("memory: a node has a quota of CPU or a limit of memory")
+            }
+            Action::Memory { mib, .. } if !(16..=1 << 20).contains(mib) => {
+                Some("memory: mib: from 16 to 1048576")
+            }
+            Action::Disk { late_ms, .. } if !(0.0..=10_000.0).contains(late_ms) => {
+                Some("disk: late-ms: from 0 to 10000")
+            }
+            _ => None,
+        }
+    }
+
     fn check_step(&self, action: &Action) -> Result<(), String> {
-        if let Some(why) = self.wrong_disk(action) {
+        let wrong = self.wrong_disk(action);
+        if let Some(why) = wrong.or_else(|| self.wrong_amount(action)) {
             return Err(why.into());
         }
         let node = match action {
@@ -84,19 +105,11 @@ impl Plan {
                     return Err("there is one node: no way leads to another".into());
                 }
             },
-            Action::Fill { node, .. } | Action::Settings { node, .. } => Some(*node),
-            Action::Limit { node, cores } => {
-                if !is_part_of_machine(*cores) {
-                    return Err("limit: cores: from 0.01 to 1024".into());
-                }
-                Some(*node)
-            }
-            Action::Disk { node, late_ms } => {
-                if !(0.0..=10_000.0).contains(late_ms) {
-                    return Err("disk: late-ms: from 0 to 10000".into());
-                }
-                Some(*node)
-            }
+            Action::Fill { node, .. }
+            | Action::Settings { node, .. }
+            | Action::Limit { node, .. }
+            | Action::Memory { node, .. }
+            | Action::Disk { node, .. } => Some(*node),
             Action::Request(request) => Some(request.node),
             Action::Wait {
                 until: Until::Answer(request),
@@ -185,6 +198,7 @@ mod tests {
             ("{restore: {limit-s: 9}}", "set nodes.backups to true"),
             ("{limit: {node: 0, cores: 0}}", "from 0.01 to 1024"),
             ("{limit: {node: 2, cores: 1}}", "there is no node 2"),
+            ("{memory: {node: 0, mib: 1}}", "from 16 to 1048576"),
             ("{disk: {node: 0, late-ms: 1e6}}", "from 0 to 10000"),
             ("{cut: {into: {node: 0}}}", "no way leads to another"),
             ("{scale: {nodes: 2}}", "unknown field `nodes`"),

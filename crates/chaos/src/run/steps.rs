@@ -183,6 +183,10 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.limit(*node, *cores)?;
             *node
         }
+        Action::Memory { node, mib } => {
+            cluster.confine(*node, *mib)?;
+            *node
+        }
         Action::Settings { node, settings } => {
             cluster.set(*node, settings)?;
             *node
@@ -224,6 +228,7 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         | Action::Replace(_)
         | Action::Fill { .. }
         | Action::Limit { .. }
+        | Action::Memory { .. }
         | Action::Settings { .. }
         | Action::Disk { .. }
         | Action::Slow { .. }
