@@ -17,6 +17,7 @@ mod interface;
 mod lease;
 mod logs;
 mod management;
+mod memory;
 mod monitor;
 mod node_metrics;
 mod notify;

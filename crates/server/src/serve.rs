@@ -24,6 +24,7 @@ use crate::interface::ForBrowsers;
 use crate::lease::{self, Lease};
 use crate::logs::Logs;
 use crate::management::{self, ForOperators, Management};
+use crate::memory;
 use crate::monitor::Monitor;
 use crate::node_metrics::NodeMetrics;
 use crate::notify;
@@ -288,6 +289,10 @@ fn say_started(
         management: management_addr,
     };
     for warning in exposure::warnings(settings, &listening) {
+        tracing::warn!("{warning}");
+    }
+    let state = settings.broker.state_memory_bytes as u64;
+    if let Some(warning) = memory::warning(state).filter(|_| !is_gateway) {
         tracing::warn!("{warning}");
     }
     let backup = settings.backup.config().filter(|_| !is_gateway);
