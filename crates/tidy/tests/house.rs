@@ -95,6 +95,40 @@ fn crates_have_neither_unwrap_nor_indexing() {
     );
 }
 
+/// Documentation tests are compiled crate by crate, which takes minutes: crates that have none turn them off.
+#[test]
+fn crates_that_turn_documentation_tests_off_have_none() {
+    let manifests = files(&["Cargo.toml"]);
+    let off = manifests
+        .iter()
+        .filter(|(_, text)| text.contains("doctest = false"));
+    let off: Vec<String> = off
+        .filter_map(|(path, _)| Some(format!("{}src/", path.strip_suffix("Cargo.toml")?)))
+        .collect();
+    assert!(off.len() > 20, "most crates have none");
+    let mut problems = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        if !off.iter().any(|directory| path.starts_with(directory)) {
+            continue;
+        }
+        let documentation = text.lines().filter_map(|line| {
+            let line = line.trim_start();
+            line.strip_prefix("///")
+                .or_else(|| line.strip_prefix("//!"))
+        });
+        let fences = documentation.filter_map(|line| line.trim().strip_prefix("```"));
+        // Every second one ends a block.
+        let is_rust = |language: &str| language.is_empty() || language.starts_with("rust");
+        if fences.step_by(2).any(is_rust) {
+            problems.push(path);
+        }
+    }
+    expect_none(
+        &problems,
+        "documentation with Rust that nothing tests; remove `doctest = false`:",
+    );
+}
+
 /// The text of a macro call from its name to its closing bracket; brackets in strings are mostly balanced.
 fn call(text: &str) -> &str {
     let mut depth = 0;
