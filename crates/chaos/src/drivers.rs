@@ -4,12 +4,12 @@ mod backups;
 mod changes;
 mod cores;
 mod disk;
+mod group;
 mod links;
 mod login;
-mod memory;
 mod needs;
 mod node;
-mod quota;
+mod status;
 mod store;
 mod topology;
 mod ways;
@@ -31,6 +31,7 @@ pub(crate) use cores::Confined;
 use login::Login;
 pub use needs::{Need, missing, needs};
 pub use node::Node;
+pub use status::Status;
 use store::Store;
 pub use topology::Topology;
 pub use ways::Change;
@@ -61,6 +62,8 @@ pub struct Network {
     pub workers: bool,
     /// Ways between nodes.
     pub nodes: bool,
+    /// The address of a service, by which clients reach any of the nodes.
+    pub service: bool,
 }
 
 /// The nodes of a run.
@@ -113,6 +116,9 @@ impl Cluster {
         };
         if network.workers {
             cluster.ways.add_workers(&cluster.nodes)?;
+        }
+        if network.service {
+            cluster.ways.add_service(&cluster.nodes)?;
         }
         for number in 0..plan.count {
             cluster.node(number)?.start(&guard)?;
@@ -427,15 +433,20 @@ impl Cluster {
         changes::cancel(&self.management_addresses())
     }
 
+    /// `skep status`, asked of this node.
+    ///
+    /// # Errors
+    /// There is no such node, or it is a foreign one.
+    pub fn status_of(&mut self, who: Who) -> io::Result<Status> {
+        self.guard()?;
+        let number = self.find(who)?;
+        self.node(number)?.status()
+    }
+
     /// Addresses of the management ports of all nodes.
     pub fn management_addresses(&self) -> Vec<String> {
         let nodes = self.nodes.iter();
         nodes.map(|node| node.management.clone()).collect()
-    }
-
-    /// Addresses of the gRPC API of all nodes.
-    pub fn grpc_addresses(&self) -> Vec<String> {
-        self.nodes.iter().map(|node| node.grpc.clone()).collect()
     }
 
     /// The REST API of a node, for requests of the run itself.
@@ -459,6 +470,11 @@ impl Cluster {
     /// The addresses by which workers reach the REST API of all nodes.
     pub fn worker_addresses(&self) -> Vec<String> {
         self.ways.worker_addresses(&self.nodes)
+    }
+
+    /// The address by which clients reach the REST API of any node.
+    pub fn service_address(&self) -> Option<String> {
+        self.ways.service_address()
     }
 }
 

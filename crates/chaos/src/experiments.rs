@@ -1,5 +1,6 @@
 //! The built-in experiments. Each is a plan, for a quick or a full run.
 
+mod blind_spots;
 mod broker_loss;
 mod cold_start;
 mod cpu_budget;
@@ -7,6 +8,8 @@ mod data_availability;
 mod disk_full;
 mod executor_sweep;
 mod exporter_cost;
+mod gateway_skew;
+mod job_streams;
 mod memory_ladder;
 mod network_cut;
 mod overload;
@@ -38,7 +41,8 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 22] = [
+pub const ALL: [Experiment; 25] = [
+    blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
@@ -46,6 +50,8 @@ pub const ALL: [Experiment; 22] = [
     disk_full::EXPERIMENT,
     executor_sweep::EXPERIMENT,
     exporter_cost::EXPERIMENT,
+    gateway_skew::EXPERIMENT,
+    job_streams::EXPERIMENT,
     memory_ladder::EXPERIMENT,
     network_cut::EXPERIMENT,
     overload::EXPERIMENT,

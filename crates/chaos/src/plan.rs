@@ -120,6 +120,12 @@ pub enum Action {
     StopLoad,
     /// Starts the workers, or stops them.
     Workers(bool),
+    /// How workers that start from now on get their jobs.
+    Delivery(Delivery),
+    /// Starts a further worker that takes jobs until it is full and never finishes one, or ends it.
+    HungWorker(bool),
+    /// The nodes that clients use which start from now on.
+    Through(Through),
     /// `kill -9`.
     Kill(Who),
     /// SIGTERM; done when the node has ended.
@@ -141,11 +147,11 @@ pub enum Action {
     /// started. `STEP.seconds` is the duration, `STEP.copied-seconds` the time until the data was restored.
     Restore { limit_s: f64 },
     /// Fills the node's private disk with a foreign file until this many MiB are left.
-    Fill { node: u32, leave_mib: u64 },
+    Fill { who: Who, leave_mib: u64 },
     /// Deletes these files.
     Free,
-    /// Limits the node to this many cores, possibly a fraction.
-    Limit { node: u32, cores: f64 },
+    /// Limits a node to this many cores, possibly a fraction.
+    Limit { who: Who, cores: f64 },
     /// Stops the node and starts it with at most this many MiB of memory.
     Memory { node: u32, mib: u64 },
     /// Stops the node and starts it with these settings in place of those of the same name.
@@ -185,6 +191,28 @@ pub enum Wire {
     Http1,
     Http2,
     Grpc,
+}
+
+/// How workers get their jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delivery {
+    /// From job streams.
+    Push,
+    /// By long polling.
+    Poll,
+}
+
+/// The nodes that clients use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Through {
+    /// Each client uses all nodes.
+    All,
+    /// Each client uses all of these.
+    Nodes(Vec<u32>),
+    /// One address, behind which each connection gets a node at random, as with a service of Kubernetes; REST only.
+    Service,
 }
 
 /// Instances per second.
@@ -275,7 +303,11 @@ pub struct Request {
 
 /// The condition that a step waits for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case",
+    deny_unknown_fields
+)]
 pub enum Until {
     /// Every node answers, every partition has a leader, and no node leads more than its fair share, rounded up.
     Even,
@@ -288,6 +320,8 @@ pub enum Until {
     Created(u64),
     /// The answer is as required.
     Answer(Request),
+    /// `skep status`, asked of a node, prints this text.
+    Status { who: Who, says: String },
     /// Within a second, this share of the rate was acknowledged.
     RateIs(f64),
     /// Within a second, this share of the rate was completed.
@@ -299,6 +333,19 @@ impl fmt::Display for Rate {
         match self {
             Self::PerSecond(rate) => write!(f, "{rate}/s"),
             Self::OfMaximum(share) => write!(f, "{share} M"),
+        }
+    }
+}
+
+impl fmt::Display for Through {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all nodes"),
+            Self::Nodes(nodes) => {
+                let nodes: Vec<String> = nodes.iter().map(|node| format!("node {node}")).collect();
+                f.write_str(&nodes.join(" and "))
+            }
+            Self::Service => f.write_str("the address of a service"),
         }
     }
 }
@@ -366,6 +413,7 @@ impl fmt::Display for Until {
                     says => write!(f, " and says {says:?}"),
                 }
             }
+            Self::Status { who, says } => write!(f, "`skep status` of {who} says {says:?}"),
             Self::RateIs(share) => write!(f, "{share} of the rate is acknowledged"),
             Self::CompletionIs(share) => write!(f, "{share} of the rate is completed"),
         }
@@ -385,6 +433,11 @@ impl fmt::Display for Action {
             Self::StopLoad => f.write_str("no load"),
             Self::Workers(true) => f.write_str("workers work"),
             Self::Workers(false) => f.write_str("workers are away"),
+            Self::Delivery(Delivery::Push) => f.write_str("jobs are pushed"),
+            Self::Delivery(Delivery::Poll) => f.write_str("jobs are polled"),
+            Self::HungWorker(true) => f.write_str("a worker takes jobs and hangs"),
+            Self::HungWorker(false) => f.write_str("the hung worker ends"),
+            Self::Through(through) => write!(f, "clients use {through}"),
             Self::Kill(who) => write!(f, "kill -9 of {who}"),
             Self::Stop(who) => write!(f, "SIGTERM to {who}"),
             Self::Pause(who) => write!(f, "SIGSTOP to {who}"),
@@ -394,14 +447,11 @@ impl fmt::Display for Action {
             Self::Backup { .. } => f.write_str("a backup is taken"),
             Self::Erase => f.write_str("all nodes are killed and lose their data"),
             Self::Restore { .. } => f.write_str("all nodes come back from the newest backup"),
-            Self::Fill { node, leave_mib } => {
-                write!(
-                    f,
-                    "the disk of node {node} is filled but for {leave_mib} MiB"
-                )
+            Self::Fill { who, leave_mib } => {
+                write!(f, "the disk of {who} is filled but for {leave_mib} MiB")
             }
             Self::Free => f.write_str("room on the disks again"),
-            Self::Limit { node, cores } => write!(f, "node {node} gets {cores} cores"),
+            Self::Limit { who, cores } => write!(f, "{who} gets {cores} cores"),
             Self::Memory { node, mib } => write!(f, "node {node} starts again with {mib} MiB"),
             Self::Settings { node, settings } => {
                 let settings = settings
@@ -460,6 +510,9 @@ impl Action {
             | Self::Saturate(_)
             | Self::StopLoad
             | Self::Workers(_)
+            | Self::Delivery(_)
+            | Self::HungWorker(_)
+            | Self::Through(_)
             | Self::Request(_)
             | Self::Wait { .. } => false,
         }
@@ -518,9 +571,11 @@ impl Plan {
             _ => None,
         });
         let (workers, nodes): (Vec<Way>, Vec<Way>) = ways.partition(|way| *way == Way::ToWorkers);
+        let mut actions = self.steps.iter().map(|step| &step.action);
         Network {
             workers: !workers.is_empty(),
             nodes: !nodes.is_empty(),
+            service: actions.any(|it| *it == Action::Through(Through::Service)),
         }
     }
 

@@ -7,7 +7,7 @@ mod searches;
 
 pub use clients::Clients;
 pub use machine::{Calibration, Machine, calibrate, own_memory};
-pub use nodes::{Nodes, Seen};
+pub use nodes::{Nodes, SHARES_OVER_S, Seen};
 pub use searches::{Reader, Searches};
 
 /// Counts are far below 2^53.

@@ -2,11 +2,13 @@
 
 mod audit;
 mod maximum;
+mod reach;
 mod readers;
 mod sampler;
 mod steps;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,15 +16,16 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use skep_load::args::{HttpArg, JobsArg};
 use skep_load::process::{Process, named};
-use skep_load::{Live, LoadArgs, Running, Wire};
+use skep_load::{Clients, Live, LoadArgs, Running};
 
 use crate::drivers::{Cluster, Confined, SharedGuard, are_even, missing};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, NOISY};
-use crate::plan::{self, Plan, Step};
+use crate::plan::{self, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
+use reach::Reach;
 
 /// Time limit for the nodes' first start.
 const READY: Duration = Duration::from_secs(120);
@@ -52,6 +55,7 @@ pub(crate) struct Stage {
     begin: Instant,
     /// The current rate, in instances per second.
     rate: Mutex<Option<f64>>,
+    reach: Mutex<Reach>,
     /// M, where it was measured.
     maximum: Option<f64>,
 }
@@ -88,16 +92,13 @@ impl Stage {
 
     /// Starts workers, which reach the nodes over their ways.
     fn work(&self) -> anyhow::Result<Running> {
-        let addresses = lock(&self.cluster).worker_addresses().join(",");
-        self.live.work(addresses)
+        let clients = lock(&self.reach).workers(&lock(&self.cluster))?;
+        self.live.work(&clients)
     }
 
-    fn wire(&self, wire: plan::Wire) -> Wire {
-        match wire {
-            plan::Wire::Http1 => Wire::Rest(HttpArg::One),
-            plan::Wire::Http2 => Wire::Rest(HttpArg::Two),
-            plan::Wire::Grpc => Wire::Grpc(lock(&self.cluster).grpc_addresses().join(",")),
-        }
+    /// Starters over this wire, and workers that come with them.
+    fn clients(&self, wire: Wire) -> io::Result<Clients> {
+        lock(&self.reach).clients(wire, &lock(&self.cluster))
     }
 
     fn rate(&self) -> Option<f64> {
@@ -219,8 +220,7 @@ async fn on_stage(
     wait_until_ready(&cluster, directory).await?;
     let id = format!("{}-{}", plan.name, std::process::id());
     let maximum = if plan.needs_maximum() {
-        let nodes = lock(&cluster).nodes().iter().map(Seen::of).collect();
-        let measured = maximum::maximum(load.clone(), nodes, &id, options.against.is_some()).await;
+        let measured = measure_maximum(&cluster, load.clone(), &id, options).await;
         Some(measured.context("measuring M")?)
     } else {
         None
@@ -237,6 +237,7 @@ async fn on_stage(
         record: Arc::default(),
         begin: Instant::now(),
         rate: Mutex::new(None),
+        reach: Mutex::default(),
         maximum,
     };
     if let Some(maximum) = maximum {
@@ -258,6 +259,17 @@ async fn on_stage(
         live.delete().await.context("deleting what was deployed")?;
     }
     Ok((ran?, maximum))
+}
+
+async fn measure_maximum(
+    cluster: &Mutex<Cluster>,
+    load: LoadArgs,
+    id: &str,
+    options: &Options,
+) -> anyhow::Result<f64> {
+    let nodes = lock(cluster).nodes().iter().map(Seen::of).collect();
+    let clients = Reach::default().clients(Wire::Http2, &lock(cluster))?;
+    maximum::maximum(load, &clients, nodes, id, options.against.is_some()).await
 }
 
 fn described(calibration: Calibration, maximum: Option<f64>) -> String {

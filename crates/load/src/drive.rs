@@ -22,7 +22,7 @@ use crate::{
 use measure::Measurement;
 use slice::{Collector, Habits, Plan, Slice};
 
-pub use live::{Live, Running, Wire};
+pub use live::{Clients, Live, Running, Wire};
 pub use measure::MAX_SAMPLES;
 
 /// Runs the load.

@@ -28,7 +28,7 @@ pub mod scenario;
 pub mod server;
 
 pub use args::LoadArgs;
-pub use drive::{Live, Running, Wire};
+pub use drive::{Clients, Live, Running, Wire};
 pub use report::Report;
 
 /// Runs a load as `args` say; writes the JSON and HTML reports that they name.

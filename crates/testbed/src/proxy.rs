@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use skep_random::Random;
+
 /// Maximum number of pieces, of at most [`PIECE`] bytes each, in flight in one direction of a connection.
 const PIECES: usize = 64;
 const PIECE: usize = 64 << 10;
@@ -97,7 +99,22 @@ impl Proxy {
     pub fn start_on(port: u16, to: u16) -> std::io::Result<Proxy> {
         let link = Arc::<Link>::default();
         let same = link.clone();
-        Self::listen(port, to, link, move |_| Some(same.clone()))
+        Self::listen(port, link, move |_| Some((to, same.clone())))
+    }
+
+    /// Listens on this machine and forwards each connection to one of these ports, chosen at random, as an address of a service does.
+    ///
+    /// # Errors
+    /// No port is available.
+    pub fn start_among(ports: Vec<u16>, seed: u64) -> std::io::Result<Proxy> {
+        let link = Arc::<Link>::default();
+        let same = link.clone();
+        let random = Mutex::new(Random(seed));
+        Self::listen(0, link, move |_| {
+            let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
+            let to = ports.get(random.index(ports.len()))?;
+            Some((*to, same.clone()))
+        })
     }
 
     /// The same, with the link of a connection chosen by the client's address. A connection without a link ends.
@@ -108,14 +125,13 @@ impl Proxy {
         to: u16,
         choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + Sync + 'static,
     ) -> std::io::Result<Proxy> {
-        Self::listen(0, to, Arc::default(), choose)
+        Self::listen(0, Arc::default(), move |near| Some((to, choose(near)?)))
     }
 
     fn listen(
         port: u16,
-        to: u16,
         link: Arc<Link>,
-        choose: impl Fn(SocketAddr) -> Option<Arc<Link>> + Send + Sync + 'static,
+        choose: impl Fn(SocketAddr) -> Option<(u16, Arc<Link>)> + Send + Sync + 'static,
     ) -> std::io::Result<Proxy> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         let proxy = Proxy {
@@ -135,8 +151,8 @@ impl Proxy {
                 let (open, choose) = (open.clone(), choose.clone());
                 // Choosing may take a moment, and a client that gives up meanwhile must not keep others waiting.
                 std::thread::spawn(move || {
-                    let link = near.peer_addr().ok().and_then(|peer| choose(peer));
-                    if let Some(link) = link {
+                    let target = near.peer_addr().ok().and_then(|peer| choose(peer));
+                    if let Some((to, link)) = target {
                         // One of the sides is gone.
                         let _ = connect(number, near, to, &link, &open);
                     }

@@ -1,6 +1,7 @@
 //! Requirements of a plan on the machine, found by trying.
 
-use super::{cores, disk, memory, quota};
+use super::group::Limit;
+use super::{cores, disk};
 use crate::plan::{Action, Plan};
 
 /// A feature that a machine may lack.
@@ -43,11 +44,11 @@ impl Need {
                 "strace is not installed (apt-get install strace), or may not trace programs here",
             ),
             Self::ControlGroups => (
-                quota::is_permitted(),
+                Limit::Cores(0.5).is_permitted(),
                 "this machine does not let a control group with a quota of CPU be made",
             ),
             Self::Memory => (
-                memory::is_permitted(),
+                Limit::Memory { mib: 64 }.is_permitted(),
                 "this machine does not let a control group with a limit of memory be made",
             ),
             Self::Cores => (

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::group::{Group, Limit};
 use super::links::Links;
-use super::quota::Quota;
-use super::{SharedGuard, cores, disk, memory};
+use super::status::Status;
+use super::{SharedGuard, cores, disk};
 use crate::guard::{Process, Ticket, Undo};
 use crate::plan::Nodes;
 
@@ -33,14 +34,15 @@ pub struct Node {
     command: Vec<String>,
     /// Added to the command.
     settings: BTreeMap<String, String>,
-    log: PathBuf,
+    pub log: PathBuf,
     state: State,
     paused: Option<Ticket>,
     /// The number of cores that it may use.
     cores: Option<f64>,
-    quota: Option<Quota>,
     /// Its limit of memory.
     memory_mib: Option<u64>,
+    /// The control group of its process, if it has a limit.
+    group: Option<Group>,
     /// Additional delay of each flush.
     flush_delay: Duration,
 }
@@ -116,8 +118,8 @@ pub(super) fn with_ports(
                 state: State::Down,
                 paused: None,
                 cores: plan.quota,
-                quota: None,
                 memory_mib: None,
+                group: None,
                 flush_delay: Duration::ZERO,
             }
         });
@@ -185,8 +187,8 @@ impl Node {
             state: State::Foreign,
             paused: None,
             cores: None,
-            quota: None,
             memory_mib: None,
+            group: None,
             flush_delay: Duration::ZERO,
         }
     }
@@ -224,11 +226,12 @@ impl Node {
         let mut child = spawned(words.chain(&settings), log)?;
         let process = Process::of(child.id()).ok_or(io::ErrorKind::NotFound)?;
         let ticket = guard.with(|guard| guard.push(Undo::Kill(process)))?;
-        if let Some(cores) = self.cores {
-            self.quota = Some(Quota::set(self.quota.take(), process, cores, guard)?);
-        }
-        if let Some(mib) = self.memory_mib {
-            memory::confine(process, mib, guard)?;
+        let limits = [
+            self.cores.map(Limit::Cores),
+            self.memory_mib.map(|mib| Limit::Memory { mib }),
+        ];
+        for limit in limits.into_iter().flatten() {
+            self.group_of(process).set(limit, guard)?;
         }
         begin(&mut child)?;
         self.state = State::Up {
@@ -242,6 +245,13 @@ impl Node {
     fn setting_words(&self) -> Vec<String> {
         let set = |(name, value)| ["--set".to_string(), format!("{name}={value}")];
         self.settings.iter().flat_map(set).collect()
+    }
+
+    /// `skep status`, asked of this node.
+    pub(super) fn status(&self) -> io::Result<Status> {
+        let words = self.command.iter().take_while(|word| *word != "serve");
+        let program = words.last().ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Status::new(program, &self.rest, &self.management))
     }
 
     /// Begins to restore its data from the newest backup.
@@ -295,8 +305,13 @@ impl Node {
             return Err(io::Error::other(format!("node {} is not up", self.number)));
         };
         self.cores = Some(cores);
-        self.quota = Some(Quota::set(self.quota.take(), process, cores, guard)?);
-        Ok(())
+        self.group_of(process).set(Limit::Cores(cores), guard)
+    }
+
+    fn group_of(&mut self, process: Process) -> &mut Group {
+        let before = self.group.take().filter(|group| group.is_of(process));
+        self.group
+            .insert(before.unwrap_or_else(|| Group::of(process)))
     }
 
     /// Sets settings that apply from its next start on.

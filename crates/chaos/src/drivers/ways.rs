@@ -15,7 +15,18 @@ use crate::plan::Way;
 pub(super) struct Ways {
     /// For each node, the proxy by which workers reach its REST API.
     workers: Vec<Proxy>,
+    /// The proxy by which clients reach the REST API of any node.
+    service: Option<Proxy>,
     links: Links,
+}
+
+/// Decides which connections get which nodes.
+const SEED: u64 = 1;
+
+fn rest_port(node: &Node) -> io::Result<u16> {
+    let port = node.rest.rsplit(':').next();
+    let port = port.and_then(|port| port.parse().ok());
+    port.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 /// A change to a way.
@@ -31,6 +42,7 @@ impl Ways {
     pub(super) fn between(links: Links) -> Self {
         Self {
             workers: Vec::new(),
+            service: None,
             links,
         }
     }
@@ -41,13 +53,25 @@ impl Ways {
 
     /// Puts proxies between workers and these nodes.
     pub(super) fn add_workers(&mut self, nodes: &[Node]) -> io::Result<()> {
-        let each = nodes.iter().map(|node| {
-            let port = node.rest.rsplit(':').next();
-            let port = port.and_then(|port| port.parse().ok());
-            Proxy::start(port.ok_or(io::ErrorKind::InvalidInput)?, Duration::ZERO)
-        });
+        let each = nodes
+            .iter()
+            .map(|node| Proxy::start(rest_port(node)?, Duration::ZERO));
         self.workers = each.collect::<io::Result<_>>()?;
         Ok(())
+    }
+
+    /// Puts a proxy in front of these nodes, which chooses one of them for each connection.
+    pub(super) fn add_service(&mut self, nodes: &[Node]) -> io::Result<()> {
+        let ports = nodes.iter().map(rest_port);
+        let ports = ports.collect::<io::Result<Vec<u16>>>()?;
+        self.service = Some(Proxy::start_among(ports, SEED)?);
+        Ok(())
+    }
+
+    /// The address of this proxy.
+    pub(super) fn service_address(&self) -> Option<String> {
+        let service = self.service.as_ref();
+        service.map(|proxy| format!("127.0.0.1:{}", proxy.port()))
     }
 
     /// The addresses by which workers reach these nodes.

@@ -1,7 +1,7 @@
 //! A node gets half a core, three quarters of one, and one and a half.
 
 use super::{Experiment, invariants, step, wait};
-use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until};
+use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until, Who};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "cpu-budget",
@@ -16,7 +16,8 @@ const MORE: [(f64, &str); 2] = [(0.75, "cores-0.75"), (1.5, "cores-1.5")];
 
 fn plan(full: bool) -> Plan {
     let long = if full { 60.0 } else { 12.0 };
-    let limit = |name: &str, cores| step(name, long, Action::Limit { node: 0, cores });
+    let who = Who::Node(0);
+    let limit = |name: &str, cores| step(name, long, Action::Limit { who, cores });
     let mut steps = vec![
         step("workers", 0.0, Action::Workers(true)),
         step("cores-0.5", 0.0, Action::Load(Rate::OfMaximum(NORMAL))),

@@ -1,7 +1,9 @@
 //! Another program fills the disk of a node.
 
 use super::{Experiment, invariants, settings, step, wait};
-use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Request, Take, Until};
+use crate::plan::{
+    Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Request, Take, Until, Who,
+};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "disk-full",
@@ -46,7 +48,7 @@ fn plan(full: bool) -> Plan {
         words: vec!["disk".into()],
         steps: vec![
             step("base", 0.0, Action::Load(Rate::PerSecond(50.0))),
-            step("full", BACKLOG_S, Action::Fill { node: 0, leave_mib: 44 }),
+            step("full", BACKLOG_S, Action::Fill { who: Who::Node(0), leave_mib: 44 }),
             step("workers", 2.0, Action::Workers(true)),
             ask("search", "POST", "/v2/process-instances/search", "{}", 200),
             ask("topology", "GET", "/v2/topology", "", 200),

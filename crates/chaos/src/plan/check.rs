@@ -1,6 +1,6 @@
 //! Validation of a plan before it begins.
 
-use super::{Action, Plan, Until, Way, Who};
+use super::{Action, Plan, Through, Until, Way, Who};
 
 impl Plan {
     /// Checks the plan for contradictions.
@@ -74,9 +74,6 @@ impl Plan {
             Action::Limit { cores, .. } if !is_part_of_machine(*cores) => {
                 Some("limit: cores: from 0.01 to 1024")
             }
-            Action::Memory { .. } if self.nodes.quota.is_some() => {
-                Some("memory: a node has a quota of CPU or a limit of memory")
-            }
             Action::Memory { mib, .. } if !(16..=1 << 20).contains(mib) => {
                 Some("memory: mib: from 16 to 1048576")
             }
@@ -93,9 +90,12 @@ impl Plan {
             return Err(why.into());
         }
         let node = match action {
-            Action::Kill(who) | Action::Stop(who) | Action::Replace(who) | Action::Pause(who) => {
-                node_of(*who)
-            }
+            Action::Kill(who)
+            | Action::Stop(who)
+            | Action::Replace(who)
+            | Action::Pause(who)
+            | Action::Fill { who, .. }
+            | Action::Limit { who, .. } => node_of(*who),
             Action::Slow { way, .. } | Action::Cut(way) => match way {
                 Way::ToWorkers => None,
                 Way::Into(who) | Way::OutOf(who) | Way::Around(who) if self.nodes.count > 1 => {
@@ -105,16 +105,15 @@ impl Plan {
                     return Err("there is one node: no way leads to another".into());
                 }
             },
-            Action::Fill { node, .. }
-            | Action::Settings { node, .. }
-            | Action::Limit { node, .. }
+            Action::Settings { node, .. }
             | Action::Memory { node, .. }
             | Action::Disk { node, .. } => Some(*node),
+            Action::Through(Through::Nodes(nodes)) => {
+                let most = nodes.iter().max();
+                Some(*most.ok_or("through: nodes: at least one")?)
+            }
             Action::Request(request) => Some(request.node),
-            Action::Wait {
-                until: Until::Answer(request),
-                ..
-            } => Some(request.node),
+            Action::Wait { until, .. } => node_asked(until),
             Action::Store(_) if self.nodes.store.is_none() => {
                 return Err("there is no database: set nodes.store to postgres".into());
             }
@@ -129,6 +128,9 @@ impl Plan {
             | Action::Saturate(_)
             | Action::StopLoad
             | Action::Workers(_)
+            | Action::Delivery(_)
+            | Action::HungWorker(_)
+            | Action::Through(_)
             | Action::Resume
             | Action::Start
             | Action::Free
@@ -139,8 +141,7 @@ impl Plan {
             | Action::CancelChange
             | Action::Backup { .. }
             | Action::Erase
-            | Action::Restore { .. }
-            | Action::Wait { .. } => None,
+            | Action::Restore { .. } => None,
         };
         match node.filter(|node| *node >= self.nodes.count) {
             Some(node) => Err(format!(
@@ -176,6 +177,19 @@ fn is_part_of_machine(cores: f64) -> bool {
     (0.01..=1024.0).contains(&cores)
 }
 
+fn node_asked(until: &Until) -> Option<u32> {
+    match until {
+        Until::Answer(request) => Some(request.node),
+        Until::Status { who, .. } => node_of(*who),
+        Until::Even
+        | Until::OpenAtMost(_)
+        | Until::Partitions(_)
+        | Until::Created(_)
+        | Until::RateIs(_)
+        | Until::CompletionIs(_) => None,
+    }
+}
+
 fn node_of(who: Who) -> Option<u32> {
     match who {
         Who::Node(node) => Some(node),
@@ -196,15 +210,20 @@ mod tests {
         for (fault, said) in [
             ("{backup: {limit-s: 9}}", "set nodes.backups to true"),
             ("{restore: {limit-s: 9}}", "set nodes.backups to true"),
-            ("{limit: {node: 0, cores: 0}}", "from 0.01 to 1024"),
-            ("{limit: {node: 2, cores: 1}}", "there is no node 2"),
+            ("{limit: {who: {node: 0}, cores: 0}}", "from 0.01 to 1024"),
+            ("{limit: {who: {node: 2}, cores: 1}}", "there is no node 2"),
             ("{memory: {node: 0, mib: 1}}", "from 16 to 1048576"),
             ("{disk: {node: 0, late-ms: 1e6}}", "from 0 to 10000"),
             ("{cut: {into: {node: 0}}}", "no way leads to another"),
             ("{scale: {nodes: 2}}", "unknown field `nodes`"),
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),
-            ("{fill: {node: 0, leave-mib: 1}}", "set nodes.disk-mib"),
+            ("{through: {nodes: [0, 3]}}", "there is no node 3"),
+            ("{through: {nodes: []}}", "at least one"),
+            (
+                "{fill: {who: {node: 0}, leave-mib: 1}}",
+                "set nodes.disk-mib",
+            ),
             ("{issuer: away}", "set nodes.tokens-s"),
             ("{store: stopped}", "set nodes.store to postgres"),
         ] {

@@ -1,6 +1,9 @@
 //! Metrics of the nodes and of their processes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use skep_load::server::usage;
@@ -10,22 +13,39 @@ use crate::drivers::Node;
 use crate::http;
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 10] = [
+const FAMILIES: [&str; 14] = [
+    "skep_cpu_throttled_periods_total",
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
+    "skep_exporter_failing",
     "skep_gateway_new_work_slots",
+    "skep_jobs_activatable",
     "zeebe_backpressure_inflight_requests_count",
     "zeebe_backpressure_requests_limit",
     "zeebe_broker_jobs_push_fail_count_total",
+    "zeebe_broker_jobs_pushed_count_total",
     "zeebe_dropped_request_count_total",
     "zeebe_exporter_last_exported_position",
     "zeebe_log_appender_last_committed_position",
     "zeebe_pending_incidents",
 ];
 
-/// Series that count a single label of a family.
-const LABELLED: [(&str, &str, &str); 1] =
-    [("jobs-failed", "zeebe_job_events_total", "action=\"failed\"")];
+/// Series that count the lines of a family which contain a text; an empty text is in all of them.
+const LABELLED: [(&str, &str, &str); 6] = [
+    ("jobs-created", JOBS, "action=\"created\""),
+    ("jobs-completed", JOBS, "action=\"completed\""),
+    ("jobs-failed", JOBS, "action=\"failed\""),
+    ("jobs-timed-out", JOBS, "action=\"timed out\""),
+    ("job-polls", REQUESTS, "uri=\"/v2/jobs/activation\""),
+    ("requests", REQUESTS, ""),
+];
+const JOBS: &str = "zeebe_job_events_total";
+const REQUESTS: &str = "http_server_requests_seconds_count";
+
+/// Seconds over which the nodes' shares of all requests are compared.
+pub const SHARES_OVER_S: f64 = 20.0;
+/// The shares of fewer requests mean nothing.
+const REQUESTS_TO_COMPARE: f64 = 100.0;
 
 /// A node that does not answer within this time has no values for this second.
 const LIMIT: Duration = Duration::from_millis(800);
@@ -36,6 +56,8 @@ pub struct Seen {
     pub number: u32,
     pub pid: Option<i32>,
     pub management: String,
+    /// Its log.
+    pub log: PathBuf,
 }
 
 impl Seen {
@@ -44,6 +66,7 @@ impl Seen {
             number: node.number,
             pid: node.process().map(|process| process.pid),
             management: node.management.clone(),
+            log: node.log.clone(),
         }
     }
 }
@@ -53,6 +76,42 @@ impl Seen {
 pub struct Nodes {
     /// Process, time and CPU seconds, by node.
     before: BTreeMap<u32, (Option<i32>, Instant, f64)>,
+    shares: Shares,
+    /// The bytes of each log that were read, and their lines.
+    logs: BTreeMap<u32, (u64, u64)>,
+}
+
+/// The nodes' shares of all requests.
+#[derive(Debug, Default)]
+struct Shares {
+    /// Requests answered by each node since its start, at each of the last looks.
+    looks: VecDeque<(Instant, BTreeMap<u32, f64>)>,
+}
+
+impl Shares {
+    /// The requests of the busiest node ÷ the mean of these nodes, over the last [`SHARES_OVER_S`]; `None` if there were few.
+    fn busiest(&mut self, now: Instant, answered: BTreeMap<u32, f64>) -> Option<f64> {
+        let over = Duration::from_secs_f64(SHARES_OVER_S);
+        while let Some((at, _)) = self.looks.get(1) {
+            if now.saturating_duration_since(*at) < over {
+                break;
+            }
+            self.looks.pop_front();
+        }
+        self.looks.push_back((now, answered));
+        let (_, first) = self.looks.front()?;
+        let (_, last) = self.looks.back()?;
+        // The counters of a node that started again begin at 0.
+        let growths = last.iter().map(|(node, count)| match first.get(node) {
+            Some(before) if before <= count => count - before,
+            _ => *count,
+        });
+        let growths: Vec<f64> = growths.collect();
+        let total: f64 = growths.iter().sum();
+        let most = growths.iter().copied().fold(0.0, f64::max);
+        let count = float(u64::try_from(growths.len()).unwrap_or(u64::MAX));
+        (total >= REQUESTS_TO_COMPARE).then(|| most * count / total)
+    }
 }
 
 impl Nodes {
@@ -74,6 +133,36 @@ impl Nodes {
             }
             self.process(node, values, own);
         }
+        if let Some(lines) = self.log_lines(nodes) {
+            values.insert("log-lines".into(), float(lines));
+        }
+        let answered = nodes.iter().filter_map(|node| {
+            let requests = values.get(&format!("node{}.requests", node.number));
+            Some((node.number, *requests?))
+        });
+        if let Some(busiest) = self.shares.busiest(Instant::now(), answered.collect()) {
+            values.insert("busiest-gateway".into(), busiest);
+        }
+    }
+
+    /// Lines in the logs of these nodes; `None` for a foreign cluster.
+    fn log_lines(&mut self, nodes: &[Seen]) -> Option<u64> {
+        let mut lines = None;
+        for node in nodes {
+            let (read, known) = self.logs.entry(node.number).or_default();
+            let Ok(mut log) = File::open(&node.log) else {
+                continue;
+            };
+            let mut new = Vec::new();
+            let begin = log.seek(SeekFrom::Start(*read));
+            if begin.and_then(|_| log.read_to_end(&mut new)).is_ok() {
+                *read += u64::try_from(new.len()).unwrap_or(u64::MAX);
+                let ends = new.iter().filter(|byte| **byte == b'\n').count();
+                *known += u64::try_from(ends).unwrap_or(u64::MAX);
+            }
+            lines = Some(lines.unwrap_or(0) + *known);
+        }
+        lines
     }
 
     fn process(
@@ -111,18 +200,18 @@ fn families(text: &str) -> BTreeMap<&'static str, f64> {
     let mut found = BTreeMap::new();
     for line in text.lines() {
         let name = line.split(['{', ' ']).next().unwrap_or_default();
-        let whole = FAMILIES.iter().find(|known| **known == name);
-        let part = LABELLED.iter().find(|(_, family, _)| *family == name);
-        let (series, counts) = match (whole, part) {
-            (Some(family), _) => (*family, true),
-            // An event that never happened has no line; it counts as zero if its family is present.
-            (None, Some((series, _, label))) => (*series, line.contains(label)),
-            (None, None) => continue,
-        };
+        let wholes = FAMILIES.iter().filter(|known| **known == name);
+        let wholes = wholes.map(|family| (*family, true));
+        let parts = LABELLED.iter().filter(|(_, family, _)| *family == name);
+        // An event that never happened has no line; it counts as zero if its family is present.
+        let parts = parts.map(|(series, _, label)| (*series, line.contains(label)));
         let value = line.rsplit('}').next().unwrap_or(line);
         let value = value.strip_prefix(name).unwrap_or(value);
         let number = value.split_whitespace().next();
-        if let Some(number) = number.and_then(|number| number.parse::<f64>().ok()) {
+        let Some(number) = number.and_then(|number| number.parse::<f64>().ok()) else {
+            continue;
+        };
+        for (series, counts) in wholes.chain(parts) {
             *found.entry(series).or_default() += if counts { number } else { 0.0 };
         }
     }
@@ -144,6 +233,24 @@ mod tests {
         assert_eq!(found.get("zeebe_pending_incidents"), Some(&5.0));
         assert_eq!(found.get("skep_disk_free_bytes"), Some(&7e6));
         assert_eq!(found.get("jobs-failed"), Some(&4.0));
-        assert_eq!(found.len(), 3);
+        assert_eq!(found.get("jobs-completed"), Some(&9.0));
+        assert_eq!(found.get("jobs-timed-out"), Some(&0.0));
+        assert_eq!(found.len(), 6);
+    }
+
+    #[test]
+    fn the_busiest_node_is_compared_with_the_mean_of_the_last_seconds() {
+        let mut shares = Shares::default();
+        let begin = Instant::now();
+        let mut look = |second: u64, counts: [f64; 3]| {
+            let at = begin + Duration::from_secs(second);
+            shares.busiest(at, (0..).zip(counts).collect())
+        };
+        assert_eq!(look(0, [1000.0, 0.0, 0.0]), None, "nothing happened since");
+        assert_eq!(look(10, [1060.0, 0.0, 0.0]), None, "few requests");
+        assert_eq!(look(20, [1300.0, 0.0, 0.0]), Some(3.0));
+        // The first look is no longer among the last 20 s; node 2 has started again.
+        assert_eq!(look(31, [1360.0, 300.0, 300.0]), Some(1.0));
+        assert_eq!(look(41, [1360.0, 300.0, 60.0]), Some(300.0 * 3.0 / 420.0));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use skep_load::{Live, LoadArgs};
+use skep_load::{Clients, Live, LoadArgs};
 
 use super::process;
 use crate::probes::{Nodes, Seen};
@@ -22,13 +22,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// need afterwards counts as well.
 pub async fn maximum(
     args: LoadArgs,
+    clients: &Clients,
     nodes: Vec<Seen>,
     id: &str,
     of_others: bool,
 ) -> anyhow::Result<f64> {
     let live = Live::deploy(args, process(&format!("{id}-maximum"))).await?;
     let begin = Instant::now();
-    let running = live.saturate()?;
+    let running = live.saturate(clients)?;
     tokio::time::sleep(LONG).await;
     let completed = live.ledger().totals.1;
     let loaded = begin.elapsed();

@@ -12,7 +12,7 @@ use super::sampler::Sampler;
 use super::{Stage, audit, lock};
 use crate::drivers::{Change, Cluster, are_even, have_partitions};
 use crate::http::Rest;
-use crate::plan::{Action, Plan, Rate, Request, Step, Until};
+use crate::plan::{Action, Plan, Rate, Request, Step, Until, Wire};
 use crate::probes::float;
 use crate::record::{Event, Kind, Record};
 
@@ -31,6 +31,7 @@ const MIB: u64 = 1 << 20;
 struct Loads {
     starters: Option<Running>,
     workers: Option<Running>,
+    hung: Option<Running>,
 }
 
 /// Carries out all steps, lets instances end, and asks the nodes for the results.
@@ -57,6 +58,9 @@ pub(super) async fn carry_out(
     if let Some(starters) = loads.starters.take() {
         starters.end().await?;
     }
+    if let Some(hung) = loads.hung.take() {
+        hung.end().await?;
+    }
     if loads.workers.is_none() {
         loads.workers = Some(stage.work()?);
     }
@@ -79,9 +83,10 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
     match &step.action {
         Action::Load(rate) | Action::Flood(rate) => {
             let rate = per_second(*rate, stage)?;
+            let clients = stage.clients(Wire::Http2)?;
             let starters = match step.action {
-                Action::Flood(_) => stage.live.flood(rate, FLOOD)?,
-                _ => stage.live.start(rate)?,
+                Action::Flood(_) => stage.live.flood(&clients, rate, FLOOD)?,
+                _ => stage.live.start(&clients, rate)?,
             };
             if let Some(before) = loads.starters.replace(starters) {
                 before.end().await?;
@@ -90,7 +95,7 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
             return Ok(format!("{rate:.0}/s"));
         }
         Action::Saturate(wire) => {
-            let saturated = stage.live.saturate_by(&stage.wire(*wire))?;
+            let saturated = stage.live.saturate(&stage.clients(*wire)?)?;
             if let Some(before) = loads.starters.replace(saturated) {
                 before.end().await?;
             }
@@ -109,6 +114,19 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
         Action::Workers(false) => {
             if let Some(workers) = loads.workers.take() {
                 workers.end().await?;
+            }
+        }
+        Action::Delivery(delivery) => lock(&stage.reach).delivery = *delivery,
+        Action::Through(through) => lock(&stage.reach).through = through.clone(),
+        Action::HungWorker(true) => {
+            let hung = stage.live.hang(&stage.clients(Wire::Grpc)?)?;
+            if let Some(before) = loads.hung.replace(hung) {
+                before.end().await?;
+            }
+        }
+        Action::HungWorker(false) => {
+            if let Some(hung) = loads.hung.take() {
+                hung.end().await?;
             }
         }
         Action::Backup { limit_s } => return back_up(step, *limit_s, stage).await,
@@ -175,13 +193,15 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.replace(number)?;
             number
         }
-        Action::Fill { node, leave_mib } => {
-            cluster.fill(*node, leave_mib * MIB)?;
-            *node
+        Action::Fill { who, leave_mib } => {
+            let number = cluster.find(*who)?;
+            cluster.fill(number, leave_mib * MIB)?;
+            number
         }
-        Action::Limit { node, cores } => {
-            cluster.limit(*node, *cores)?;
-            *node
+        Action::Limit { who, cores } => {
+            let number = cluster.find(*who)?;
+            cluster.limit(number, *cores)?;
+            number
         }
         Action::Memory { node, mib } => {
             cluster.confine(*node, *mib)?;
@@ -238,6 +258,9 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         | Action::Saturate(_)
         | Action::StopLoad
         | Action::Workers(_)
+        | Action::Delivery(_)
+        | Action::HungWorker(_)
+        | Action::Through(_)
         | Action::Backup { .. }
         | Action::Restore { .. }
         | Action::Request(_)
@@ -447,6 +470,12 @@ impl Watched {
             Until::Answer(request) => {
                 let answer = answer(request, stage).await?;
                 answer.is_ok_and(|answer| answer.is_right(request))
+            }
+            Until::Status { who, says } => {
+                let (who, says) = (*who, says.clone());
+                let asked = on_cluster(stage, move |cluster| cluster.status_of(who)).await?;
+                let answer = tokio::task::spawn_blocking(move || asked.answer()).await??;
+                answer.contains(&says)
             }
             Until::Partitions(count) => {
                 let count = *count;

@@ -8,7 +8,7 @@ use skep_client::{Deployed, Deployment, Transport};
 
 use super::slice::{Collector, Habits, Plan, Slice};
 use crate::{
-    args::{HttpArg, LoadArgs, TransportArg},
+    args::{HttpArg, JobsArg, LoadArgs, TransportArg},
     ledger::{Audit, Ledger},
     process::Process,
 };
@@ -19,6 +19,11 @@ const STEP: Duration = Duration::from_millis(20);
 /// Connections of a flood: the server limits the requests under way on each.
 const FLOOD_CONNECTIONS: u32 = 4;
 
+/// Jobs that a hung worker takes.
+const HUNG_JOBS: u32 = 32;
+/// Time after which others get these jobs.
+const HUNG_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// A deployed process, and the ledger of its instances.
 pub struct Live {
     plan: Arc<Plan>,
@@ -27,12 +32,25 @@ pub struct Live {
     collector: Arc<Collector>,
 }
 
-/// How requests reach the nodes.
+/// How starters and workers reach the nodes.
 #[derive(Clone, Debug)]
+pub struct Clients {
+    pub wire: Wire,
+    /// Addresses of this wire, separated by commas.
+    pub addresses: String,
+    /// Connections to each address, in addition to those of job streams.
+    pub connections: u32,
+    /// How workers get jobs.
+    pub jobs: JobsArg,
+    /// Workers for each address.
+    pub workers: u32,
+}
+
+/// The interface of the nodes that clients use.
+#[derive(Clone, Copy, Debug)]
 pub enum Wire {
     Rest(HttpArg),
-    /// At these addresses.
-    Grpc(String),
+    Grpc,
 }
 
 /// Running starters or workers.
@@ -80,11 +98,11 @@ impl Live {
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub fn start(&self, rate: f64) -> anyhow::Result<Running> {
+    pub fn start(&self, clients: &Clients, rate: f64) -> anyhow::Result<Running> {
         if let Some(audit) = &mut self.ledger().audit {
             audit.begin_gaps();
         }
-        self.run(|args, _| {
+        self.run(clients, |args, _| {
             args.rate = Some(rate);
             args.workers = 0;
         })
@@ -95,28 +113,43 @@ impl Live {
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub fn flood(&self, rate: f64, in_flight: u32) -> anyhow::Result<Running> {
+    pub fn flood(&self, clients: &Clients, rate: f64, in_flight: u32) -> anyhow::Result<Running> {
         if let Some(audit) = &mut self.ledger().audit {
             audit.begin_gaps();
         }
-        self.run(|args, habits| {
+        self.run(clients, |args, habits| {
             args.rate = Some(rate);
             args.workers = 0;
             args.max_in_flight = in_flight;
-            args.connections = FLOOD_CONNECTIONS;
+            args.connections = args.connections.max(FLOOD_CONNECTIONS);
             habits.gives_up = true;
         })
     }
 
-    /// Works the jobs of the nodes at these REST addresses.
+    /// Works the jobs.
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub fn work(&self, addresses: String) -> anyhow::Result<Running> {
-        self.run(|args, _| {
-            args.rest_address = Some(addresses);
+    pub fn work(&self, clients: &Clients) -> anyhow::Result<Running> {
+        self.run(clients, |args, _| {
             args.rate = None;
             args.concurrency = 0;
+        })
+    }
+
+    /// A worker that takes jobs until it is full, and never finishes one. The ledger does not know
+    /// its jobs.
+    ///
+    /// # Errors
+    /// Threads that cannot be started.
+    pub fn hang(&self, clients: &Clients) -> anyhow::Result<Running> {
+        self.run(clients, |args, habits| {
+            args.rate = None;
+            args.concurrency = 0;
+            args.workers = 1;
+            args.max_jobs = HUNG_JOBS;
+            args.job_timeout = HUNG_TIMEOUT;
+            habits.hangs = true;
         })
     }
 
@@ -124,29 +157,30 @@ impl Live {
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub fn saturate(&self) -> anyhow::Result<Running> {
-        self.run(|args, _| args.rate = None)
+    pub fn saturate(&self, clients: &Clients) -> anyhow::Result<Running> {
+        self.run(clients, |args, _| args.rate = None)
     }
 
-    /// The same over another wire.
-    ///
-    /// # Errors
-    /// Threads that cannot be started.
-    pub fn saturate_by(&self, wire: &Wire) -> anyhow::Result<Running> {
-        self.run(|args, _| {
-            args.rate = None;
-            match wire {
-                Wire::Rest(http) => args.http = *http,
-                Wire::Grpc(address) => {
-                    args.transport = TransportArg::Grpc;
-                    args.grpc_address = Some(address.clone());
-                }
-            }
-        })
-    }
-
-    fn run(&self, change: impl FnOnce(&mut LoadArgs, &mut Habits)) -> anyhow::Result<Running> {
+    fn run(
+        &self,
+        clients: &Clients,
+        change: impl FnOnce(&mut LoadArgs, &mut Habits),
+    ) -> anyhow::Result<Running> {
         let (mut args, mut habits) = (self.plan.args.clone(), self.plan.habits);
+        let addresses = Some(clients.addresses.clone());
+        match clients.wire {
+            Wire::Rest(http) => {
+                (args.transport, args.http) = (TransportArg::Rest, http);
+                args.rest_address = addresses;
+            }
+            Wire::Grpc => {
+                args.transport = TransportArg::Grpc;
+                args.grpc_address = addresses;
+            }
+        }
+        args.connections = clients.connections;
+        args.jobs = clients.jobs;
+        args.workers = clients.workers;
         change(&mut args, &mut habits);
         let transport = args.transport.into();
         let patience = match args.lanes() {

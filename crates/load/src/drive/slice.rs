@@ -39,6 +39,8 @@ pub(super) struct Habits {
     /// With `find`: every second instance is searched for once, by a search that waits for its
     /// caller's writes.
     pub(super) own_writes: bool,
+    /// Workers never finish a job, and their jobs are not noted.
+    pub(super) hangs: bool,
 }
 
 /// Collects the observations of all threads of a transport.

@@ -15,7 +15,8 @@ pub(super) async fn run(shared: Arc<Shared>, client: Client, job_type: String, n
     let args = &shared.plan.args;
     let handling = Duration::from_millis(args.handle_ms);
     let publisher = (job_type == PUBLISHES).then(|| client.clone());
-    Worker::builder(client, job_type)
+    let hangs = shared.plan.habits.hangs;
+    let worker = Worker::builder(client, job_type)
         .name(format!("skep-load-{number}"))
         .max_jobs(to_usize(args.max_jobs))
         .timeout(args.job_timeout)
@@ -24,9 +25,17 @@ pub(super) async fn run(shared: Arc<Shared>, client: Client, job_type: String, n
             max: Duration::from_secs(1),
             ..RetryPolicy::default()
         })
-        .grace(Duration::from_secs(1))
-        .observer(Arc::new(Notes(Arc::clone(&shared.collector))))
+        .grace(Duration::from_secs(1));
+    let worker = if hangs {
+        worker
+    } else {
+        worker.observer(Arc::new(Notes(Arc::clone(&shared.collector))))
+    };
+    worker
         .build(async move |job: Job| {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
             if !handling.is_zero() {
                 tokio::time::sleep(handling).await;
             }

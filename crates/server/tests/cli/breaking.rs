@@ -246,7 +246,7 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         (
             &["none"],
             2,
-            "expected one of broker-loss, cold-start, cpu-budget,",
+            "expected one of blind-spots, broker-loss, cold-start,",
         ),
         (
             &["backup.yaml"],
