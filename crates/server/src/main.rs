@@ -7,6 +7,7 @@ mod args;
 mod backup_directory;
 mod cli;
 mod config;
+mod control_group;
 #[cfg(test)]
 mod documented_metrics;
 mod errors;
@@ -24,6 +25,7 @@ mod notify;
 mod otlp;
 mod process;
 mod serve;
+mod throttling;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

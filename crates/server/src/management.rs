@@ -58,6 +58,7 @@ use crate::logs::Logs;
 use crate::monitor::Monitor;
 use crate::node_metrics::NodeMetrics;
 use crate::process::ProcessMetrics;
+use crate::throttling::Throttling;
 
 /// Maximum number of connections; further ones wait.
 const MAX_CONNECTIONS: usize = 64;
@@ -94,6 +95,7 @@ pub struct ForOperators {
     pub monitor: Arc<Monitor>,
     pub agreement: Arc<Agreement>,
     pub guard: Option<Guard>,
+    pub throttling: Arc<Throttling>,
 }
 
 impl Management {
@@ -128,8 +130,9 @@ impl Management {
             monitor,
             agreement,
             guard,
+            throttling,
         } = for_operators;
-        nodes::answer_for(&broker, monitor, Arc::clone(&agreement));
+        nodes::answer_for(&broker, monitor, Arc::clone(&agreement), throttling);
         // The server starts only once.
         let _ = self.started.set(Started {
             broker,

@@ -1,7 +1,8 @@
 //! The memory that the kernel lets this process use (limits of control groups, as of a container), and whether the settings fit into it.
 
 use std::fs;
-use std::path::Path;
+
+use crate::control_group::{self, Groups};
 
 const MIB: u64 = 1 << 20;
 /// What a busy node needs besides its state; see docs/how-to/containers.md.
@@ -11,8 +12,8 @@ const UNLIMITED: u64 = 1 << 60;
 
 /// The warning for the start, if a node with this much memory for its state may be killed for using too much.
 pub fn warning(state: u64) -> Option<String> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    warning_of(limit(&groups, Path::new("/sys/fs/cgroup"))?, state)
+    let groups = control_group::of_this_process("memory")?;
+    warning_of(limit(&groups)?, state)
 }
 
 fn warning_of(limit: u64, state: u64) -> Option<String> {
@@ -33,44 +34,28 @@ fn warning_of(limit: u64, state: u64) -> Option<String> {
     ))
 }
 
-/// The least limit of the control groups of a process, given its `/proc/PID/cgroup`.
-fn limit(groups: &str, root: &Path) -> Option<u64> {
-    let limits = groups.lines().filter_map(|line| {
-        let (_, group) = line.split_once(':')?;
-        let (controllers, group) = group.split_once(':')?;
-        let group = Path::new(group.trim_start_matches('/'));
-        if controllers.is_empty() {
-            return least(root, group, "memory.max");
-        }
-        let is_memory = controllers.split(',').any(|it| it == "memory");
-        is_memory
-            .then(|| least(&root.join("memory"), group, "memory.limit_in_bytes"))
-            .flatten()
-    });
-    limits.min()
-}
-
-/// The least limit of a group and of those above it.
-fn least(root: &Path, group: &Path, file: &str) -> Option<u64> {
-    let texts = group
-        .ancestors()
-        .filter_map(|group| fs::read_to_string(root.join(group).join(file)).ok());
+/// The least limit of the groups of a process.
+fn limit(groups: &Groups) -> Option<u64> {
+    let file = if groups.unified {
+        "memory.max"
+    } else {
+        "memory.limit_in_bytes"
+    };
+    let directories = groups.directories.iter();
+    let texts = directories.filter_map(|group| fs::read_to_string(group.join(file)).ok());
     let limits = texts.filter_map(|text| text.trim().parse::<u64>().ok());
     limits.filter(|bytes| *bytes < UNLIMITED).min()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
 
-    fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let root = tempfile::tempdir().unwrap();
-        for (file, text) in files {
-            let path = root.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        root
+    use super::*;
+    use crate::control_group::{groups, tests::written};
+
+    fn limit_in(text: &str, root: &Path) -> Option<u64> {
+        limit(&groups(text, root, "memory")?)
     }
 
     #[test]
@@ -79,17 +64,17 @@ mod tests {
             ("a/memory.max", "1073741824\n"),
             ("a/b/memory.max", "max\n"),
         ]);
-        assert_eq!(limit("0::/a/b\n", second.path()), Some(1 << 30));
-        assert_eq!(limit("0::/\n", second.path()), None);
+        assert_eq!(limit_in("0::/a/b\n", second.path()), Some(1 << 30));
+        assert_eq!(limit_in("0::/\n", second.path()), None);
         let first = written(&[
             ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
             ("memory/pod/memory.limit_in_bytes", "268435456\n"),
             ("cpu/pod/cpu.shares", "2\n"),
         ]);
         let groups = "4:cpu,cpuacct:/pod\n3:memory:/pod\n0::/\n";
-        assert_eq!(limit(groups, first.path()), Some(256 << 20));
-        assert_eq!(limit("3:memory:/\n", first.path()), None);
-        assert_eq!(limit("nonsense", first.path()), None);
+        assert_eq!(limit_in(groups, first.path()), Some(256 << 20));
+        assert_eq!(limit_in("3:memory:/\n", first.path()), None);
+        assert_eq!(limit_in("nonsense", first.path()), None);
     }
 
     #[test]

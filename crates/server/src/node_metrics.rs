@@ -1,16 +1,18 @@
-//! Metrics of a node that alerts need besides those of its partitions: disk space, changes of the cluster, expiry of certificates.
+//! Metrics of a node that alerts need besides those of its partitions: disk space, its CPU limit, changes of the cluster, expiry of
+//! certificates.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use skep_broker::Broker;
-use skep_metrics::{Family, Gauge, Registry, labels, metrics};
+use skep_metrics::{Counter, Family, Gauge, Registry, labels, metrics};
 use skep_tls::{Certificate, ServerTls};
 
 use crate::config::tls::Ports;
 use crate::expiry;
 use crate::lease::{Lease, Standing};
+use crate::throttling::Throttling;
 
 labels! {
     struct OfPort {
@@ -26,6 +28,8 @@ metrics! {
     pub struct NodeFamilies {
         disk_free: Gauge = "skep_disk_free_bytes", "free bytes on the disk of the data directory";
         disk_needed: Gauge = "skep_disk_needed_bytes", "free bytes below which new work is refused";
+        cpu_periods: Counter = "skep_cpu_periods", "periods of the CPU limit in which the process ran";
+        cpu_throttled: Counter = "skep_cpu_throttled_periods", "periods in which the process used up its CPU limit and was stopped for the rest";
         operations_pending: Gauge = "zeebe_cluster_changes_operations_pending", "pending operations of the current cluster change";
         operations_completed: Gauge = "zeebe_cluster_changes_operations_completed", "completed operations of the current cluster change";
         lease_age: Family<OfNode, Gauge> = "skep_lease_age_seconds", "time since the last successful renewal of the lease of the node's number was sent";
@@ -40,6 +44,7 @@ pub struct NodeMetrics {
     ports: Vec<(&'static str, ServerTls)>,
     cluster: Option<OfCluster>,
     lease: Option<Arc<Lease>>,
+    throttling: Arc<Throttling>,
 }
 
 /// The certificate presented to other nodes.
@@ -72,6 +77,7 @@ impl NodeMetrics {
         ports: &Ports,
         cluster: Option<&Certificate>,
         lease: Option<Arc<Lease>>,
+        throttling: Arc<Throttling>,
     ) -> NodeMetrics {
         let families = NodeFamilies::default();
         families.register(registry);
@@ -80,6 +86,7 @@ impl NodeMetrics {
             ports: ports.named().collect(),
             cluster: cluster.map(OfCluster::of),
             lease,
+            throttling,
         }
     }
 
@@ -100,6 +107,10 @@ impl NodeMetrics {
         let free = broker.disk().free.load(Ordering::Relaxed);
         families.disk_free.set(gauge(free));
         families.disk_needed.set(gauge(needed));
+        if let Some(quota) = self.throttling.quota() {
+            grow(&families.cpu_periods, quota.periods);
+            grow(&families.cpu_throttled, quota.throttled);
+        }
         let state = broker.cluster_state();
         let change = state.running.as_ref();
         let count = |operations: usize| i64::try_from(operations).unwrap_or(i64::MAX);
@@ -123,4 +134,9 @@ impl NodeMetrics {
             families.certificate.of(OfPort { port: "cluster" }).set(end);
         }
     }
+}
+
+/// Counts up to a number that the kernel counts. In another control group it begins again.
+fn grow(counter: &Counter, count: u64) {
+    counter.inc_by(count.saturating_sub(counter.get()));
 }

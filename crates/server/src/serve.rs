@@ -15,7 +15,7 @@ use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 use crate::agreement::Agreement;
 use crate::args::ConfigArgs;
 use crate::backup_directory;
-use crate::config::tls::PortTls;
+use crate::config::tls::{PortTls, Ports};
 use crate::config::{ConfigError, Loaded, ManagementLogin, Settings};
 use crate::errors::Coded;
 use crate::exposure::{self, Listening};
@@ -30,6 +30,7 @@ use crate::node_metrics::NodeMetrics;
 use crate::notify;
 use crate::otlp::Exporter;
 use crate::process::ProcessMetrics;
+use crate::throttling::Throttling;
 
 /// After the gateways have stopped, partitions get this long for a last checkpoint. Without it nothing is lost: the next
 /// start replays a little more of the log.
@@ -108,8 +109,8 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     let gateway_metrics = Arc::new(GatewayMetrics::new());
     gateway_metrics.register(&mut registry);
     let process = ProcessMetrics::register(&mut registry, started);
-    let certificate = settings.cluster_certificate();
-    let node = NodeMetrics::register(&mut registry, &tls, certificate.as_ref(), lease.clone());
+    let throttling = Throttling::start();
+    let node = node_metrics(&mut registry, &settings, &tls, (&lease, &throttling));
     let tls = skep_gateway::Tls {
         rest: tls.rest,
         grpc: tls.grpc,
@@ -119,7 +120,7 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     if !settings.is_gateway() {
         identity::begin(broker.clone(), settings.security.initial.clone()).await?;
     }
-    let for_operators = for_operators(&settings, &broker, &gateway, gateway_metrics);
+    let for_operators = for_operators(&settings, &broker, &gateway, gateway_metrics, throttling);
     management.started(broker.clone(), registry, process, node, for_operators);
 
     say_started(&settings, started, rest, grpc, management_addr);
@@ -134,12 +135,24 @@ async fn serve(loaded: Loaded, logs: Arc<Logs>, started: Instant) -> anyhow::Res
     Ok(())
 }
 
+fn node_metrics(
+    registry: &mut Registry,
+    settings: &Settings,
+    ports: &Ports,
+    (lease, throttling): (&Option<Arc<Lease>>, &Arc<Throttling>),
+) -> NodeMetrics {
+    let certificate = settings.cluster_certificate();
+    let (lease, throttling) = (lease.clone(), Arc::clone(throttling));
+    NodeMetrics::register(registry, ports, certificate.as_ref(), lease, throttling)
+}
+
 /// Starts the sources of the management port, and the guard that asks its callers for the login of the API, where settings say so.
 fn for_operators(
     settings: &Settings,
     broker: &Arc<Broker>,
     gateway: &Gateway,
     metrics: Arc<GatewayMetrics>,
+    throttling: Arc<Throttling>,
 ) -> ForOperators {
     let guard = match settings.security.management {
         ManagementLogin::None => None,
@@ -148,6 +161,7 @@ fn for_operators(
     ForOperators {
         monitor: Monitor::start(broker.clone(), metrics),
         agreement: Agreement::start(&settings.security, broker),
+        throttling,
         guard,
     }
 }

@@ -9,20 +9,26 @@ use super::reply::{Answer, ok};
 use super::{exporters, partitions};
 use crate::agreement::{self, Agreement};
 use crate::monitor::{self, Monitor};
+use crate::throttling::Throttling;
 
 /// Questions that nodes ask each other.
 pub const PARTITIONS: &str = "partitions";
 pub const EXPORTERS: &str = "exporters";
 
 /// Lets this node answer questions of other nodes.
-pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>, agreement: Arc<Agreement>) {
+pub fn answer_for(
+    broker: &Arc<Broker>,
+    monitor: Arc<Monitor>,
+    agreement: Arc<Agreement>,
+    throttling: Arc<Throttling>,
+) {
     let known = Arc::downgrade(broker);
     broker.answer_questions(Box::new(move |question| {
         let Some(broker) = known.upgrade() else {
             return String::new();
         };
         match question {
-            PARTITIONS => partitions::of_node(&broker).to_string(),
+            PARTITIONS => with_cpu(partitions::of_node(&broker), &throttling).to_string(),
             EXPORTERS => exporters::of_node(&broker),
             agreement::QUESTION => agreement.answer(),
             other => match other.strip_prefix(monitor::QUESTION) {
@@ -32,6 +38,16 @@ pub fn answer_for(broker: &Arc<Broker>, monitor: Arc<Monitor>, agreement: Arc<Ag
             },
         }
     }));
+}
+
+/// Adds what the node's CPU limit does to it, which concerns each of its partitions.
+fn with_cpu(mut partitions: Value, throttling: &Throttling) -> Value {
+    let quota = throttling.quota();
+    for partition in partitions.as_object_mut().into_iter().flatten() {
+        partition.1["cpuLimitCores"] = quota.map(|quota| quota.cores).into();
+        partition.1["cpuThrottledShare"] = throttling.share().into();
+    }
+    partitions
 }
 
 /// Answers a request for the data of all nodes.

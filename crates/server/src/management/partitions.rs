@@ -66,6 +66,7 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
         "isBeingAdded": is_being_added,
         "isDraining": !is_being_added && status.partition > routing.accepting(),
         "liveElementInstances": status.live_element_instances.load(Ordering::Relaxed),
+        "waitingJobs": status.jobs.waiting.load(Ordering::Relaxed),
         "bannedInstances": status.banned_instances.load(Ordering::Relaxed),
         "clock": clock(broker, status),
         "health": tree(status),

@@ -87,7 +87,13 @@ impl Server {
         broker.metrics().register(&mut registry);
         self.gateways.register(&mut registry);
         let process = ProcessMetrics::register(&mut registry, Instant::now());
-        let node = NodeMetrics::register(&mut registry, &Default::default(), None, None);
+        let node = NodeMetrics::register(
+            &mut registry,
+            &Default::default(),
+            None,
+            None,
+            Arc::default(),
+        );
         self.management
             .started(broker.clone(), registry, process, node, Default::default());
         self.broker = Some(broker);

@@ -5,6 +5,7 @@ mod draining;
 mod problems;
 mod ready;
 mod reported;
+mod throttled;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -133,6 +134,8 @@ fn page(topology: &Topology, reported: &Reported, problems: &[String]) -> String
     }
     text.push_str(&crate::cli::table(&rows));
     text.push_str(&draining::lines(nodes));
+    text.push_str(&throttled::lines(nodes));
+    text.push_str(&waiting_jobs(nodes));
     text.push_str(&exporters(nodes));
     text.push_str(&busiest(nodes));
     text.push_str(&backups::line(&reported.backups));
@@ -232,6 +235,22 @@ fn busiest(nodes: &Value) -> String {
     format!("\nInstances that wrote the most records in the last seconds:\n\n{table}")
 }
 
+/// The number of jobs that no worker has, by the leaders; empty if there are none.
+fn waiting_jobs(nodes: &Value) -> String {
+    let partitions = nodes.as_object().into_iter().flatten();
+    let partitions = partitions.flat_map(|(_, partitions)| partitions.as_object());
+    let leading = partitions
+        .flatten()
+        .filter(|(_, detail)| detail["role"] == "LEADER");
+    let count: u64 = leading
+        .filter_map(|(_, detail)| detail["waitingJobs"].as_u64())
+        .sum();
+    match count {
+        0 => String::new(),
+        count => format!("\nJobs waiting for a worker: {count}\n"),
+    }
+}
+
 /// Progress of each exporter of each partition; empty if unknown.
 fn exporters(nodes: &Value) -> String {
     let names = [
@@ -316,6 +335,22 @@ mod tests {
         assert_eq!(store(of("0")), "-");
         let full = serde_json::json!({ "freeDiskBytes": 1_048_576, "diskLow": true });
         assert_eq!(free_disk(Some(&full)), "0.0 GiB, low");
+    }
+
+    #[test]
+    fn waiting_jobs_are_counted_by_the_leaders() {
+        let copy =
+            |role: &str, waiting: u32| serde_json::json!({ "role": role, "waitingJobs": waiting });
+        let nodes = serde_json::json!({
+            "0": { "1": copy("LEADER", 3), "2": copy("FOLLOWER", 50) },
+            "1": { "1": copy("FOLLOWER", 2), "2": copy("LEADER", 40) },
+            "2": null,
+        });
+        assert_eq!(waiting_jobs(&nodes), "\nJobs waiting for a worker: 43\n");
+        assert_eq!(
+            waiting_jobs(&serde_json::json!({ "0": { "1": copy("LEADER", 0) } })),
+            ""
+        );
     }
 
     #[test]
