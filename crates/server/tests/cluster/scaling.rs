@@ -44,15 +44,24 @@ async fn test_cases_leave_the_work_of_others_alone(server: &Server) {
     let case = format!(r#"{{"name": "starts", "instructions": [{start}, {active}]}}"#);
     let cases = format!(r#"{{"testCases": [{}]}}"#, [&*case; 6].join(","));
     std::fs::write(here.path().join("cases.json"), cases).unwrap();
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
-        .current_dir(here.path())
-        .args(["test", "cases.json", "--timeout", "60s", "--address"])
-        .arg(format!("http://127.0.0.1:{}", server.rest))
-        .output()
-        .unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    assert!(said.contains("6 passed, 0 failed"), "{said}");
+    let run = || {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
+            .current_dir(here.path())
+            .args(["test", "cases.json", "--timeout", "60s", "--address"])
+            .arg(format!("http://127.0.0.1:{}", server.rest))
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        String::from_utf8_lossy(&said).into_owned()
+    };
+    // Leaders may still move back to the nodes that were killed; a deployment that meets this is in doubt.
+    eventually("all test cases", async || {
+        let said = run();
+        let is_in_doubt = said.contains("error[ABORTED]");
+        assert!(is_in_doubt || said.contains("6 passed, 0 failed"), "{said}");
+        !is_in_doubt
+    })
+    .await;
     // Only an active instance can be cancelled.
     for other in others {
         let path = format!("/v2/process-instances/{other}/cancellation");
