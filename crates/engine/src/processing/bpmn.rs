@@ -31,6 +31,7 @@ use skep_protocol::value::ErrorType;
 use smallvec::SmallVec;
 
 use container::Container;
+use events::subscriptions::start::NextStart;
 pub(crate) use events::{
     boundary_event, catching, end_event, intermediate_catch_event, start_event, subscriptions,
     throw_event, throwing, triggers,
@@ -133,8 +134,10 @@ pub(crate) trait ElementBehavior: Sync {
         Ok(Variables::new())
     }
 
-    /// Nothing keeps the element from ending any more; its row is still there.
-    fn ending(&self, _cx: &mut Context<'_>, _el: &Subject) {}
+    /// Nothing keeps the element from ending any more; its row is still there. Returns what begins in its place once it has ended.
+    fn ending(&self, _cx: &mut Context<'_>, _el: &Subject) -> Option<NextStart> {
+        None
+    }
 
     /// The element has completed and its row is gone; `el` remembers it.
     fn completed(&self, _cx: &mut Context<'_>, _el: &Subject, _handed_on: Variables) {}

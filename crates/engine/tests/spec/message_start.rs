@@ -100,6 +100,23 @@ fn the_end_of_an_instance_lets_the_next_message_start_one() {
 }
 
 #[test]
+fn a_process_that_is_deployed_after_a_message_is_not_started_by_it() {
+    let mut rig = Rig::with(process());
+    rig.publish("order", "k", 60_000, "{}");
+    rig.publish("order", "k", 60_000, "{}");
+    let later = Bpmn::process("later")
+        .start_message("s", "order")
+        .service_task("task", "later")
+        .end("e");
+    rig.deploy(later);
+    rig.work("work", "{}");
+    assert_eq!((rig.jobs("work").len(), rig.jobs("later").len()), (1, 0));
+    // A message of its own starts it, and finds the key of the other taken.
+    rig.publish("order", "k", 0, "{}");
+    assert_eq!((rig.jobs("work").len(), rig.jobs("later").len()), (0, 1));
+}
+
+#[test]
 fn expired_messages_start_no_instances() {
     let mut rig = Rig::with(process());
     rig.publish("order", "k", 60_000, "{}");

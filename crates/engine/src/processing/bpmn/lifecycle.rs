@@ -14,6 +14,7 @@ use skep_protocol::value::{
 
 use super::container::{self, Verdict};
 use super::subject::{self, Subject};
+use super::subscriptions::start;
 use super::{
     Ending, Flows, Next, Problem, behavior_of, compensation, flows, incidents, listeners, mappings,
     subscriptions, triggers,
@@ -189,7 +190,7 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
         Ok(None) => return,
         Err(problem) => return incidents::raise(cx, el, problem),
     };
-    behavior_of(&el.element().kind).ending(cx, el);
+    let next = behavior_of(&el.element().kind).ending(cx, el);
     compensation::leave_behind(cx, el);
     let row = cx.state.elements.get(el.key);
     if row.is_some_and(|row| row.extra.is_some()) {
@@ -197,6 +198,7 @@ pub(crate) fn finish(cx: &mut Context<'_>, el: &Subject, into: Option<Flows>) {
     }
     cx.event(el.key, Intent::ElementCompleted, &el.value);
     behavior_of(&el.element().kind).completed(cx, el, handed_on);
+    start::start_next(cx, next);
     if el.element().is_for_compensation {
         compensation::handler_ended(cx, el, CompensationSubscriptionIntent::Completed);
     }
@@ -357,9 +359,10 @@ pub(super) fn end(cx: &mut Context<'_>, el: &Subject) {
         .and_then(|row| row.extra.as_ref())
         .and_then(|extra| extra.interrupted_by.some());
     let behavior = behavior_of(&el.element().kind);
-    behavior.ending(cx, el);
+    let next = behavior.ending(cx, el);
     cx.event(el.key, Intent::ElementTerminated, &el.value);
     behavior.terminated(cx, el);
+    start::start_next(cx, next);
     if el.element().is_for_compensation {
         compensation::handler_ended(cx, el, CompensationSubscriptionIntent::Deleted);
     }

@@ -7,7 +7,7 @@ use skep_protocol::value::{ErrorType, ProcessInstanceResultValue};
 use skep_protocol::{RejectionType, response::ProcessInstanceCreated};
 
 use crate::processing::bpmn::container::{self, Container, Rest};
-use crate::processing::bpmn::subscriptions::start;
+use crate::processing::bpmn::subscriptions::start::{self, NextStart};
 use crate::processing::bpmn::{
     ElementBehavior, Ending, Next, Problem, Subject, call_activity, flows, lifecycle,
     start_instructions, step, subscriptions, triggers,
@@ -56,8 +56,8 @@ impl ElementBehavior for Process {
         Ok(Variables::new())
     }
 
-    fn ending(&self, cx: &mut Context<'_>, el: &Subject) {
-        start::next_message(cx, el.key);
+    fn ending(&self, cx: &mut Context<'_>, el: &Subject) -> Option<NextStart> {
+        start::next_start(cx, el.key)
     }
 
     fn completed(&self, cx: &mut Context<'_>, el: &Subject, handed_on: Variables) {

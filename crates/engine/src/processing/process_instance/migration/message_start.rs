@@ -48,7 +48,7 @@ pub(super) fn migrate(cx: &mut Context<'_>, plan: &Plan) -> Result<(), Rejection
     let Some(started) = cx.state.message_starts.started_by(plan.instance) else {
         return Ok(());
     };
-    start::next_message(cx, plan.instance);
+    let next = start::next_start(cx, plan.instance);
     let bpmn_process_id = if is_started {
         plan.target.bpmn_process_id.clone()
     } else {
@@ -66,6 +66,7 @@ pub(super) fn migrate(cx: &mut Context<'_>, plan: &Plan) -> Result<(), Rejection
         tenant: started.tenant,
     };
     cx.event(plan.instance, Intent::Migrated, &value);
+    start::start_next(cx, next);
     Ok(())
 }
 

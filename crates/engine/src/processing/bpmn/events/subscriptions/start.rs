@@ -181,13 +181,18 @@ pub(crate) fn by_message(cx: &mut Context<'_>, start: Key, message_key: Key) -> 
     Some(instance)
 }
 
-/// Handles an instance that is about to end or to leave its process. If a message has started it, the oldest message waiting
-/// for that starts the next one.
-pub(crate) fn next_message(cx: &mut Context<'_>, instance: Key) {
-    let Some(started) = cx.state.message_starts.started_by(instance) else {
-        return;
-    };
-    let mut next: Option<Key> = None;
+/// A start event, and the message that starts the next instance there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NextStart {
+    start: Key,
+    message: Key,
+}
+
+/// Finds the start of the next instance when this one is about to end or to leave its process: if a message has started it, the oldest
+/// message that waits for that. Other processes start no instance then: they either have one for this message, or were deployed later.
+pub(crate) fn next_start(cx: &mut Context<'_>, instance: Key) -> Option<NextStart> {
+    let started = cx.state.message_starts.started_by(instance)?;
+    let mut next: Option<NextStart> = None;
     let tenant = &started.tenant;
     let starts = &cx.state.message_starts;
     for start in starts.of_process(tenant, &started.bpmn_process_id) {
@@ -202,13 +207,23 @@ pub(crate) fn next_message(cx: &mut Context<'_>, instance: Key) {
                 new && row.deadline > cx.now
             });
             if waits {
-                next = Some(next.map_or(message, |other| other.min(message)));
+                let is_first = next.is_none_or(|other| message < other.message);
+                next = if is_first {
+                    Some(NextStart { start, message })
+                } else {
+                    next
+                };
                 break;
             }
         }
     }
-    if let Some(message) = next {
-        cx.steps.push(Step::CorrelateMessage(message));
+    next
+}
+
+/// Starts the next instance, now that the one before it has ended or left its process.
+pub(crate) fn start_next(cx: &mut Context<'_>, next: Option<NextStart>) {
+    if let Some(NextStart { start, message }) = next {
+        by_message(cx, start, message);
     }
 }
 
