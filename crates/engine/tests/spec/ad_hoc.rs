@@ -408,8 +408,26 @@ fn it_completes_when_all_its_activities_were_cancelled() {
     let mut rig = Rig::with(run_by_job());
     let instance = rig.create("p", "{}");
     let hoc = rig.element_key("hoc");
+    let job = rig.job("agent").key;
     activate(&mut rig, hoc, vec![element("a", "{}")], false).unwrap();
     activate(&mut rig, hoc, Vec::new(), true).unwrap();
     rig.assert_completed(instance);
     assert!(rig.jobs("agent").is_empty());
+    let end = rig.events("JOB").filter(|record| record.key == job).last();
+    assert_eq!(end.unwrap().intent, "CANCELED");
+}
+
+#[test]
+fn a_job_that_is_replaced_takes_its_incident_along() {
+    let mut rig = Rig::with(run_by_job());
+    let instance = rig.create("p", "{}");
+    let hoc = rig.element_key("hoc");
+    activate(&mut rig, hoc, vec![element("a", "{}")], false).unwrap();
+    let job = rig.job("agent");
+    rig.fail(&job, 0, 0);
+    assert_eq!(rig.incident().kind, "AD_HOC_SUB_PROCESS_NO_RETRIES");
+    rig.work("a", "{}");
+    assert_eq!(rig.incidents().len(), 0);
+    decide(&mut rig, &[], true, false);
+    rig.assert_completed(instance);
 }

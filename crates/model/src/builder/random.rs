@@ -287,7 +287,7 @@ impl Generator {
         bpmn
     }
 
-    /// Two activities, of which the one that `a` chooses is activated first, or both are.
+    /// Two activities, of which the one that `a` chooses is activated first, or both are, or those that a job chooses.
     fn ad_hoc(&mut self, bpmn: Bpmn, depth: usize) -> Bpmn {
         let (id, first, second) = (self.id("hoc"), self.id("service"), self.id("task"));
         let active = [
@@ -295,7 +295,6 @@ impl Generator {
             format!(r#"=["{first}","{second}","{first}"]"#),
         ];
         let active = self.random.pick(&active);
-        let condition = self.random.below(3) == 0;
         let bpmn = bpmn.ad_hoc(&id, |inside| {
             let inside = inside.service_task(first, "job").apart().task(second);
             // End events are not allowed directly inside.
@@ -304,11 +303,10 @@ impl Generator {
                 self.sequence(sub.start(start), depth + 1).end(end)
             })
         });
-        let bpmn = bpmn.active_elements(active);
-        let bpmn = if condition {
-            bpmn.until("=b >= 1")
-        } else {
-            bpmn
+        let bpmn = match self.random.below(4) {
+            0 => bpmn.extension(r#"<zeebe:taskDefinition type="job"/>"#),
+            1 => bpmn.active_elements(active).until("=b >= 1"),
+            _ => bpmn.active_elements(active),
         };
         self.boundary(bpmn, &id)
     }

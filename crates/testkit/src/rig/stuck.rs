@@ -37,6 +37,17 @@ pub fn check(engine: &mut Engine) {
             continue;
         }
         let extra = row.extra.clone().unwrap_or_default();
+        for incident in &extra.incidents {
+            let incident = engine.state.incidents.get(*incident);
+            let job = incident.and_then(|incident| incident.job_key.some());
+            if let Some(job) = job {
+                let is_there = engine.state.jobs.get(job).is_some();
+                assert!(
+                    is_there,
+                    "an incident of {key} names the job {job}, which is gone"
+                );
+            }
+        }
         let children = rows.values().filter(|r| r.flow_scope_key == *key).count();
         assert_eq!(row.active_children as usize, children, "children of {key}");
         let job = row.job_key.some().is_some() && engine.state.jobs.get(row.job_key).is_some();

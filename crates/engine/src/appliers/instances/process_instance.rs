@@ -6,7 +6,7 @@ use skep_protocol::intent::ProcessInstanceIntent as Intent;
 use skep_protocol::value::ProcessInstanceValue;
 
 use crate::appliers::Apply;
-use crate::state::{Called, ElementInstance, ElementState, Ended, ScopeVariables, State};
+use crate::state::{Called, ElementInstance, ElementState, Ended, JobState, ScopeVariables, State};
 
 impl Apply<ProcessInstanceValue> for State {
     fn apply(&mut self, key: Key, intent: Intent, value: &ProcessInstanceValue, _timestamp: i64) {
@@ -50,8 +50,14 @@ pub(in crate::appliers) fn ended(state: &mut State, key: Key, how: Ended) {
         state.compensations.forget(key);
         state.modifications.end(key);
     }
-    // A job whose error was caught is removed with its element.
+    // A job whose error was caught is removed with its element. Any other has ended before by an event of its own, or those who follow
+    // the records would never hear of its end.
     if let Some(job_key) = element.job_key.some() {
+        let job = state.jobs.get(job_key);
+        debug_assert!(
+            job.is_none_or(|job| job.state == JobState::ErrorThrown),
+            "the job {job_key} ends with its element {key}"
+        );
         state.jobs.remove(job_key);
     }
     let Some(extra) = element.extra else {

@@ -7,6 +7,7 @@ use skep_protocol::value::IncidentValue;
 
 use super::{Problem, Subject};
 use crate::processing::Context;
+use crate::state::incidents::IncidentRow;
 
 /// Raises an incident: the element cannot continue until someone resolves it.
 pub(crate) fn raise(cx: &mut Context<'_>, el: &Subject, problem: Problem) {
@@ -31,15 +32,25 @@ pub(crate) fn raise_for_job(cx: &mut Context<'_>, el: &Subject, problem: Problem
 
 /// Closes the incidents of an element that ends for another reason.
 pub(crate) fn resolve_all(cx: &mut Context<'_>, element_instance_key: Key) {
-    let incidents = cx
-        .state
-        .elements
-        .get(element_instance_key)
-        .and_then(|row| row.extra.as_ref())
-        .map(|extra| extra.incidents.clone())
-        .unwrap_or_default();
-    for key in incidents {
-        if let Some(value) = cx.state.incidents.get(key).map(|row| row.value()) {
+    resolve_some(cx, element_instance_key, |_| true);
+}
+
+/// Closes those of a job that its element no longer needs.
+pub(crate) fn resolve_of_job(cx: &mut Context<'_>, element_instance_key: Key, job_key: Key) {
+    resolve_some(cx, element_instance_key, |row| row.job_key == job_key);
+}
+
+fn resolve_some(
+    cx: &mut Context<'_>,
+    element_instance_key: Key,
+    which: impl Fn(&IncidentRow) -> bool,
+) {
+    let row = cx.state.elements.get(element_instance_key);
+    let extra = row.and_then(|row| row.extra.as_ref());
+    let incidents = extra.map(|extra| extra.incidents.clone());
+    for key in incidents.unwrap_or_default() {
+        let row = cx.state.incidents.get(key).filter(|row| which(row));
+        if let Some(value) = row.map(|row| row.value()) {
             cx.event(key, IncidentIntent::Resolved, &value);
         }
     }

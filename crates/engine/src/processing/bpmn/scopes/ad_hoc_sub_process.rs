@@ -76,8 +76,9 @@ impl ElementBehavior for AdHocSubProcess {
         container::child_ended(cx, el.key);
     }
 
-    /// The output collection moves to the scope around it.
+    /// The output collection moves to the scope around it. A job may still be open, as somebody may have cancelled all that was active.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
+        cancel_job(cx, el);
         if let Some(output) = &definition_of(cx, el)?.output {
             output_collection::hand_over(cx, el, output);
         }
@@ -443,13 +444,19 @@ pub(crate) fn job_completed(
 fn next_job(cx: &mut Context<'_>, el: &Subject, definition: &JobDefinition) {
     match create::type_and_retries(cx, el, &definition.job_type, &definition.retries) {
         Ok((job_type, retries)) => {
-            let row = cx.state.elements.get(el.key);
-            if let Some(open) = row.and_then(|row| row.job_key.some()) {
-                job::cancel(cx, open, false);
-            }
+            cancel_job(cx, el);
             create_job(cx, el, job_type, retries);
         }
         Err(problem) => incidents::raise(cx, el, problem),
+    }
+}
+
+/// Cancels the job that is open, and with it its incident.
+fn cancel_job(cx: &mut Context<'_>, el: &Subject) {
+    let row = cx.state.elements.get(el.key);
+    if let Some(open) = row.and_then(|row| row.job_key.some()) {
+        incidents::resolve_of_job(cx, el.key, open);
+        job::cancel(cx, open, false);
     }
 }
 

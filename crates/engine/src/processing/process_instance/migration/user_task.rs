@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use skep_model::ElementKind;
-use skep_protocol::intent::{IncidentIntent, JobIntent, UserTaskIntent as Intent};
+use skep_protocol::intent::{JobIntent, UserTaskIntent as Intent};
 use skep_protocol::user_task::{RESERVED_PREFIX, UserTaskProperties};
 use skep_protocol::value::{JobKind, UserTaskAttribute, UserTaskAttributes, UserTaskValue};
 use skep_protocol::{Key, Rejection, RejectionType};
 
 use super::plan::Plan;
-use crate::processing::bpmn::Subject;
+use crate::processing::bpmn::{Subject, incidents};
 use crate::processing::user_task::value_of;
 use crate::processing::{Context, job, reject};
 
@@ -76,7 +76,8 @@ pub(super) fn make(cx: &mut Context<'_>, job_key: Key, after: &Subject) {
     value.changed.push(UserTaskAttribute::Assignee);
     cx.event(key, Intent::Assigning, &value);
     cx.event(key, Intent::Assigned, &value);
-    resolve_incidents(cx, job_key, after.key);
+    // They no longer have a cause. A migration that began in an earlier version may have some.
+    incidents::resolve_of_job(cx, after.key, job_key);
     canceled.extra().becomes_user_task = true;
     cx.event(job_key, JobIntent::Canceled, &canceled);
     migrate(cx, key, after);
@@ -125,16 +126,6 @@ fn form_name(headers: &str) -> Arc<str> {
     let name = headers.get(&format!("{RESERVED_PREFIX}formKey"));
     let name = name.and_then(|name| name.as_str());
     name.map(Arc::from).unwrap_or_default()
-}
-
-/// Resolves the incidents of the job, which no longer have a cause. A migration that began in an earlier version may have
-/// some.
-fn resolve_incidents(cx: &mut Context<'_>, job: Key, element: Key) {
-    for key in incidents_of(cx, job, element) {
-        if let Some(value) = cx.state.incidents.get(key).map(|incident| incident.value()) {
-            cx.event(key, IncidentIntent::Resolved, &value);
-        }
-    }
 }
 
 fn incidents_of(cx: &mut Context<'_>, job: Key, element: Key) -> Vec<Key> {
