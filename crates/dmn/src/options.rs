@@ -1,5 +1,7 @@
 //! How a model is read: its dialect, and the limits it has to keep.
 
+use skep_protocol::names::MAX_CHARS;
+
 /// How a model is read, and the limits it has to keep.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -18,8 +20,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             max_xml_bytes: 4 * 1024 * 1024,
-            max_id_length: 32_768,
-            max_name_length: 32_768,
+            max_id_length: MAX_CHARS,
+            max_name_length: MAX_CHARS,
             dialect: Dialect::Camunda,
         }
     }

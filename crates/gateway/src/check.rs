@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skep_protocol::value::JobResultType;
-use skep_protocol::{DEFAULT_TENANT, Failure, TenantFilter, TenantId, Tenants};
+use skep_protocol::{DEFAULT_TENANT, Failure, TenantFilter, TenantId, Tenants, names};
 
 pub fn invalid<T>(detail: impl Into<String>) -> Result<T, Failure> {
     Err(Failure::InvalidArgument(detail.into()))
@@ -139,6 +139,12 @@ pub fn not_blank(field: &str, text: &str, what: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A name under which something is found. See [`skep_protocol::names`].
+pub fn length(field: &str, name: &str) -> Result<(), Failure> {
+    names::check(name)
+        .or_else(|too_long| invalid(too_long.text(format_args!("The field '{field}'"))))
+}
+
 pub fn at_least_one(field: &str, value: i64, what: &str) -> Result<(), Failure> {
     if value < 1 {
         return invalid(format!(
@@ -255,6 +261,15 @@ mod tests {
         assert!(jobs(TenantFilter::Assigned, &[]).is_ok());
         let two = jobs(TenantFilter::Provided, &["acme", "<default>"]).unwrap();
         assert_eq!(two.iter().count(), 2);
+    }
+
+    #[test]
+    fn a_name_has_a_length_limit() {
+        assert_eq!(length("type", &"ä".repeat(32_768)), Ok(()));
+        let refused = length("type", &"ä".repeat(32_769)).unwrap_err().to_string();
+        let said =
+            "The field 'type' has 32769 characters, but at most 32768 are allowed. Shorten it.";
+        assert!(refused.contains(said), "{refused}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use skep_protocol::names::MAX_CHARS;
+
 use crate::compile::{Purpose, compile};
 use crate::context::{Context, Definitions};
 use crate::error::{self, Finding, Findings, Invalid, Rule, abbreviate};
@@ -27,9 +29,9 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             max_xml_bytes: 4 * 1024 * 1024,
-            max_id_length: 32_768,
-            max_name_length: 32_768,
-            max_job_type_length: 32_768,
+            max_id_length: MAX_CHARS,
+            max_name_length: MAX_CHARS,
+            max_job_type_length: MAX_CHARS,
         }
     }
 }

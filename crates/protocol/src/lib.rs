@@ -21,6 +21,7 @@ pub mod header_view;
 pub mod intent;
 pub mod json;
 pub mod key;
+pub mod names;
 pub mod origin;
 pub mod permission;
 pub mod record;

@@ -26,6 +26,25 @@ pub struct NodeWork {
     pub is_incomplete: bool,
 }
 
+/// Maximum bytes of a job type and of a worker's name.
+const MAX_NAME_BYTES: usize = 256;
+
+/// The part of a job type or a worker's name that is noted: the beginning of a long one. Clients choose them, and each node keeps
+/// those of all workers for a day.
+pub fn noted(name: &str) -> &str {
+    let end = name.floor_char_boundary(MAX_NAME_BYTES);
+    name.get(..end).unwrap_or(name)
+}
+
+/// A name as [noted]; a short one is not copied.
+pub fn shared_noted(name: &Arc<str>) -> Arc<str> {
+    let noted = noted(name);
+    if noted.len() == name.len() {
+        return Arc::clone(name);
+    }
+    noted.into()
+}
+
 /// A worker that asks for jobs of a type at a node, in one way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asker {

@@ -12,7 +12,7 @@ use skep_identity::{Directory, Grants};
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::origin::Claims;
 use skep_protocol::{TenantFilter, TenantId};
-use skep_service::work::{Asker, Way};
+use skep_service::work::{Asker, Way, shared_noted};
 
 use crate::job_streams::Stream;
 
@@ -105,8 +105,8 @@ pub fn poll(
         noted.node.to_string()
     };
     Asker {
-        job_type: Arc::clone(&command.job_type),
-        worker: Arc::clone(&command.worker),
+        job_type: shared_noted(&command.job_type),
+        worker: shared_noted(&command.worker),
         node: node.into(),
         way: Way::Poll,
         tenants: tenants(command, claims, directory),
@@ -139,9 +139,12 @@ fn tenants(
 
 #[cfg(test)]
 mod tests {
+    use skep_identity::Directory;
+    use skep_protocol::command::ActivateJobs;
+    use skep_protocol::origin::Claims;
     use skep_service::work::{Asker, Way};
 
-    use super::{KEPT, MAX_TYPES, MAX_WORKERS, Workers};
+    use super::{KEPT, MAX_TYPES, MAX_WORKERS, Noted, Workers, poll};
 
     fn asker(job_type: &str, worker: &str, seen: i64) -> Asker {
         Asker {
@@ -191,6 +194,23 @@ mod tests {
         };
         assert!(has("more", "w") && !has("type-0", "w") && has("type-1", "w"));
         assert!(!has("type-999", "w") && has("type-999", "0"));
+    }
+
+    #[test]
+    fn of_a_long_name_only_the_beginning_is_kept() {
+        let command = ActivateJobs {
+            job_type: "ä".repeat(1_000).into(),
+            worker: format!("w{}", "ä".repeat(1_000)).into(),
+            ..ActivateJobs::default()
+        };
+        let directory = Directory::default();
+        let noted = Noted { node: 0, now: 1 };
+        let asker = poll(&command, (&Claims::Anonymous, &directory), noted);
+        let workers = Workers::default();
+        workers.asked(asker, 1);
+        let kept = &workers.all(1)[0];
+        assert_eq!(*kept.job_type, "ä".repeat(128));
+        assert_eq!(*kept.worker, format!("w{}", "ä".repeat(127)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use skep_engine::state::State;
 use skep_protocol::TenantId;
-use skep_service::work::{JobsInFlight, PartitionWork, WaitingJobs};
+use skep_service::work::{JobsInFlight, PartitionWork, WaitingJobs, shared_noted};
 
 /// Maximum number of lines in a partition's answer, per kind.
 const MAX_LINES: usize = 1_000;
@@ -19,7 +19,7 @@ pub(super) fn of_state(partition: u32, state: &mut State) -> PartitionWork {
     let mut waiting = state.jobs.waiting();
     let lines = waiting.by_ref().take(MAX_LINES);
     let lines = lines.map(|(job_type, tenant, count, oldest)| WaitingJobs {
-        job_type: Arc::clone(job_type),
+        job_type: shared_noted(job_type),
         tenant,
         count: count as u64,
         oldest,
@@ -31,8 +31,9 @@ pub(super) fn of_state(partition: u32, state: &mut State) -> PartitionWork {
     let mut counts: FxHashMap<(Arc<str>, Arc<str>, TenantId), u64> = FxHashMap::default();
     let known = state.jobs.with_workers(MAX_LOOKED_AT, MAX_READ);
     let is_incomplete = has_more || with_workers > known.len();
-    for job in known {
-        *counts.entry(job).or_default() += 1;
+    for (job_type, worker, tenant) in known {
+        let of = (shared_noted(&job_type), shared_noted(&worker), tenant);
+        *counts.entry(of).or_default() += 1;
     }
     let is_incomplete = is_incomplete || counts.len() > MAX_LINES;
     let in_flight = counts.into_iter().take(MAX_LINES);

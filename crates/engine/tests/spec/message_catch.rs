@@ -124,3 +124,31 @@ fn an_empty_message_name_is_an_incident_that_variables_mend() {
     rig.publish("paid", "k", 0, "{}");
     rig.assert_completed(instance);
 }
+
+/// Indices keep both in memory.
+#[test]
+fn a_name_or_key_that_is_too_long_is_an_incident_that_variables_mend() {
+    let (longest, long) = ("ä".repeat(32_768), "ä".repeat(32_769));
+    for (name, key, what) in [
+        (&long, &longest, "message name"),
+        (&longest, &long, "correlation key"),
+    ] {
+        let bpmn = Bpmn::process("p")
+            .start("s")
+            .catch_message("catch", "=name", "=key")
+            .end("e");
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", &format!(r#"{{"name":"{name}","key":"{key}"}}"#));
+        let incident = rig.incident();
+        assert_eq!(incident.kind, "EXTRACT_VALUE_ERROR");
+        let said = format!(
+            "The {what} that its expression yields has 32769 characters, but at most 32768 are allowed."
+        );
+        assert!(incident.message.contains(&said), "{}", incident.message);
+        let mended = format!(r#"{{"name":"{longest}","key":"{longest}"}}"#);
+        rig.set_variables(instance, &mended, false);
+        rig.resolve(incident.key).unwrap();
+        rig.publish(&longest, &longest, 0, "{}");
+        rig.assert_completed(instance);
+    }
+}

@@ -193,3 +193,23 @@ fn manual_and_undefined_tasks_pass_through() {
     assert_eq!(rig.completed(instance), ["s", "t", "m", "e", "p"]);
     rig.assert_completed(instance);
 }
+
+/// Indices keep it in memory.
+#[test]
+fn a_job_type_that_is_too_long_is_an_incident_that_variables_mend() {
+    let longest = "ä".repeat(32_768);
+    let bpmn = Bpmn::process("p")
+        .start("start")
+        .service_task("task", "=kind")
+        .end("end");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", &format!(r#"{{"kind":"{longest}ä"}}"#));
+    let incident = rig.incident();
+    assert_eq!(incident.kind, "EXTRACT_VALUE_ERROR");
+    let said = "The job type that its expression yields has 32769 characters, but at most 32768 are allowed.";
+    assert!(incident.message.contains(said), "{}", incident.message);
+    rig.set_variables(instance, &format!(r#"{{"kind":"{longest}"}}"#), false);
+    rig.resolve(incident.key).unwrap();
+    rig.work(&longest, "{}");
+    rig.assert_completed(instance);
+}

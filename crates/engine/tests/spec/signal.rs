@@ -222,3 +222,21 @@ fn very_many_waiting_instances_are_reached_over_several_turns() {
     assert!(!rig.completed(late).contains(&"await".to_string()));
     assert_eq!(rig.engine(1).state.signals.on_their_way.len(), 0);
 }
+
+#[test]
+fn a_name_that_is_too_long_is_an_incident_that_variables_mend() {
+    let throwing = Bpmn::process("thrower")
+        .start("s")
+        .throw_signal("shout", "=name")
+        .end("e");
+    let mut rig = Rig::with(throwing);
+    let longest = "ä".repeat(32_768);
+    let instance = rig.create("thrower", &format!(r#"{{"name":"{longest}ä"}}"#));
+    let incident = rig.incident();
+    assert_eq!(incident.kind, "EXTRACT_VALUE_ERROR");
+    let said = "The signal name that its expression yields has 32769 characters, but at most 32768 are allowed.";
+    assert!(incident.message.contains(said), "{}", incident.message);
+    rig.set_variables(instance, &format!(r#"{{"name":"{longest}"}}"#), false);
+    rig.resolve(incident.key).unwrap();
+    rig.assert_completed(instance);
+}

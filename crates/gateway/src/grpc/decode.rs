@@ -281,6 +281,8 @@ fn activation(
     tenants: Tenants,
 ) -> Result<ActivateJobs, Failure> {
     check::not_blank("type", &job_type, "Name the job type to activate.")?;
+    check::length("type", &job_type)?;
+    check::length("worker", &worker)?;
     check::at_least_one(
         "timeout",
         timeout,
@@ -364,6 +366,9 @@ pub fn update_timeout(request: pb::UpdateJobTimeoutRequest) -> Decoded {
 pub fn publish(request: pb::PublishMessageRequest, tenancy: Tenancy) -> Decoded {
     let tenant = tenancy.tenant("Publish Message", Some(&request.tenant_id))?;
     check::not_blank("name", &request.name, "Name the message to publish.")?;
+    check::length("name", &request.name)?;
+    check::length("correlationKey", &request.correlation_key)?;
+    check::length("messageId", &request.message_id)?;
     let command = PublishMessage {
         name: request.name.into(),
         correlation_key: request.correlation_key.into(),
@@ -378,6 +383,7 @@ pub fn broadcast_signal(request: pb::BroadcastSignalRequest, tenancy: Tenancy) -
     let tenant = tenancy.tenant("Broadcast Signal", Some(&request.tenant_id))?;
     let name = &request.signal_name;
     check::not_blank("signalName", name, "Name the signal to broadcast.")?;
+    check::length("signalName", name)?;
     let command = BroadcastSignal {
         signal_name: name.as_str().into(),
         variables: variables("variables", &request.variables)?,

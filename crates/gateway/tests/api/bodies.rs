@@ -29,7 +29,9 @@ fn little_room(config: &mut GatewayConfig) {
 }
 
 fn message(bytes: usize) -> String {
-    format!(r#"{{"name": "{}"}}"#, "x".repeat(bytes - 12))
+    let frame = r#"{"name": "a", "variables": {"x": ""}}"#.len();
+    let padding = "y".repeat(bytes - frame);
+    format!(r#"{{"name": "a", "variables": {{"x": "{padding}"}}}}"#)
 }
 
 /// A request whose body is completed when the test decides.
@@ -252,7 +254,8 @@ async fn a_request_without_room_is_refused_after_the_timeout() {
 
 fn large_message() -> pb::PublishMessageRequest {
     pb::PublishMessageRequest {
-        name: "x".repeat(ROOM - 10),
+        name: "a".into(),
+        variables: format!(r#"{{"x":"{}"}}"#, "y".repeat(ROOM - 21)),
         ..Default::default()
     }
 }
@@ -271,7 +274,7 @@ async fn an_awaited_creation_keeps_its_room_until_the_partition_has_the_command(
         soon(gateway.broker.until(|b| b.held() == i.min(2))).await;
     }
     // The connection of a small request is served, but still no third creation has arrived.
-    let small = begin(&gateway, PUBLICATION, &message(20), 20).await;
+    let small = begin(&gateway, PUBLICATION, &message(40), 40).await;
     soon(gateway.broker.until(|b| b.held() >= 3)).await;
     let creations_held = |b: &crate::fake::FakeBroker| {
         let requests = b.requests.lock();

@@ -22,6 +22,7 @@ mod keeper;
 mod kept;
 mod large_jobs;
 mod login;
+mod long_names;
 mod long_texts;
 mod management;
 mod metrics;

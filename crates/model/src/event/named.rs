@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use skep_protocol::names;
+
 use crate::context::{Context, NamedNode};
 use crate::error::Rule;
 use crate::graph::TextValue;
@@ -19,7 +21,12 @@ pub(crate) fn name<'x>(
     let before = context.findings.count();
     let parse = || {
         let raw = not_empty(node, kind, named, context)?;
-        value::text_value(node, &format!("The {kind} name"), raw, context.findings)
+        let what = format!("The {kind} name");
+        let name = value::text_value(node, &what, raw, context.findings)?;
+        if let Some(constant) = name.as_static() {
+            not_too_long(node, kind, constant, context)?;
+        }
+        Some(name)
     };
     let name = named.name.get_or_init(parse).clone();
     say_once(node, kind, named, name.is_none(), before, context);
@@ -37,7 +44,9 @@ pub(crate) fn constant_name<'x>(
     let parse = || {
         let raw = not_empty(node, kind, named, context)?;
         let what = format!("The {kind} name");
-        value::constant_text(node, &what, raw, context.findings)
+        let name = value::constant_text(node, &what, raw, context.findings)?;
+        not_too_long(node, kind, &name, context)?;
+        Some(name)
     };
     let name = named.constant_name.get_or_init(parse).clone();
     say_once(node, kind, named, name.is_none(), before, context);
@@ -61,6 +70,25 @@ fn not_empty<'x>(
         return None;
     }
     Some(raw)
+}
+
+/// An index keeps the name in memory, as long as an event waits for it.
+fn not_too_long<'x>(
+    node: Node<'x>,
+    kind: &str,
+    name: &str,
+    context: &mut Context<'_, 'x>,
+) -> Option<()> {
+    let Err(too_long) = names::check(name) else {
+        return Some(());
+    };
+    let message = format!(
+        "The {kind} name has {} characters, the limit is {}. Shorten it",
+        too_long.length,
+        names::MAX_CHARS
+    );
+    context.add(node, Rule::TextTooLong, message);
+    None
 }
 
 /// A fault in the definition was reported at the first element that references it; further ones only refer to that.

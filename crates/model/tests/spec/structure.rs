@@ -372,6 +372,32 @@ fn ids_names_and_job_types_have_a_length_limit() {
 }
 
 #[test]
+fn names_of_messages_and_signals_have_a_length_limit() {
+    let long = "x".repeat(32_769);
+    let said = |kind: &str| format!("The {kind} name has 32769 characters, the limit is 32768");
+    let caught = |name: &str| {
+        Bpmn::process("p")
+            .start("s")
+            .catch_message("c", name, "=key")
+            .end("e")
+    };
+    refused(caught(&long), "c", &said("message"));
+    refused(
+        Bpmn::process("p").start_message("s", &long).end("e"),
+        "s",
+        &said("message"),
+    );
+    refused(
+        Bpmn::process("p").start_signal("s", &long).end("e"),
+        "s",
+        &said("signal"),
+    );
+    accepted(caught(&"ä".repeat(32_768)));
+    // What an expression yields is measured when it is evaluated.
+    accepted(caught(&format!("={long}")));
+}
+
+#[test]
 fn the_default_length_limits_are_those_of_the_api() {
     let options = Options::default();
     assert_eq!(

@@ -11,6 +11,7 @@ use skep_model::deployment::{self, Named};
 use skep_model::{Invalid, Options};
 use skep_protocol::command::Resource;
 use skep_protocol::findings::{Finding, Rule, shortened};
+use skep_protocol::names::MAX_CHARS;
 use skep_protocol::{Rejection, RejectionType};
 
 use crate::processing::reject;
@@ -94,9 +95,6 @@ fn content(resource: &Resource) -> Result<Content, Invalid> {
     }
 }
 
-/// Maximum characters of an id, and of a resource's name.
-const MAX_ID_CHARS: usize = 32_768;
-
 /// The head of a JSON resource. The rest means nothing to the engine.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -116,9 +114,8 @@ impl Head {
 
 fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
     let refuse = |rule, message: String| Err(Invalid::of_resource(&resource.name, rule, message));
-    if resource.name.chars().count() > MAX_ID_CHARS {
-        let message =
-            format!("The resource name has more than {MAX_ID_CHARS} characters. Shorten it");
+    if resource.name.chars().count() > MAX_CHARS {
+        let message = format!("The resource name has more than {MAX_CHARS} characters. Shorten it");
         return refuse(Rule::TextTooLong, message);
     }
     let head = match Head::read(&resource.content) {
@@ -144,9 +141,9 @@ fn json(what: &str, resource: &Resource) -> Result<JsonResource, Invalid> {
             return refuse(Rule::IdMissing, message);
         }
     };
-    if id.chars().count() > MAX_ID_CHARS {
+    if id.chars().count() > MAX_CHARS {
         let message =
-            format!("The 'id' of the {what} has more than {MAX_ID_CHARS} characters. Shorten it");
+            format!("The 'id' of the {what} has more than {MAX_CHARS} characters. Shorten it");
         return refuse(Rule::TextTooLong, message);
     }
     let version_tag = match head.version_tag {

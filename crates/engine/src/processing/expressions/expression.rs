@@ -1,12 +1,13 @@
 //! Evaluation of expressions with the variables of a scope.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use skep_feel::{EvalContext, Expression, Limits, Number, Value, Warning, WarningCode};
 use skep_model::{TextList, TextValue};
 use skep_protocol::document::{JsonText, write_json_string};
 use skep_protocol::value::ErrorType;
-use skep_protocol::{Document, Key, Rejection, RejectionType, Response, TenantId};
+use skep_protocol::{Document, Key, Rejection, RejectionType, Response, TenantId, names};
 
 use crate::evaluation::{AskedExpression, Evaluation, PendingEvaluation};
 use crate::prepared::{Kind, Prepared};
@@ -182,6 +183,14 @@ pub(crate) fn text(
         Value::String(text) => Ok(text.clone()),
         _ => Err(evaluated.is_not("'STRING'")),
     }
+}
+
+/// Refuses a name or key that is too long for the indices, which keep it in memory. `what` says what it is.
+pub(crate) fn not_too_long(what: impl Display, text: &str) -> Result<(), Problem> {
+    names::check(text).map_err(|too_long| {
+        let message = too_long.text(format_args!("The {what} that its expression yields"));
+        Problem::new(ErrorType::ExtractValueError, message)
+    })
 }
 
 /// Evaluates the correlation key of a message subscription: a string, or a number as in JSON, so that `1.0` and `1` are

@@ -24,6 +24,7 @@ pub(crate) fn type_and_retries(
             "Expected the job type not to be empty, but its expression yields an empty text.",
         ));
     }
+    expression::not_too_long("job type", &job_type)?;
     let retries = expression::integer(cx, retries, el.key)?;
     let Some(retries) = i32::try_from(retries).ok().filter(|retries| *retries >= 0) else {
         return Err(Problem::new(

@@ -10,7 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use skep_protocol::{Failure, Key};
 
-use crate::check::invalid;
+use crate::check::{self, invalid};
 
 /// A string of the body; copied only when it holds escapes.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,8 +128,22 @@ pub fn present<T>(field: Option<T>, name: &str, what: &str) -> Result<T, Failure
 /// The value of a text that must be present and not empty.
 pub fn said<'a>(field: Option<Text<'a>>, name: &str, what: &str) -> Result<Text<'a>, Failure> {
     let text = present(field, name, what)?;
-    crate::check::not_blank(name, &text, what)?;
+    check::not_blank(name, &text, what)?;
     Ok(text)
+}
+
+/// A name under which something is found: it must be present, not blank, and not too long.
+pub fn named<'a>(field: Option<Text<'a>>, name: &str, what: &str) -> Result<Text<'a>, Failure> {
+    let text = said(field, name, what)?;
+    check::length(name, &text)?;
+    Ok(text)
+}
+
+/// Like [`named`], but it may be missing, which means the empty text.
+pub fn bounded(field: Option<Text>, name: &str) -> Result<Arc<str>, Failure> {
+    let text = field.as_deref().unwrap_or_default();
+    check::length(name, text)?;
+    Ok(text.into())
 }
 
 pub fn owned(texts: Option<Vec<Text>>) -> Vec<String> {

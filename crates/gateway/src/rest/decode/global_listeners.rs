@@ -5,7 +5,7 @@ use skep_protocol::Failure;
 use skep_protocol::command::Command;
 use skep_protocol::value::{GlobalListenerEvent, GlobalListenerValue};
 
-use super::fields::{Text, present, said};
+use super::fields::{Text, named, present, said};
 use super::{Decoded, command, optional, required};
 use crate::call::FrontEnd;
 use crate::check::{self, invalid};
@@ -81,7 +81,7 @@ pub fn delete(Name(id): Name, text: &str, front: &FrontEnd) -> Result<Decoded, F
 
 fn listener(id: &str, body: Creation) -> Result<GlobalListenerValue, Failure> {
     let what = "Name the job type of its workers.";
-    let job_type = said(body.job_type, "type", what)?.shared();
+    let job_type = named(body.job_type, "type", what)?.shared();
     let retries = body.retries.unwrap_or(GlobalListenerValue::DEFAULT_RETRIES);
     check::at_least_one(
         "retries",

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use skep_protocol::command::{ActivateJobs, Command, FailJob, ThrowError, UpdateJobKind};
 use skep_protocol::{Document, Failure, Key, TenantFilter};
 
-use super::fields::{Object, Text, present, said, shared};
+use super::fields::{Object, Text, bounded, named, present, said, shared};
 use super::job_result::{self, ResultBody};
 use super::{Decoded, command, optional, referenced, required};
 use crate::call::FrontEnd;
@@ -57,7 +57,7 @@ pub fn stream(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
 }
 
 fn activation(body: Activation, max_jobs: u32, front: &FrontEnd) -> Result<ActivateJobs, Failure> {
-    let job_type = said(body.job_type, "type", "Name the job type to activate.")?;
+    let job_type = named(body.job_type, "type", "Name the job type to activate.")?;
     let what = "Give the time in milliseconds that a worker has for a job.";
     let timeout = present(body.timeout, "timeout", what)?;
     check::at_least_one("timeout", timeout, what)?;
@@ -66,7 +66,7 @@ fn activation(body: Activation, max_jobs: u32, front: &FrontEnd) -> Result<Activ
     let tenants = front.config.security.tenancy.tenants(filter, provided)?;
     Ok(ActivateJobs {
         job_type: job_type.shared(),
-        worker: body.worker.map_or_else(|| "".into(), |w| w.shared()),
+        worker: bounded(body.worker, "worker")?,
         timeout,
         max_jobs,
         fetch_variables: shared(body.fetch_variable),

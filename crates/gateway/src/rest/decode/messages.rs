@@ -4,7 +4,7 @@ use serde::Deserialize;
 use skep_protocol::command::{Command, CorrelateMessage, PublishMessage};
 use skep_protocol::{Document, Failure};
 
-use super::fields::{Text, said};
+use super::fields::{Text, bounded, named};
 use super::{Decoded, of_tenant, required};
 use crate::call::FrontEnd;
 
@@ -28,10 +28,10 @@ pub fn publish(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let tenancy = front.config.security.tenancy;
     let tenant = tenancy.tenant("Publish Message", body.tenant_id.as_deref())?;
     let publish = PublishMessage {
-        name: said(body.name, "name", "Name the message to publish.")?.shared(),
-        correlation_key: body.correlation_key.as_deref().unwrap_or_default().into(),
+        name: named(body.name, "name", "Name the message to publish.")?.shared(),
+        correlation_key: bounded(body.correlation_key, "correlationKey")?,
         time_to_live: body.time_to_live.unwrap_or(0),
-        message_id: body.message_id.as_deref().unwrap_or_default().into(),
+        message_id: bounded(body.message_id, "messageId")?,
         variables: body.variables.unwrap_or_default(),
     };
     Ok(of_tenant(Command::PublishMessage(publish), tenant, front))
@@ -54,8 +54,8 @@ pub fn correlate(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let tenancy = front.config.security.tenancy;
     let tenant = tenancy.tenant("Correlate Message", body.tenant_id.as_deref())?;
     let correlate = CorrelateMessage {
-        name: said(body.name, "name", "Name the message to correlate.")?.shared(),
-        correlation_key: body.correlation_key.as_deref().unwrap_or_default().into(),
+        name: named(body.name, "name", "Name the message to correlate.")?.shared(),
+        correlation_key: bounded(body.correlation_key, "correlationKey")?,
         variables: body.variables.unwrap_or_default(),
     };
     let command = Command::CorrelateMessage(correlate);

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use skep_protocol::command::{BroadcastSignal, Command};
 use skep_protocol::{Document, Failure};
 
-use super::fields::{Text, said};
+use super::fields::{Text, named};
 use super::{Decoded, of_tenant, required};
 use crate::call::FrontEnd;
 
@@ -22,7 +22,7 @@ pub fn broadcast(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let body: Broadcast = required(text)?;
     let tenancy = front.config.security.tenancy;
     let tenant = tenancy.tenant("Broadcast Signal", body.tenant_id.as_deref())?;
-    let name = said(
+    let name = named(
         body.signal_name,
         "signalName",
         "Name the signal to broadcast.",

@@ -11,6 +11,7 @@ use skep_protocol::{Key, TenantId};
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{Row, Value, parse_time, render_time};
 use skep_service::Work;
+use skep_service::work::noted;
 
 use super::Ask;
 use super::durations::{ByElement, usual};
@@ -62,7 +63,7 @@ impl LastPolls {
     }
 
     fn is_asked_for(&self, job_type: &str) -> bool {
-        let last = self.last.get(job_type);
+        let last = self.last.get(noted(job_type));
         last.is_some_and(|last| self.now - last < ASKS)
     }
 }
@@ -273,7 +274,7 @@ fn of_job(facts: &mut Map<String, Json>, asked: &LastPolls) -> Finding {
         }
     };
     let time = |time: Option<i64>| time.map_or(Json::Null, |time| json!(render_time(time)));
-    let last = asked.last.get(&*job_type).copied();
+    let last = asked.last.get(noted(&job_type)).copied();
     facts.insert("lastAsked".to_string(), time(last));
     facts.insert("workersNotedSince".to_string(), time(asked.since));
     finding

@@ -19,8 +19,8 @@ use skep_protocol::value::{
 };
 use smallvec::SmallVec;
 
-use crate::processing::Context;
 use crate::processing::bpmn::{Problem, Subject};
+use crate::processing::{Context, expression};
 use crate::state::{ElementInstance, ElementState};
 
 /// The owner of a subscription, as records name it.
@@ -386,8 +386,8 @@ fn empty_name(what: &str) -> Problem {
 
 fn checked_name(what: &str, name: Arc<str>) -> Result<Arc<str>, Problem> {
     if name.trim_ascii().is_empty() {
-        Err(empty_name(what))
-    } else {
-        Ok(name)
+        return Err(empty_name(what));
     }
+    expression::not_too_long(format_args!("{what} name"), &name)?;
+    Ok(name)
 }

@@ -23,6 +23,7 @@ pub(crate) fn evaluate(
     let name = expression::text(cx, &definition.name, scope)?;
     let message_name = checked_name("message", name)?;
     let correlation_key = expression::correlation_key(cx, &definition.correlation_key, scope)?;
+    expression::not_too_long("correlation key", &correlation_key)?;
     Ok(ProcessMessageSubscriptionValue {
         subscription_partition: cx.config.routing.of_correlation(&correlation_key),
         process_instance_key: el.value.process_instance_key,
