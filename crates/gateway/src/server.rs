@@ -200,8 +200,8 @@ pub async fn listen(what: &str, addr: SocketAddr) -> io::Result<TcpListener> {
 
 const KIB: u32 = 1 << 10;
 
-/// HTTP/1.1 and HTTP/2 with limits for a connection: the windows bound what a client can send unread, the write buffers what
-/// it can leave unread.
+/// HTTP/1.1 and HTTP/2 with limits for a connection: the windows bound what a client can send unread. What it can leave unread
+/// is bounded by the write buffers together with `LastingBody`, which hands them a piece at a time: they accept any piece whole.
 fn http_server(config: &GatewayConfig) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder

@@ -236,10 +236,16 @@ impl Drop for UnderWay {
     }
 }
 
+/// Largest part of an answer that is handed over at once. What is behind it stays here, where it counts as not taken: hyper
+/// and h2 accept a part of any size, however little of it the client lets be sent, and drop the body then.
+const PIECE: usize = 64 << 10;
+
 /// An answer's body; the request ends with it.
 #[derive(Debug)]
 pub struct LastingBody<B> {
     body: B,
+    /// The rest of a part larger than [`PIECE`].
+    rest: Bytes,
     request: Option<UnderWay>,
     /// Whether a part is ready, and the client has not let it be sent.
     is_untaken: bool,
@@ -252,8 +258,20 @@ impl<B> LastingBody<B> {
         }
         LastingBody {
             body,
+            rest: Bytes::new(),
             is_untaken: request.is_some(),
             request,
+        }
+    }
+
+    /// Leaves the first [`PIECE`] of a part, and keeps the others without copying them.
+    fn split(&mut self, data: &mut Bytes) {
+        if data.len() > PIECE {
+            self.rest = data.split_off(PIECE);
+            if self.rest.len() <= PIECE {
+                // What h2 keeps of the last piece must not hold the memory of the whole answer.
+                self.rest = Bytes::copy_from_slice(&self.rest);
+            }
         }
     }
 
@@ -287,17 +305,32 @@ impl<B: Body<Data = Bytes> + Unpin> Body for LastingBody<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         // Over HTTP/2 this is called once the client's windows are open.
         self.is_ready(false);
-        let frame = std::pin::Pin::new(&mut self.body).poll_frame(cx);
+        let mut frame = if self.rest.is_empty() {
+            std::pin::Pin::new(&mut self.body).poll_frame(cx)
+        } else {
+            Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut self.rest)))))
+        };
+        if let Poll::Ready(Some(Ok(frame))) = &mut frame
+            && let Some(data) = frame.data_mut()
+        {
+            self.split(data);
+        }
         self.is_ready(matches!(frame, Poll::Ready(Some(Ok(_)))));
         frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let mut hint = self.body.size_hint();
+        let rest = self.rest.len() as u64;
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(hint.lower().saturating_add(rest));
+        hint
     }
 }
 
@@ -487,6 +520,39 @@ mod tests {
         connection.partial(false, false);
         drop(LastingBody::new(body(), Some(connection.request())));
         assert_eq!(ends(&watch, &connection), (101, Verdict::Idle));
+    }
+
+    #[test]
+    fn a_large_answer_is_handed_over_in_pieces_and_is_under_way_until_the_last_one() {
+        let watch = watch(1);
+        let mut cx = Context::from_waker(Waker::noop());
+        for size in [0, 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE + 5] {
+            let connection = watch.opened();
+            connection.partial(false, false);
+            let all: Bytes = (0..size).map(|n| (n / 7) as u8).collect();
+            let whole = http_body_util::Full::new(all.clone());
+            let mut body = LastingBody::new(whole, Some(connection.request()));
+            let mut sent = Vec::new();
+            while !body.is_end_stream() {
+                let left = (size - sent.len()) as u64;
+                assert_eq!(body.size_hint().exact(), Some(left));
+                let frame = std::pin::Pin::new(&mut body).poll_frame(&mut cx);
+                let Poll::Ready(Some(Ok(frame))) = frame else {
+                    panic!("{size}: {frame:?}");
+                };
+                let piece = frame.into_data().unwrap();
+                assert!(piece.len() <= PIECE);
+                sent.extend_from_slice(&piece);
+            }
+            assert_eq!(sent, all);
+        }
+        let connection = watch.opened();
+        connection.partial(false, false);
+        let whole = http_body_util::Full::new(Bytes::from(vec![0_u8; 2 * PIECE]));
+        let mut body = LastingBody::new(whole, Some(connection.request()));
+        let taken = std::pin::Pin::new(&mut body).poll_frame(&mut cx);
+        assert!(taken.is_ready());
+        assert_eq!(ends(&watch, &connection), (31, Verdict::TooSlow));
     }
 
     #[test]

@@ -164,3 +164,69 @@ async fn three_pings_in_a_row_are_answered_and_any_number_where_none_is_too_many
         }
     }
 }
+
+const OPENAPI: &[u8] = b"GET /v2/openapi.json HTTP/1.1\r\nhost: a\r\n\r\n";
+/// More of these answers than the system's buffers for a connection hold.
+const ANSWERS: usize = 40;
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_of_a_large_answer_is_cut() {
+    let gateway = start_with(|config| {
+        config.head_timeout = LATE;
+        config.lifetime.idle = LATE;
+        config.body_timeout = SOON;
+        // Unanswered pings end a connection, too.
+        config.stream_keep_alive = LATE;
+    })
+    .await;
+    let mut stream = connect(gateway.rest, &OPENAPI.repeat(ANSWERS)).await;
+    // Nothing is read: that the connection has ended shows when more is written.
+    while stream.write_all(b"a").await.is_ok() {
+        tokio::time::sleep(SOON).await;
+    }
+
+    // SETTINGS with INITIAL_WINDOW_SIZE 1, and HEADERS of a GET with END_STREAM and END_HEADERS.
+    let settings: [u8; 15] = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 1];
+    let mut head = vec![0, 0, 23, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x04, 16];
+    head.extend(b"/v2/openapi.json");
+    head.extend([0x01, 1, b'a']);
+    let mut stream = connect(gateway.rest, &[PREFACE, &settings, &head].concat()).await;
+    let bytes = rest_of(&mut stream).await;
+    let data = bytes.windows(9).position(|w| w[..5] == [0, 0, 1, 0, 0]);
+    assert!(data.is_some(), "one byte of the answer: {bytes:?}");
+}
+
+#[tokio::test]
+async fn a_client_that_reads_slowly_but_steadily_gets_its_answers() {
+    let gateway = start_with(|config| {
+        config.head_timeout = LATE;
+        config.lifetime.idle = LATE;
+        config.body_timeout = SOON * 20;
+    })
+    .await;
+    let mut stream = connect(gateway.rest, OPENAPI).await;
+    let mut first = Vec::new();
+    let mut size: Option<usize> = None;
+    while size.is_none_or(|size| first.len() < size) {
+        assert!(stream.read_buf(&mut first).await.unwrap() > 0);
+        let head = first.windows(4).position(|w| w == b"\r\n\r\n");
+        size = head.map(|head| {
+            let text = String::from_utf8_lossy(&first[..head]).to_ascii_lowercase();
+            let (_, length) = text.split_once("content-length: ").unwrap();
+            let length = length.split("\r\n").next().unwrap();
+            head + 4 + length.parse::<usize>().unwrap()
+        });
+    }
+    let all = first.len() * ANSWERS;
+    stream.write_all(&OPENAPI.repeat(ANSWERS)).await.unwrap();
+    // It takes longer than the time for an answer of which nothing is taken.
+    let mut piece = vec![0; 256 << 10];
+    let mut read = 0;
+    while read < all {
+        let some = stream.read(&mut piece).await.unwrap();
+        assert!(some > 0, "{read} of {all} bytes");
+        read += some;
+        tokio::time::sleep(SOON / 6).await;
+    }
+    assert_eq!(read, all);
+}
