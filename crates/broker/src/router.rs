@@ -464,16 +464,23 @@ impl skep_service::Broker for Broker {
         wait: Duration,
     ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
         Box::pin(async move {
+            if wait.is_zero() {
+                let jobs = self.poll_partitions(&command, &claims).await?;
+                self.note_worker(&command, &claims, wait);
+                return Ok(jobs);
+            }
             let deadline = tokio::time::Instant::now() + wait;
-            let notify = self.shared.local.notifier.subscribe(&command.job_type);
+            let parked = self.shared.local.notifier.park(&command, &claims);
+            let mut wake = parked.wake();
             loop {
                 // Registered before looking, so that jobs announced meanwhile are not missed.
-                let mut announced = std::pin::pin!(notify.notified());
-                announced.as_mut().enable();
-                if let Some(cluster) = self.shared.others().filter(|_| !wait.is_zero()) {
+                let mut next = std::pin::pin!(wake.listen());
+                wake.register(next.as_mut());
+                if let Some(cluster) = self.shared.others() {
                     cluster.want(&command.job_type);
                 }
                 let jobs = self.poll_partitions(&command, &claims).await?;
+                wake.looked(!jobs.is_empty());
                 let now = tokio::time::Instant::now();
                 let until = deadline.min(now + self.config.probe_interval);
                 let waits = if jobs.is_empty() {
@@ -485,7 +492,9 @@ impl skep_service::Broker for Broker {
                 if !jobs.is_empty() || now >= deadline {
                     return Ok(jobs);
                 }
-                let _ = tokio::time::timeout_at(until, announced).await;
+                if tokio::time::timeout_at(until, next).await.is_ok() {
+                    wake.came();
+                }
                 if tokio::time::Instant::now() >= deadline {
                     return Ok(Vec::new());
                 }

@@ -11,7 +11,7 @@ use skep_broker::partition::Report;
 use skep_protocol::response::JobActivation;
 use skep_protocol::{ActivatedJob, Key};
 use skep_service::{Broker as _, JobReceiver};
-use support::{Rig, jobs, one_task};
+use support::{PATIENCE, Rig, jobs, one_task};
 
 async fn next(stream: &mut Box<dyn JobReceiver>) -> Option<ActivatedJob> {
     std::future::poll_fn(|cx| stream.poll_recv(cx)).await
@@ -115,6 +115,45 @@ async fn a_long_poll_waits_for_a_job_and_a_short_one_does_not() {
     let key = rig.create("one-task", "{}").await.unwrap();
     let found = poll.await.unwrap().unwrap();
     assert_eq!(found[0].process_instance_key, key);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_reach_the_polls_that_are_left_when_others_vanish() {
+    let rig = Rig::new(|config| {
+        config.partitions = 2;
+        // Only announcements help.
+        config.probe_interval = PATIENCE * 2;
+    })
+    .await;
+    rig.deploy(&one_task()).await;
+    let mut polls = Vec::new();
+    for _ in 0..40 {
+        let broker = rig.broker.clone();
+        polls.push(tokio::spawn(async move {
+            broker
+                .activate_jobs(jobs(1), Claims::Internal, PATIENCE * 3)
+                .await
+        }));
+    }
+    let left = polls.split_off(20);
+    let mut taken = 0;
+    for poll in polls {
+        rig.create("one-task", "{}").await.unwrap();
+        poll.abort();
+        if let Ok(found) = poll.await {
+            assert_eq!(found.unwrap().len(), 1);
+            taken += 1;
+        }
+    }
+    for _ in 0..taken {
+        rig.create("one-task", "{}").await.unwrap();
+    }
+    let mut seen = HashSet::new();
+    for poll in left {
+        let found = tokio::time::timeout(PATIENCE, poll).await;
+        let found = found.expect("a job came").unwrap().unwrap();
+        assert!(seen.insert(found[0].key), "a job came twice");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
