@@ -22,7 +22,7 @@ use crate::door::passwords::Passwords;
 use crate::door::{Door, Head, Refused, is_forged};
 use crate::metrics::broker_requests::{self, RequestKind};
 use crate::metrics::{GatewayMetrics, Protocol};
-use crate::open_streams::{OpenStreams, StreamPermit};
+use crate::open_requests::{OpenPermit, OpenRequests};
 use crate::rest::SharedAnswers;
 use crate::stop::{Stop, Stopper, stop_signal};
 use crate::trace::{RequestSpan, TraceParent};
@@ -42,7 +42,9 @@ pub struct FrontEnd {
     /// Answers shared by requests for the same page.
     pub shared: SharedAnswers,
     /// Counts the streams of all front ends.
-    pub job_streams: OpenStreams,
+    pub job_streams: OpenRequests,
+    /// Counts the waiting activations of all front ends.
+    pub long_polls: OpenRequests,
     pub stop: Stop,
 }
 
@@ -295,6 +297,10 @@ impl FrontEnd {
 
     /// Activates jobs, waiting up to `wait` for the first. Empty when there are none or when the gateway stops. The caller
     /// of this function returns jobs that do not reach the client.
+    ///
+    /// # Errors
+    /// Those of the broker, and [`Failure::ResourceExhausted`] if there are no jobs and too many requests wait: after an empty
+    /// answer a worker would ask again at once, after an error it pauses.
     pub async fn activate(
         &self,
         command: ActivateJobs,
@@ -303,6 +309,10 @@ impl FrontEnd {
     ) -> Result<Vec<ActivatedJob>, Failure> {
         let kind = RequestKind::ACTIVATE_JOBS;
         let sent = Instant::now();
+        let place = (!wait.is_zero()).then(|| self.long_polls.open(&claims));
+        let place = place.transpose();
+        // Jobs that are there already need no place.
+        let wait = place.as_ref().map_or(Duration::ZERO, |_| wait);
         let _queued = (!wait.is_zero()).then(|| {
             self.metrics
                 .long_polls
@@ -312,6 +322,10 @@ impl FrontEnd {
             biased;
             result = self.broker.activate_jobs(command, claims, wait) => result,
             () = self.stop.clone().stopped() => Ok(Vec::new()),
+        };
+        let result = match (result, place) {
+            (Ok(jobs), Err(refusal)) if jobs.is_empty() => Err(refusal),
+            (result, _) => result,
         };
         let outcome = result
             .as_ref()
@@ -420,7 +434,7 @@ pub struct JobStream {
     receiver: Box<dyn JobReceiver>,
     metrics: Arc<GatewayMetrics>,
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
-    _permit: StreamPermit,
+    _permit: OpenPermit,
 }
 
 impl JobStream {

@@ -12,7 +12,8 @@
 //! | requests between decoding and answer | [`ExecutorConfig::slots`] | they wait at most [`GatewayConfig::request_timeout`], then 503; or 503 at once ([`OverloadPolicy`]) |
 //! | bytes of larger request bodies | [`GatewayConfig::max_buffered_bytes`] | the body is not read further; 503 after [`GatewayConfig::body_timeout`] |
 //! | one request | [`GatewayConfig::max_message_size`], [`MultipartLimits`] | 413, `RESOURCE_EXHAUSTED` |
-//! | open job streams of a node and of a caller | `open_streams` | 503, `RESOURCE_EXHAUSTED` |
+//! | open job streams of a node and of a caller | `open_requests` | 503, `RESOURCE_EXHAUSTED` |
+//! | waiting job activations of a node and of a caller | `open_requests` | they do not wait: without jobs 503, `RESOURCE_EXHAUSTED` |
 //! | jobs on their way on a stream | [`GatewayConfig::job_stream_credit`] | no more are pushed |
 //!
 //! A command keeps its slot and its bytes ([`Held`](skep_protocol::command::Held)) until it was answered *and* the partition has
@@ -35,7 +36,7 @@ mod grpc;
 mod id_pattern;
 mod json_errors;
 pub mod metrics;
-mod open_streams;
+mod open_requests;
 mod operators;
 mod oversize;
 mod pages;

@@ -23,7 +23,7 @@ use crate::door::passwords::Passwords;
 use crate::door::visitor::Visitor;
 use crate::grpc::GrpcServices;
 use crate::metrics::{GatewayMetrics, Protocol};
-use crate::open_streams::OpenStreams;
+use crate::open_requests::OpenRequests;
 use crate::rest;
 use crate::rest::guard::Guard;
 use crate::stop::{Stop, Stopper, stop_signal};
@@ -73,7 +73,8 @@ impl Gateway {
         );
         let door = Arc::new(door.map_err(io::Error::other)?);
         metrics.read_keys_from(&door);
-        let job_streams = OpenStreams::default();
+        let job_streams = OpenRequests::streams();
+        let long_polls = OpenRequests::polls();
         let front = |protocol| {
             Arc::new(FrontEnd {
                 protocol,
@@ -87,6 +88,7 @@ impl Gateway {
                 gate: Gate::new(&config, metrics.slots_of(protocol)),
                 shared: rest::SharedAnswers::new(partitions, metrics.shared_searches()),
                 job_streams: job_streams.clone(),
+                long_polls: long_polls.clone(),
                 stop: stop.clone(),
             })
         };

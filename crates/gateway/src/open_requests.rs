@@ -1,4 +1,5 @@
-//! Counts the open job streams of clients. The number is limited, because the partitions of all nodes know each stream.
+//! Counts what clients keep open for jobs: job streams, which the partitions of all nodes know, and activations that wait (long polls),
+//! which are woken and look again from time to time. The number of each is limited.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,15 +9,42 @@ use parking_lot::Mutex;
 use skep_protocol::Failure;
 use skep_protocol::origin::Claims;
 
-/// Maximum number of open streams at one node.
+/// Maximum number of open streams, and of waiting activations, at one node.
 const MAX_OPEN: usize = 10_000;
-/// Maximum number of open streams of one caller at one node. All workers of an installation may share a client id, with a stream for each
+/// Maximum number of each for one caller at one node. All workers of an installation may share a client id, with a stream for each
 /// of their job types.
 const MAX_OF_CALLER: usize = 2_500;
 
-/// The open streams of one node. Clones share their count.
-#[derive(Clone, Debug, Default)]
-pub struct OpenStreams(Arc<Mutex<Counts>>);
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Streams,
+    Polls,
+}
+
+impl What {
+    /// What the client wants, what there are too many of, and the remedy.
+    fn texts(self) -> [&'static str; 3] {
+        match self {
+            What::Streams => [
+                "to open a job stream",
+                "open job streams",
+                "Open it at another node, or close streams that are not needed.",
+            ],
+            What::Polls => [
+                "to wait for jobs",
+                "waiting job activations",
+                "Ask another node, or ask with fewer requests at a time.",
+            ],
+        }
+    }
+}
+
+/// The open requests of one kind at one node. Clones share their count.
+#[derive(Clone, Debug)]
+pub struct OpenRequests {
+    what: What,
+    counts: Arc<Mutex<Counts>>,
+}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -48,49 +76,62 @@ impl Caller {
     }
 }
 
-/// Counts one open stream of its caller, until it is dropped.
+/// Counts one open request of its caller, until it is dropped.
 #[derive(Debug)]
-pub struct StreamPermit {
-    streams: OpenStreams,
+pub struct OpenPermit {
+    counts: Arc<Mutex<Counts>>,
     caller: Option<Caller>,
 }
 
-impl OpenStreams {
-    /// Counts a new stream of this caller.
+impl OpenRequests {
+    pub fn streams() -> OpenRequests {
+        OpenRequests {
+            what: What::Streams,
+            counts: Arc::default(),
+        }
+    }
+
+    pub fn polls() -> OpenRequests {
+        OpenRequests {
+            what: What::Polls,
+            counts: Arc::default(),
+        }
+    }
+
+    /// Counts a new request of this caller.
     ///
     /// # Errors
     /// [`Failure::ResourceExhausted`] if the node or the caller has too many.
-    pub fn open(&self, claims: &Claims) -> Result<StreamPermit, Failure> {
+    pub fn open(&self, claims: &Claims) -> Result<OpenPermit, Failure> {
         let caller = Caller::of(claims);
-        let mut counts = self.0.lock();
+        let [wants, plural, remedy] = self.what.texts();
+        let mut counts = self.counts.lock();
         if counts.open >= MAX_OPEN {
             return Err(Failure::ResourceExhausted(format!(
-                "Expected to open a job stream, but this node has {MAX_OPEN} open job streams, the maximum. Open it at another node, or \
-                 close streams that are not needed."
+                "Expected {wants}, but this node has {MAX_OPEN} {plural}, the maximum. {remedy}"
             )));
         }
         if let Some(caller) = &caller {
             let of_caller = counts.by_caller.entry(caller.clone()).or_default();
             if *of_caller >= MAX_OF_CALLER {
                 return Err(Failure::ResourceExhausted(format!(
-                    "Expected to open a job stream, but '{}' has {MAX_OF_CALLER} open job streams at this node, the maximum for a caller. \
-                     Open it at another node, or close streams that are not needed.",
+                    "Expected {wants}, but '{}' has {MAX_OF_CALLER} {plural} at this node, the maximum for a caller. {remedy}",
                     caller.id()
                 )));
             }
             *of_caller += 1;
         }
         counts.open += 1;
-        Ok(StreamPermit {
-            streams: self.clone(),
+        Ok(OpenPermit {
+            counts: Arc::clone(&self.counts),
             caller,
         })
     }
 }
 
-impl Drop for StreamPermit {
+impl Drop for OpenPermit {
     fn drop(&mut self) {
-        let mut counts = self.streams.0.lock();
+        let mut counts = self.counts.lock();
         counts.open -= 1;
         if let Some(caller) = self.caller.take()
             && let Entry::Occupied(mut of_caller) = counts.by_caller.entry(caller)
@@ -108,7 +149,7 @@ mod tests {
     use skep_protocol::Failure;
     use skep_protocol::origin::{Claims, Principal};
 
-    use super::{MAX_OF_CALLER, MAX_OPEN, OpenStreams, StreamPermit};
+    use super::{MAX_OF_CALLER, MAX_OPEN, OpenPermit, OpenRequests};
 
     fn anna() -> Principal {
         Principal {
@@ -117,12 +158,12 @@ mod tests {
         }
     }
 
-    fn opened(streams: &OpenStreams, claims: &Claims, count: usize) -> Vec<StreamPermit> {
+    fn opened(streams: &OpenRequests, claims: &Claims, count: usize) -> Vec<OpenPermit> {
         let each = (0..count).map(|_| streams.open(claims));
         each.collect::<Result<_, _>>().expect("there is room")
     }
 
-    fn refusal(streams: &OpenStreams, claims: &Claims) -> String {
+    fn refusal(streams: &OpenRequests, claims: &Claims) -> String {
         match streams.open(claims) {
             Err(Failure::ResourceExhausted(text)) => text,
             other => panic!("{other:?}"),
@@ -131,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_caller_has_a_part_of_the_streams_of_a_node() {
-        let streams = OpenStreams::default();
+        let streams = OpenRequests::streams();
         let user = Claims::User(anna().into());
         let mut open = opened(&streams, &user, MAX_OF_CALLER);
         let text = refusal(&streams, &user);
@@ -143,12 +184,12 @@ mod tests {
         open.extend(opened(&streams, &user, 1));
         refusal(&streams, &user);
         drop(open);
-        assert!(streams.0.lock().by_caller.is_empty());
+        assert!(streams.counts.lock().by_caller.is_empty());
     }
 
     #[test]
     fn a_node_has_a_maximum_of_streams() {
-        let streams = OpenStreams::default();
+        let streams = OpenRequests::streams();
         let mut open = opened(&streams, &Claims::Anonymous, MAX_OPEN);
         let user = Claims::User(anna().into());
         for claims in [&Claims::Anonymous, &user] {
@@ -158,5 +199,22 @@ mod tests {
         open.pop();
         open.extend(opened(&streams, &user, 1));
         refusal(&streams, &Claims::Anonymous);
+    }
+
+    #[test]
+    fn waiting_activations_have_the_same_limits_and_a_count_of_their_own() {
+        let (streams, polls) = (OpenRequests::streams(), OpenRequests::polls());
+        let user = Claims::User(anna().into());
+        let mut waiting = opened(&polls, &user, MAX_OF_CALLER);
+        let text = refusal(&polls, &user);
+        assert!(
+            text.contains("to wait for jobs, but 'anna' has 2500 waiting job activations"),
+            "{text}"
+        );
+        drop(opened(&streams, &user, 1));
+        let rest = MAX_OPEN - MAX_OF_CALLER;
+        waiting.extend(opened(&polls, &Claims::Anonymous, rest));
+        let text = refusal(&polls, &Claims::Anonymous);
+        assert!(text.contains("this node has 10000 waiting"), "{text}");
     }
 }
