@@ -14,13 +14,12 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::fetch::Fetcher;
 use crate::key_set::KeySet;
+use crate::last_good::{Answer, LastGood, NoKeySet};
 use crate::{Refused, wrong};
 
 /// Time between two requests to a provider that answers, and to one that does not.
 const REFRESH: Duration = Duration::from_secs(10 * 60);
 const RETRY: Duration = Duration::from_secs(2);
-/// How long keys stay valid while their provider does not answer.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Time between two requests to the provider because of missing keys: made-up key ids cause no more of them.
 const ASK_PACE: Duration = Duration::from_secs(10);
 /// How long a request waits for a missing key, and how many requests may wait.
@@ -58,18 +57,20 @@ struct Known {
     /// Requests to the provider, whatever their outcome: begun ones, and ended ones.
     begun: u64,
     looks: u64,
-    /// When the keys were fetched last.
+    /// When all addresses answered last.
     fetched: Option<Instant>,
     /// The provider's endpoints for browsers, as far as the discovery document has them.
     endpoints: Arc<Endpoints>,
-    /// Why the last request found nothing.
+    /// Why keys may be missing since the last request: some address did not answer.
     failed: Option<String>,
 }
 
 impl Known {
     /// Whether the provider surely has no such key: it has just replaced it, or uses it with another algorithm.
     fn excludes(&self, id: Option<&str>, algorithm: Algorithm) -> bool {
-        let is_recent = self.fetched.is_some_and(|at| at.elapsed() < ASK_PACE);
+        // An address that does not answer may have the key.
+        let is_recent =
+            self.failed.is_none() && self.fetched.is_some_and(|at| at.elapsed() < ASK_PACE);
         let has_other_algorithm = id.is_some_and(|id| self.keys.has(id));
         has_other_algorithm || is_recent && self.former.fitting(id, algorithm).next().is_some()
     }
@@ -102,6 +103,7 @@ impl Keys {
             places,
             fetcher,
             sender,
+            last: LastGood::default(),
         };
         Keys {
             known,
@@ -118,12 +120,12 @@ impl Keys {
         self.known.borrow().generation
     }
 
-    /// How long ago the keys were fetched; `None`: they never were.
+    /// How long ago all keys were fetched; `None`: they never were.
     pub(crate) fn age(&self) -> Option<Duration> {
         self.known.borrow().fetched.map(|at| at.elapsed())
     }
 
-    /// Whether the last request found keys; `None`: there was none yet.
+    /// Whether the last request found keys at all addresses; `None`: there was none yet.
     pub(crate) fn are_given(&self) -> Option<bool> {
         let known = self.known.borrow();
         (known.looks > 0).then_some(known.failed.is_none())
@@ -260,6 +262,7 @@ struct Look {
     places: Places,
     fetcher: Fetcher,
     sender: watch::Sender<Known>,
+    last: LastGood,
 }
 
 #[derive(Deserialize)]
@@ -280,14 +283,13 @@ pub(crate) struct Endpoints {
 }
 
 impl Look {
-    async fn again_and_again(self, ask: Arc<Notify>) {
+    async fn again_and_again(mut self, ask: Arc<Notify>) {
         loop {
             self.sender.send_modify(|known| known.begun += 1);
-            let failed = match self.fetch().await {
-                Ok(keys) => self.is_known(keys),
-                Err(why) => self.is_away(why),
-            };
-            let pause = if failed { RETRY } else { REFRESH };
+            let answers = self.ask_all().await;
+            let (keys, failed) = self.last.take(answers, Instant::now());
+            let pause = if failed.is_some() { RETRY } else { REFRESH };
+            self.is_known(keys, failed);
             tokio::select! {
                 () = sleep(pause) => {}
                 () = ask.notified() => {}
@@ -295,31 +297,16 @@ impl Look {
         }
     }
 
-    async fn fetch(&self) -> Result<KeySet, String> {
-        let mut keys = match self.own_keys().await {
-            Ok(keys) => keys,
-            // One address that does not answer must not hide the others.
-            Err(why) if self.places.additional.is_empty() => return Err(why),
-            Err(why) => {
-                tracing::warn!(provider = self.name, %why, "the keys of an identity provider are missing");
-                KeySet::default()
-            }
-        };
+    /// The answers of all addresses, its own one first.
+    async fn ask_all(&self) -> Vec<Answer> {
+        let mut answers = vec![self.own_keys().await];
         for place in &self.places.additional {
-            match self.key_set(place).await {
-                Ok(more) => keys = keys.with(more),
-                Err(why) => {
-                    tracing::warn!(provider = self.name, %why, "additional keys of an identity provider are missing");
-                }
-            }
+            answers.push(self.key_set(place).await);
         }
-        match keys.len() {
-            0 => Err("none of the keys can check a token".to_string()),
-            _ => Ok(keys),
-        }
+        answers
     }
 
-    async fn own_keys(&self) -> Result<KeySet, String> {
+    async fn own_keys(&self) -> Answer {
         if let Some(place) = &self.places.own {
             if self.places.endpoints
                 && let Err(why) = self.discover().await
@@ -350,49 +337,37 @@ impl Look {
         keys.map_err(|error| format!("{place}: its jwks_uri is not an address: {error}"))
     }
 
-    async fn key_set(&self, place: &Uri) -> Result<KeySet, String> {
+    async fn key_set(&self, place: &Uri) -> Answer {
         let text = self.fetcher.get(place).await?;
-        KeySet::read(&text).map_err(|why| format!("{place}: {why}"))
+        KeySet::read(&text).map_err(|why| NoKeySet(format!("{place}: {why}")))
     }
 
-    fn is_known(&self, keys: KeySet) -> bool {
+    /// Publishes the valid keys, and why some may be missing.
+    fn is_known(&self, keys: KeySet, failed: Option<String>) {
         self.sender.send_modify(|known| {
-            if known.fetched.is_none() || known.failed.is_some() {
-                tracing::info!(
+            match &failed {
+                Some(why) if known.failed.as_ref() != Some(why) => tracing::warn!(
+                    code = "IDENTITY_PROVIDER",
+                    provider = self.name,
+                    %why,
+                    "the keys of an identity provider cannot be fetched"
+                ),
+                None if known.fetched.is_none() || known.failed.is_some() => tracing::info!(
                     provider = self.name,
                     keys = keys.len(),
                     "keys of an identity provider"
-                );
+                ),
+                _ => {}
             }
             if !known.keys.is_same(&keys) {
                 known.former = std::mem::replace(&mut known.keys, Arc::new(keys));
                 known.generation += 1;
             }
             known.looks += 1;
-            known.fetched = Some(Instant::now());
-            known.failed = None;
-        });
-        false
-    }
-
-    fn is_away(&self, why: String) -> bool {
-        self.sender.send_modify(|known| {
-            if known.failed.as_ref() != Some(&why) {
-                tracing::warn!(
-                    code = "IDENTITY_PROVIDER",
-                    provider = self.name,
-                    %why,
-                    "the keys of an identity provider cannot be fetched"
-                );
+            if failed.is_none() {
+                known.fetched = Some(Instant::now());
             }
-            let is_too_old = known.fetched.is_some_and(|at| at.elapsed() > KEPT);
-            if is_too_old && known.keys.len() > 0 {
-                known.keys = Arc::default();
-                known.generation += 1;
-            }
-            known.looks += 1;
-            known.failed = Some(why);
+            known.failed = failed;
         });
-        true
     }
 }

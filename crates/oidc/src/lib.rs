@@ -13,6 +13,7 @@ mod client_credentials;
 mod fetch;
 mod key_set;
 mod keys;
+mod last_good;
 mod logins;
 mod provider;
 mod token;
@@ -116,13 +117,13 @@ impl Providers {
         Ok(provider.is_some_and(|provider| provider.keys.generation() == verified.generation))
     }
 
-    /// How long ago the keys of each provider were fetched, by its name; those that never were are left out.
+    /// How long ago all keys of each provider were fetched, by its name; those that never were are left out.
     pub fn keys_ages(&self) -> impl Iterator<Item = (&str, Duration)> {
         let ages = self.0.iter();
         ages.filter_map(|provider| Some((&*provider.name, provider.keys.age()?)))
     }
 
-    /// Whether each provider returned its keys at the last request, by its name; one that was not asked yet is left out.
+    /// Whether each provider returned all its keys at the last request, by its name; one that was not asked yet is left out.
     pub fn given_keys(&self) -> impl Iterator<Item = (&str, bool)> {
         let all = self.0.iter();
         all.filter_map(|provider| Some((&*provider.name, provider.keys.are_given()?)))

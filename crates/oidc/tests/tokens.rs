@@ -346,6 +346,36 @@ async fn additional_keys_count_though_one_place_does_not_answer() {
 }
 
 #[tokio::test]
+async fn keys_of_a_place_that_goes_down_stay_good_and_unknown_ones_are_undecided() {
+    let (own, more) = (Issuer::start(), Issuer::start());
+    // Its key has another id than that of the other issuer.
+    more.rotate();
+    let providers = providers(&[ProviderSettings {
+        jwk_set_uri: Some(format!("{}/keys", own.uri())),
+        additional_jwk_set_uris: vec![format!("{}/keys", more.uri())],
+        ..settings(&own)
+    }]);
+    let first = own.token(&anna());
+    let second = more.token(&json!({"iss": own.uri(), "sub": "anna", "aud": "skep"}));
+    asked(&providers, &first).await.unwrap();
+    let verified = asked(&providers, &second).await.unwrap();
+    more.behaves(Behaviour::HangsUp);
+    for id in ["x", "y"] {
+        // The first one makes the server ask both places again.
+        let unknown = own.signed(&json!({"alg": "ES256", "kid": id}), &anna());
+        let answer = asked(&providers, &unknown).await;
+        assert!(matches!(answer, Err(Refused::Unknown(_))), "{answer:?}");
+        asked(&providers, &first).await.unwrap();
+        asked(&providers, &second).await.unwrap();
+    }
+    assert_eq!(
+        providers.is_still(&verified, SystemTime::now()),
+        Ok(true),
+        "the known keys are the same"
+    );
+}
+
+#[tokio::test]
 async fn settings_that_cannot_be_carried_out_are_refused() {
     let issuer = Issuer::start();
     for (wrong, said) in [
