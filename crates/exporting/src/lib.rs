@@ -18,6 +18,7 @@ mod exporter;
 mod log;
 mod metrics;
 pub mod search_client;
+mod shown;
 mod status;
 mod target_error;
 mod tls;
@@ -27,6 +28,7 @@ pub use elastic::{BulkSettings, Flavor, IndexSettings, PatternError, Retention, 
 pub use exporter::{Beginning, Exporter, ExporterConfig, Known, Make, Position};
 pub use log::{CommittedLog, LogError, LogProgress};
 pub use metrics::{Bulk, ExportMetrics, ExporterMetrics, OfExporter, Sink, Tally};
+pub use shown::without_password;
 pub use status::{Fault, Phase, Status};
 pub use target_error::TargetError;
 pub use tls::{Trust, TrustError, Verify};

@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use crate::shown::without_password;
 use crate::status::Status;
 use crate::target_error::TargetError;
 use crate::tls::{Trust, TrustError};
@@ -106,13 +107,13 @@ impl Host {
     pub fn parse(url: &str) -> Result<Host, HostError> {
         let parsed: Result<Uri, _> = url.trim().parse();
         let uri = parsed.map_err(|error| HostError::Unreadable {
-            url: url.to_string(),
+            url: without_password(url),
             reason: error.to_string(),
         })?;
         let (is_secure, name) = match (uri.scheme_str(), uri.host()) {
             (Some("http"), Some(name)) => (false, name),
             (Some("https"), Some(name)) => (true, name),
-            _ => return Err(HostError::NotAServer(url.to_string())),
+            _ => return Err(HostError::NotAServer(without_password(url))),
         };
         if uri
             .authority()
@@ -321,9 +322,14 @@ mod tests {
             ("https://ada:secret@search", "authentication.username"),
             ("search:9200", "expected the address"),
             ("", "expected the address"),
+            ("ada:secret@search:9200", "expected the address"),
+            ("ftp://ada:secret@search", "expected the address"),
+            ("http://ada:sec ret@search", "expected the address"),
         ] {
             let error = Host::parse(url).unwrap_err();
-            assert!(error.to_string().contains(said), "{url}: {error}");
+            let error = error.to_string();
+            assert!(error.contains(said), "{url}: {error}");
+            assert!(!error.contains("sec"), "{url}: {error}");
         }
     }
 }

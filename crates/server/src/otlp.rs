@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use skep_exporting::without_password;
 use skep_gateway::metrics::{Protocol, STAGES};
 use skep_gateway::{RequestSpan, SpanListener};
 use tokio::sync::mpsc;
@@ -45,6 +46,7 @@ impl Exporter {
         let (queue, spans) = mpsc::channel(QUEUE);
         let dropped = Arc::new(AtomicU64::new(0));
         tokio::spawn(export(collector, spans, dropped.clone()));
+        let endpoint = without_password(endpoint);
         tracing::info!(endpoint, ratio = settings.ratio, "spans are exported");
         Ok(Some(Arc::new(Exporter {
             queue,

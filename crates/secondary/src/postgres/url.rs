@@ -19,10 +19,14 @@ const KNOWN: &str = "user, password, currentSchema, ApplicationName, connectTime
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum UrlError {
     #[error(
-        "'{0}' is not the URL of a PostgreSQL database, which begins with jdbc:postgresql:// or postgresql://. Other databases are not \
-         supported."
+        "a URL that begins with '{0}' is not that of a PostgreSQL database, which begins with jdbc:postgresql:// or postgresql://. Other \
+         databases are not supported."
     )]
     Scheme(String),
+    #[error(
+        "the user or the password in the URL has characters to be written as %xx, such as %2F for '/'"
+    )]
+    Escape,
     #[error("'{0}' is not a host with a port; expected HOST:PORT/DATABASE")]
     Host(String),
     #[error("the parameter '{0}' is not known here; these are: {KNOWN}")]
@@ -44,7 +48,7 @@ pub fn parse(
     let plain = url.strip_prefix("jdbc:").unwrap_or(url);
     let schemes = ["postgresql://", "postgres://"];
     let rest = schemes.iter().find_map(|s| plain.strip_prefix(s));
-    let rest = rest.ok_or_else(|| UrlError::Scheme(without_secrets(url)))?;
+    let rest = rest.ok_or_else(|| UrlError::Scheme(scheme(url)))?;
     let mut config = tokio_postgres::Config::new();
     config
         .application_name("skep")
@@ -67,7 +71,11 @@ pub fn parse(
         }
     }
     for one in hosts.split(',') {
-        let (host, port) = host(one)?;
+        let (host, port) = host(one).map_err(|error| match login {
+            // The text may be part of a password.
+            None if place.contains('@') => UrlError::Escape,
+            _ => error,
+        })?;
         config.host(host).port(port);
     }
     if !database.is_empty() {
@@ -247,10 +255,17 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The beginning of an invalid URL for messages, without secrets.
-fn without_secrets(url: &str) -> String {
-    let begin = url.split(['?', '@']).next().unwrap_or_default();
-    begin.chars().take(60).collect()
+/// The scheme of an invalid URL for messages. More is not shown: where a password is in it is up to the database.
+fn scheme(url: &str) -> String {
+    let jdbc = if url.starts_with("jdbc:") {
+        "jdbc:"
+    } else {
+        ""
+    };
+    let plain = url.get(jdbc.len()..).unwrap_or_default();
+    let name = plain.split([':', '/', '@', '?', ';']).next();
+    let name: String = name.unwrap_or_default().chars().take(30).collect();
+    format!("{jdbc}{name}")
 }
 
 #[cfg(test)]
@@ -326,7 +341,13 @@ mod tests {
     fn unusable_urls_are_refused_with_the_reason() {
         for (url, part) in [
             ("jdbc:h2:mem:test", "jdbc:postgresql://"),
-            ("jdbc:mysql://h/d?password=secret", "jdbc:mysql://h/d"),
+            ("jdbc:mysql://h/d?password=secret", "'jdbc:mysql'"),
+            ("jdbc:mysql://u:secret@h/d", "'jdbc:mysql'"),
+            ("jdbc:oracle:thin:u/secret@h", "'jdbc:oracle'"),
+            ("oracle:thin:u/secret", "'oracle'"),
+            ("jdbc:sqlserver://h;password=secret", "'jdbc:sqlserver'"),
+            ("u:secret@h/d", "'u'"),
+            ("jdbc:postgresql://u:secret/x@h/d", "%2F"),
             ("jdbc:postgresql://h:port/d", "h:port"),
             ("jdbc:postgresql://h/d?sslmode=maybe", "verify-full"),
             ("jdbc:postgresql://h/d?sslcert=c.pem", "go together"),

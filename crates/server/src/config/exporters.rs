@@ -338,7 +338,10 @@ fn exporter(
             )),
             Err(reason) => problems.push(format!(
                 "{} = '{}' ({}): {reason}",
-                given.name, given.text, given.source
+                given.name,
+                // It may be a list of URLs with passwords.
+                Kind::List.show(&Value::Text(given.text.clone())),
+                given.source
             )),
         }
     }

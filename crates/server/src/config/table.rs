@@ -497,7 +497,7 @@ keys! {
         "Log level. `/actuator/loggers` changes it while the server runs."
     "skep.log.format" [] [] Kind::Choice(&["text", "json"]) => log_format;
         "Format of log lines on standard error."
-    "skep.tracing.otlp-endpoint" [] ["otel.exporter.otlp.endpoint"] Kind::Text => trace.endpoint;
+    "skep.tracing.otlp-endpoint" [] ["otel.exporter.otlp.endpoint"] Kind::Url => trace.endpoint;
         "OTLP/HTTP collector that receives a span per request, for example `http://localhost:4318`. Empty: none."
     "skep.tracing.sampling-ratio" [] ["otel.traces.sampler.arg"] Kind::Real(0.0, 1.0) => trace.ratio;
         "Share of the requests that get a span."

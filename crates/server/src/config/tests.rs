@@ -127,6 +127,48 @@ fn secrets_that_disagree_are_not_shown() {
 }
 
 #[test]
+fn passwords_in_addresses_are_shown_nowhere() {
+    const CLASS: (&str, &str) = ("camunda.data.exporters.e.class-name", "elasticsearch");
+    for (name, text) in [
+        (
+            "camunda.data.secondary-storage.rdbms.url",
+            "jdbc:mysql://u:hush@h/d",
+        ),
+        (
+            "camunda.data.secondary-storage.rdbms.url",
+            "jdbc:oracle:thin:u/hush@h",
+        ),
+        (
+            "camunda.data.secondary-storage.elasticsearch.url",
+            "https://u:hush@h",
+        ),
+        (
+            "camunda.data.secondary-storage.opensearch.url",
+            "ftp://u:hush@h",
+        ),
+        ("camunda.data.exporters.e.args.url", "http://u:hush@h"),
+        ("camunda.data.exporters.e.args.url", "ftp://u:hush@h"),
+        (
+            "camunda.data.exporters.e.args.url",
+            "http://a,http://u:hu sh@h",
+        ),
+        ("skep.tracing.otlp-endpoint", "http://u:hush@h:4318"),
+        ("skep.tracing.otlp-endpoint", "https://u:hush@h:4318"),
+    ] {
+        let given = [flag(CLASS.0, CLASS.1), flag(name, text)];
+        let said = match resolve(&given) {
+            Ok(loaded) => docs::listing(&loaded.effective),
+            Err(error) => error.to_string(),
+        };
+        assert!(said.contains(name), "{name} = {text}: {said}");
+        assert!(
+            !said.contains("hush") && !said.contains("hu sh"),
+            "{name} = {text}: {said}"
+        );
+    }
+}
+
+#[test]
 fn a_value_that_cannot_be_names_key_value_source_and_expectation() {
     for (given, expected) in [
         (

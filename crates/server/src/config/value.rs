@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use skep_exporting::without_password;
+
 /// A parsed value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -187,31 +189,6 @@ impl Kind {
     }
 }
 
-/// A URL with `***` for the password of its user or its parameters.
-fn without_password(url: &str) -> String {
-    let (place, parameters) = url.split_once('?').unwrap_or((url, ""));
-    let shown = match place.split_once("//").zip(place.rsplit_once('@')) {
-        Some(((scheme, _), (login, hosts))) if login.len() > scheme.len() + 2 => {
-            let user = login.get(scheme.len() + 2..).unwrap_or_default();
-            match user.split_once(':') {
-                Some((user, _)) => format!("{scheme}//{user}:***@{hosts}"),
-                None => place.to_string(),
-            }
-        }
-        _ => place.to_string(),
-    };
-    let hidden = |parameter: &str| match parameter.split_once('=') {
-        Some((name, _)) if name.eq_ignore_ascii_case("password") => format!("{name}=***"),
-        _ => parameter.to_string(),
-    };
-    let parameters: Vec<String> = parameters.split('&').map(hidden).collect();
-    if url.contains('?') {
-        format!("{shown}?{}", parameters.join("&"))
-    } else {
-        shown
-    }
-}
-
 /// Lower case without `-` and `_`: the same for all spellings of a name.
 pub fn squeeze(text: &str) -> String {
     text.chars()
@@ -294,6 +271,9 @@ mod tests {
                 "https://a:***@h:9200, https://b:***@i:9200",
             ),
             (Kind::List, "a:26502,b:26502", "a:26502,b:26502"),
+            (Kind::Url, "jdbc:oracle:thin:a/secret@h", "***@h"),
+            (Kind::Url, "a:secret@h:9200", "***@h:9200"),
+            (Kind::List, "anna@example.org", "anna@example.org"),
         ] {
             assert_eq!(kind.show(&Value::Text(value.to_string())), shown);
         }

@@ -7,6 +7,7 @@ use http::{Request, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
+use skep_exporting::without_password;
 use tokio::net::TcpStream;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -22,13 +23,12 @@ pub struct Collector {
 impl Collector {
     pub fn new(endpoint: &str) -> Result<Collector, String> {
         let expected = "expected the HTTP address of a collector, such as http://localhost:4318";
+        let shown = without_password(endpoint);
         let uri: Uri = endpoint
             .parse()
-            .map_err(|e| format!("skep.tracing.otlp-endpoint '{endpoint}': {e}; {expected}"))?;
+            .map_err(|e| format!("skep.tracing.otlp-endpoint '{shown}': {e}; {expected}"))?;
         let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
-            return Err(format!(
-                "skep.tracing.otlp-endpoint '{endpoint}': {expected}"
-            ));
+            return Err(format!("skep.tracing.otlp-endpoint '{shown}': {expected}"));
         };
         let path = uri.path().trim_end_matches('/');
         Ok(Collector {
