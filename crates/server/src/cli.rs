@@ -84,6 +84,11 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// See the macro of this name.
+pub fn complain(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
 /// Formats rows as a table with columns as wide as needed; the first row is the heading.
 fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
@@ -153,16 +158,16 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     if colour::wanted(&std::io::stderr()) {
         word = colour::alarm(&word);
     }
-    eprintln!("{word}: {}", once(&with_causes(error), code));
+    complain!("{word}: {}", once(&with_causes(error), code));
     if let Some(skep_client::Error::Connect { .. }) = error.downcast_ref() {
-        eprintln!(
+        complain!(
             "Start a server with `skep serve`, or give the address of a running one with --address."
         );
     }
     if code == "UNAUTHENTICATED" {
-        eprintln!("{}", login::advice());
+        complain!("{}", login::advice());
     }
-    eprintln!("`skep explain {code}` explains the error and what to do.");
+    complain!("`skep explain {code}` explains the error and what to do.");
     ExitCode::from(if matches!(code, "USAGE" | "CONFIGURATION") {
         2
     } else {

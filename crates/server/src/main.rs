@@ -2,6 +2,13 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+/// Prints a line to standard error. A reader that has gone away (`skep status 2>&1 | head`) is no failure: `eprintln!` would panic.
+macro_rules! complain {
+    ($($text:tt)*) => {
+        crate::cli::complain(format_args!($($text)*))
+    };
+}
+
 mod agreement;
 mod args;
 mod backup_directory;

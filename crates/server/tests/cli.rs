@@ -66,6 +66,19 @@ fn a_wait_that_times_out_still_returns_the_instance_key() {
     assert!(stdout(&shown).contains("ACTIVE"), "{}", stderr(&shown));
 }
 
+/// `skep status 2>&1 | head -1`: the reader leaves before everything is said.
+#[test]
+fn errors_that_nobody_reads_any_more_do_no_harm() {
+    let directory = TempDir::new().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut status = skep(directory.path());
+    status
+        .args(["status", "--address", "http://127.0.0.1:9"])
+        .stderr(writer);
+    assert_eq!(status.output().unwrap().status.code(), Some(1));
+}
+
 /// `skep status`, an operator's first command, names an instance that runs for ever.
 #[test]
 fn an_instance_that_keeps_its_partition_busy_is_named_by_the_status() {

@@ -85,7 +85,7 @@ struct Answer {
 
 fn say_behind(answer: Answer) -> anyhow::Result<(StatusCode, Bytes)> {
     if let Some(behind) = answer.behind {
-        eprintln!("{behind}");
+        complain!("{behind}");
     }
     Ok((answer.status, answer.body))
 }

@@ -147,7 +147,7 @@ impl Seen {
         lines.sort_by(|a, b| a.0.cmp(&b.0));
         for (at, element, said) in &lines {
             let kind = word(element, "type").to_lowercase().replace('_', " ");
-            eprintln!(
+            complain!(
                 "{:>10}  {} ({kind}) {said}",
                 elapsed(&start, at),
                 word(element, "elementId")

@@ -71,7 +71,7 @@ pub fn at(address: &str) -> Result<Option<Authorization>, Usage> {
 /// Warns once if a password goes to this address in clear text.
 pub fn warn_of(address: &str) {
     if is_readable(address) && WARNED.set(()).is_ok() {
-        eprintln!(
+        complain!(
             "warning: credentials are sent to {address} without TLS and can be read on the way. Use an https:// address."
         );
     }

@@ -25,7 +25,7 @@ pub struct ProfileArgs {
 }
 
 pub async fn run(args: ProfileArgs) -> anyhow::Result<()> {
-    eprintln!("Recording for {} s …", args.seconds);
+    complain!("Recording for {} s …", args.seconds);
     let path = format!("/debug/pprof/flamegraph?seconds={}", args.seconds);
     let timeout = Duration::from_secs(args.seconds + 60);
     let (status, body) = super::fetch::get(&args.management, &path, timeout).await?;

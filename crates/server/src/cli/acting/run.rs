@@ -43,7 +43,7 @@ pub async fn run(args: RunArgs) -> anyhow::Result<()> {
     let client = rest.client().await?;
     let deployment = deploy::deploy(&client, &resources, args.tenant.as_deref()).await?;
     let (id, version, definition) = chosen(&deployment.items, args.process.as_deref())?;
-    eprintln!("Deployed process {id}, version {version}.");
+    complain!("Deployed process {id}, version {version}.");
     let mut request = CreateInstance::by_key(definition);
     request.variables = variables.map(|variables| variables.get().to_string());
     request.tenant_id = args.tenant.clone();
@@ -51,7 +51,7 @@ pub async fn run(args: RunArgs) -> anyhow::Result<()> {
         .run(|| client.create_instance(&request))
         .await?;
     let key = started.process_instance_key;
-    eprintln!("Started instance {key}.");
+    complain!("Started instance {key}.");
     let until = Until {
         patience: Some(args.patience),
         timeout: Some(args.timeout),
@@ -90,7 +90,7 @@ pub async fn ended(rest: &RestArgs, key: i64, end: End) -> anyhow::Result<()> {
     let (code, text) = match end {
         End::Completed => {
             let variables = start::end::variables(&rest.address, key).await?;
-            eprintln!("Completed.");
+            complain!("Completed.");
             if !rest.json {
                 return crate::cli::print(&format!("{variables}\n"));
             }

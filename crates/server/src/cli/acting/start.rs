@@ -56,10 +56,10 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
         Ok(created) => created,
         Err(error) => {
             if let Some(near) = meant(&args, &error).await {
-                eprintln!("Did you mean '{near}'?");
+                complain!("Did you mean '{near}'?");
             }
             if args.r#await && error.code() == Some(Code::DeadlineExceeded) {
-                eprintln!(
+                complain!(
                     "If it was started, it keeps running. Its key is unknown: it is shown immediately only with REST and secondary storage."
                 );
             }
@@ -72,9 +72,10 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
     } else {
         "Started"
     };
-    eprintln!(
+    complain!(
         "{what} instance {key} of {}, version {}.",
-        instance.process_id, instance.version
+        instance.process_id,
+        instance.version
     );
     let variables = match (variables, watched) {
         (None, Some(address)) => match end::of(address, key, args.server.timeout()).await {

@@ -35,7 +35,7 @@ pub fn run(args: &FeelArgs) -> anyhow::Result<()> {
     };
     let evaluation = expression.evaluate(&scope, &context);
     for warning in &evaluation.warnings {
-        eprintln!("warning: {warning}");
+        complain!("warning: {warning}");
     }
     crate::cli::print(&format!("{}\n", evaluation.value.to_json()))
 }

@@ -65,7 +65,7 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
         // Works with any compatible server.
         .delivery(Delivery::Poll)
         .observer(said);
-    eprintln!("Waiting for jobs of type '{}'.", args.job_type);
+    complain!("Waiting for jobs of type '{}'.", args.job_type);
     let enough = Notify::new();
     let left = RefCell::new(args.count);
     let worker = builder.build(async |job: Job| {
@@ -74,7 +74,7 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
             Some(line) => {
                 let outcome = command::run(line, job, args.timeout).await;
                 if let Outcome::Fail { message, .. } = &outcome {
-                    eprintln!("Job {key}: {message}");
+                    complain!("Job {key}: {message}");
                 }
                 outcome
             }
@@ -130,7 +130,7 @@ impl WorkerObserver for Said {
         // The reader of the output may be gone; the jobs continue.
         let _ = crate::cli::print(&line);
         if let Err(error) = finished.result {
-            eprintln!("{error}");
+            complain!("{error}");
         }
     }
 
@@ -138,7 +138,7 @@ impl WorkerObserver for Said {
         let text = error.to_string();
         let mut last = self.last.lock();
         if *last != text {
-            eprintln!("{text}; trying again");
+            complain!("{text}; trying again");
             *last = text;
         }
     }

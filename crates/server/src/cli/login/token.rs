@@ -68,7 +68,7 @@ async fn renew(
         // Renew while the old token is still valid for a third of its lifetime.
         tokio::time::sleep((lives * 2 / 3).max(SHORTEST)).await;
         while let Err(why) = another(source, &renewal, &mut lives).await {
-            eprintln!("warning: the token was not renewed: {why}");
+            complain!("warning: the token was not renewed: {why}");
             tokio::time::sleep(RETRY).await;
         }
     }

@@ -226,7 +226,7 @@ fn reason(status: StatusCode, body: &[u8]) -> String {
 pub fn store(config: &ConfigArgs) -> anyhow::Result<(Store, crate::config::Loaded)> {
     let loaded = config.load()?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        complain!("warning: {warning}");
     }
     let backup = loaded.settings.backup.config().ok_or_else(|| {
         Usage(format!(

@@ -89,7 +89,7 @@ pub fn run(args: BenchArgs) -> anyhow::Result<ExitCode> {
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let show = |line: &str| eprintln!("{line}");
+    let show = |line: &str| complain!("{line}");
     let compared = runtime.block_on(async {
         tokio::select! {
             compared = bench::run(&options, &show) => compared,

@@ -250,10 +250,10 @@ async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
         noisy: args.noisy,
         command: command.collect::<Vec<_>>().join(" "),
     };
-    eprintln!("{}: {}", plan.name, plan.hypothesis);
+    complain!("{}: {}", plan.name, plan.hypothesis);
     let show = |event: &skep_chaos::record::Event| {
         if let Some(line) = report::time_line(event) {
-            eprintln!("{line}");
+            complain!("{line}");
         }
     };
     let run = skep_chaos::run(plan, options, &show);
@@ -265,7 +265,7 @@ async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
         }
     };
     crate::cli::print(&report.to_text())?;
-    eprintln!(
+    complain!(
         "{} has the report with plots, report.html",
         directory.display()
     );

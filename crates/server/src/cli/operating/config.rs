@@ -20,7 +20,7 @@ pub fn run(args: &ConfigCommand) -> anyhow::Result<()> {
     }
     let loaded = args.config.load()?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        complain!("warning: {warning}");
     }
     crate::cli::print(&docs::listing(&loaded.effective))
 }

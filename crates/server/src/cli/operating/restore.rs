@@ -80,7 +80,7 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         restore::plan(&config, &reader, args.epoch)
     } else {
         restore::run(&config, &reader, args.epoch, &mut |what| {
-            eprintln!("restoring {what}");
+            complain!("restoring {what}");
         })
     };
     let plan = match outcome {

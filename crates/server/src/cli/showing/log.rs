@@ -53,7 +53,7 @@ pub fn run(args: &LogArgs) -> anyhow::Result<()> {
             && store.is_dir()
             && let Err(reason) = names::learn_checkpoint(&mut printer.names, &store)
         {
-            eprintln!(
+            complain!(
                 "The checkpoint {} cannot be read ({reason:#}): elements of processes that were deployed before the log \
                  begins have no names.",
                 store.display()

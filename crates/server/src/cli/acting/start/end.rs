@@ -48,7 +48,7 @@ pub async fn of(address: &str, key: i64, timeout: Duration) -> anyhow::Result<St
             }
             if word(&instance, "hasIncident") == "true" && !incident_shown {
                 incident_shown = true;
-                eprintln!("It has an incident: `skep instance {key}` shows what it waits for.");
+                complain!("It has an incident: `skep instance {key}` shows what it waits for.");
             }
         }
         if began.elapsed() + pause > timeout {

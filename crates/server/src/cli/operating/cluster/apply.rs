@@ -59,7 +59,7 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
             Step::Wait(why) => why,
         };
         if why != said {
-            eprintln!("waiting: {why}");
+            complain!("waiting: {why}");
             said.clone_from(&why);
         }
         if Instant::now() >= deadline {

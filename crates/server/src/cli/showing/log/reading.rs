@@ -53,7 +53,7 @@ impl Reading {
         loop {
             let first = self.log.base().index + 1;
             if self.next > 0 && self.next < first {
-                eprintln!(
+                complain!(
                     "The server discarded the entries {} to {} before they were read: they are in its checkpoint.",
                     self.next,
                     first - 1
