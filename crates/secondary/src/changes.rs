@@ -18,6 +18,16 @@ pub struct IncidentDelta {
     pub delta: i64,
 }
 
+/// An entry of the audit log about a refused command. Only the entity knows its tenant and its process.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    /// The entry.
+    pub row: Key,
+    /// What the command names.
+    pub entity: &'static Entity,
+    pub key: Key,
+}
+
 /// New values for some of the columns of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RowChange<'a> {
@@ -208,6 +218,7 @@ pub struct Changes {
     pub incidents: Vec<IncidentDelta>,
     /// New rows that copy values from rows of other entities.
     pub completions: Vec<Completion>,
+    pub refusals: Vec<Refusal>,
     /// Per entity: the surrogate numbers that stand in this window for rows with text keys.
     texts: Vec<FxHashMap<Arc<str>, Key>>,
     /// The two rows with text keys that were used last, per entity.
@@ -222,7 +233,13 @@ pub struct Changes {
     pub definitions: Vec<(Key, Vec<u8>)>,
     /// Rows to delete from the history. No further changes for them follow.
     pub deletions: Vec<HistoryDeletionValue>,
-    len: usize,
+    size: Size,
+}
+
+/// How much a window has.
+#[derive(Debug, Default)]
+struct Size {
+    rows: usize,
     bytes: usize,
 }
 
@@ -236,6 +253,7 @@ impl Default for Changes {
             elements: FxHashMap::default(),
             incidents: Vec::new(),
             completions: Vec::new(),
+            refusals: Vec::new(),
             texts: entities::ALL.map(|_| FxHashMap::default()).into(),
             recent: entities::ALL.map(|_| [None; 2]).into(),
             names: FxHashSet::default(),
@@ -243,8 +261,7 @@ impl Default for Changes {
             decision_versions: Vec::new(),
             definitions: Vec::new(),
             deletions: Vec::new(),
-            len: 0,
-            bytes: 0,
+            size: Size::default(),
         }
     }
 }
@@ -252,12 +269,12 @@ impl Default for Changes {
 impl Changes {
     /// Number of changed rows.
     pub fn len(&self) -> usize {
-        self.len
+        self.size.rows
     }
 
     /// Approximate bytes of text.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.size.bytes
     }
 
     /// Clears all changes but keeps the capacity for the next window, which is usually of similar size.
@@ -272,6 +289,7 @@ impl Changes {
         self.elements.clear();
         self.incidents.clear();
         self.completions.clear();
+        self.refusals.clear();
         self.texts.iter_mut().for_each(FxHashMap::clear);
         self.recent.fill([None; 2]);
         self.names.clear();
@@ -279,7 +297,7 @@ impl Changes {
         self.decision_versions.clear();
         self.definitions.clear();
         self.deletions.clear();
-        (self.len, self.bytes) = (0, 0);
+        self.size = Size::default();
     }
 
     /// Sets columns of a row, creating the row if needed; see [`set!`].
@@ -289,13 +307,13 @@ impl Changes {
             return;
         };
         let (row, is_new) = rows.row(key.0);
-        self.len += usize::from(is_new);
+        self.size.rows += usize::from(is_new);
         let Some((mask, values)) = row else {
             return;
         };
         for (column, value) in columns {
             if let Value::Text(text) = &value {
-                self.bytes += text.len();
+                self.size.bytes += text.len();
             }
             if let Some(place) = values.get_mut(column) {
                 *place = value;
@@ -363,7 +381,7 @@ impl Changes {
             self.flows.entry((process_instance, at))
             && let Some(id) = id()
         {
-            self.bytes += id.len() + size_of::<(Key, At)>();
+            self.size.bytes += id.len() + size_of::<(Key, At)>();
             vacant.insert(id);
         }
     }
@@ -388,7 +406,7 @@ impl Changes {
 
     /// Sets an item of a list variable.
     pub fn element(&mut self, variable: (Key, Arc<str>), index: u32, value: String) {
-        self.bytes += value.len() + size_of::<(u32, String)>();
+        self.size.bytes += value.len() + size_of::<(u32, String)>();
         self.elements
             .entry(variable)
             .or_default()
@@ -407,12 +425,12 @@ impl Changes {
     }
 
     pub fn deletion(&mut self, deletion: HistoryDeletionValue) {
-        self.len += 1;
+        self.size.rows += 1;
         self.deletions.push(deletion);
     }
 
     pub fn definition(&mut self, key: Key, id: Arc<str>, body: Vec<u8>) {
-        self.bytes += body.len();
+        self.size.bytes += body.len();
         self.definitions.push((key, body));
         self.versions.push(id);
     }

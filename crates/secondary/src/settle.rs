@@ -7,6 +7,7 @@ mod durations;
 mod incidents;
 mod lists;
 mod merged;
+mod refusals;
 mod versions;
 
 use skep_exporting::TargetError;
@@ -46,6 +47,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     durations::settle(changes, stored)?;
     merged::settle(changes, stored)?;
     batches::settle(changes, stored)?;
+    refusals::settle(changes, stored)?;
     incidents::settle(changes, stored)
 }
 

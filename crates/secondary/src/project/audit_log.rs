@@ -22,12 +22,12 @@ use skep_protocol::value::{
     ProcessInstanceValue, ProcessValue, RejectionValue, ResourceDeletionValue, ResourceValue,
     StoredResource, UserTaskValue, VariableValue,
 };
-use skep_protocol::{Command, Key, RejectionType, ValueType};
+use skep_protocol::{Command, DEFAULT_TENANT, Key, RejectionType, ValueType};
 use skep_query::Value;
-use skep_query::entities::AUDIT_LOG;
+use skep_query::entities::{AUDIT_LOG, INCIDENT, PROCESS_INSTANCE, USER_TASK};
 
 use super::{Projection, intent_of, key, word};
-use crate::changes::set;
+use crate::changes::{Refusal, set};
 
 const RESOURCES: &str = "DEPLOYED_RESOURCES";
 const TASKS: &str = "USER_TASKS";
@@ -525,5 +525,22 @@ fn rejection(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
         "BATCH" => set!(to.changes, AUDIT_LOG, row, { "batchOperationKey": key(record.key) }),
         _ => {}
     }
+    located(to, record.key, entity, row);
     Ok(())
+}
+
+/// Gives the entry of a refused command its tenant and its process, which the record does not contain.
+fn located(to: &mut Projection<'_>, key: Key, entity: &str, row: Key) {
+    let entity = match entity {
+        "PROCESS_INSTANCE" => &PROCESS_INSTANCE,
+        "USER_TASK" => &USER_TASK,
+        "INCIDENT" => &INCIDENT,
+        // Batch operations belong to the cluster.
+        _ => return,
+    };
+    // An entry without a tenant would be visible to all. What is not found belongs to the default tenant, as elsewhere.
+    set!(to.changes, AUDIT_LOG, row, { "tenantId": word(DEFAULT_TENANT) });
+    if key.some().is_some() {
+        to.changes.refusals.push(Refusal { row, entity, key });
+    }
 }

@@ -102,7 +102,7 @@ fn actions_of_users_are_audited_and_those_of_the_process_are_not() {
     );
     assert_eq!(variable["entityDescription"], "c");
     let all = format!(r#"{{"processInstanceKey": "{instance}"}}"#);
-    assert_eq!(store.find(&AUDIT_LOG, &all).len(), 8);
+    assert_eq!(store.find(&AUDIT_LOG, &all).len(), 9);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn refusals_due_to_a_state_are_audited() {
     let (mut rig, store) = rig(super::BACKEND);
     rig.claims = anna();
     rig.deploy(process().task_listener("completing", "check"));
-    rig.create("p", "{}");
+    let instance = rig.create("p", "{}");
     let task = rig.user_task();
     rig.assign(task, "bert", "").unwrap();
     let refused = rig.claim(task, "carl");
@@ -121,6 +121,14 @@ fn refusals_due_to_a_state_are_audited() {
         (&failed["operationType"], &failed["userTaskKey"]),
         (&json!("ASSIGN"), &json!(task.to_string()))
     );
+    assert_eq!(
+        (
+            &failed["processInstanceKey"],
+            &failed["processDefinitionId"]
+        ),
+        (&json!(instance.to_string()), &json!("p"))
+    );
+    assert_eq!(failed["tenantId"], "<default>");
     // An unknown task is not an invalid state.
     let nothing = skep_protocol::Key::new(1, 1 << 40);
     assert!(rig.claim(nothing, "carl").is_err());

@@ -223,6 +223,15 @@ fn fill(server: &Server) {
             .iter()
             .all(|(of, _)| !items(server, of, ANNA).is_empty())
     });
+    // A refused operation: the job has no retries left.
+    let path = format!("/v2/incidents/{}/resolution", key_of(server, "incidents"));
+    let (status, refused) = post(server, &path, &json!({}), ANNA);
+    assert_eq!(status, 409, "{refused}");
+    eventually("the refused operation is in the audit log", || {
+        let entries = items(server, "audit-logs", ANNA);
+        let mut failed = entries.iter().filter(|entry| entry["result"] == "FAIL");
+        failed.any(|entry| entry["tenantId"] == "acme")
+    });
 }
 
 /// Bert's answers to the same request about a key of acme, and about an unknown one.
