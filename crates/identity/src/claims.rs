@@ -8,9 +8,39 @@ use skep_protocol::value::MappingRuleValue;
 
 use crate::directory::Directory;
 
+/// Maximum number of recursive segments (`..`) of a path. Each multiplies the time that a deep token takes.
+pub const MAX_RECURSIVE: usize = 3;
+
+/// Whether a claim is a path with too many recursive segments.
+pub fn is_too_recursive(claim: &str) -> bool {
+    claim.starts_with('$') && recursive(claim) > MAX_RECURSIVE
+}
+
+/// The number of `..` outside of quoted names.
+fn recursive(path: &str) -> usize {
+    let (mut count, mut quote, mut last) = (0, None, '$');
+    let mut chars = path.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            // The next character belongs to the name, even if it is the quote.
+            (Some(_), '\\') => _ = chars.next(),
+            (Some(end), _) if c == end => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '.') if last == '.' => count += 1,
+            (None, _) => {}
+        }
+        last = c;
+    }
+    count
+}
+
 /// Whether the claims of a token satisfy the rule. A text matches if it is equal, a list if it contains the text. Numbers,
-/// booleans, missing claims and invalid paths do not match.
+/// booleans, missing claims, and paths that are invalid or too recursive do not match.
 pub fn matches(rule: &MappingRuleValue, token: &Value) -> bool {
+    if is_too_recursive(&rule.claim_name) {
+        return false;
+    }
     if rule.claim_name.starts_with('$') {
         JsonPath::parse(&rule.claim_name).is_ok_and(|path| {
             path.query(token)
@@ -141,6 +171,9 @@ mod tests {
             ("$['realm']['name']", "r", true),
             ("$.realm.roles[", "clerk", false),
             ("$.missing.leaf", "x", false),
+            ("$..roles", "boss", true),
+            ("$..*..*..*", "boss", true),
+            ("$..*..*..*..*", "boss", false),
         ] {
             assert_eq!(
                 matches(&rule(name, value), &token),
@@ -149,6 +182,23 @@ mod tests {
             );
         }
         assert!(!matches(&rule("$", "x"), &json!("y")));
+    }
+
+    #[test]
+    fn a_path_has_few_recursive_segments() {
+        for (claim, is_too_recursive) in [
+            ("a..b..c..d..e", false),
+            ("$..a..b..c", false),
+            ("$..a..b..c..d", true),
+            ("$..*..*..*..*", true),
+            ("$..[0]..[0]..[0]..[0]", true),
+            ("$[?@..a]..b..c..d", true),
+            ("$['a..b..c..d..e']", false),
+            (r"$['it\'s..a..b..c..d']", false),
+            (r#"$["'"]..a..b..c..d"#, true),
+        ] {
+            assert_eq!(super::is_too_recursive(claim), is_too_recursive, "{claim}");
+        }
     }
 
     #[test]

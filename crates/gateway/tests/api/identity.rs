@@ -150,6 +150,12 @@ fn of_rights_and_members() -> Vec<Refused> {
             "No mappingRuleId provided. No claimName provided. No claimValue provided. No name provided.",
         ),
         (
+            "PUT",
+            "/v2/mapping-rules/r",
+            json!({"claimName": "$..*..*..*..*", "claimValue": "v", "name": "n"}),
+            "The provided claimName '$..*..*..*..*' has more than 3 recursive segments (..).",
+        ),
+        (
             "POST",
             "/v2/authorizations",
             json!({}),

@@ -448,6 +448,15 @@ const REFUSED: &[Refused] = &[
     ),
     (
         &[
+            ("MAPPINGRULES_0_MAPPINGRULEID", "r"),
+            ("MAPPINGRULES_0_CLAIMNAME", "$..a..b..c..d"),
+            ("MAPPINGRULES_0_CLAIMVALUE", "v"),
+        ],
+        "mapping-rules[0]",
+        "has more than 3 recursive segments",
+    ),
+    (
+        &[
             ("AUTHORIZATIONS_0_OWNERTYPE", "USER"),
             ("AUTHORIZATIONS_0_OWNERID", "a"),
             ("AUTHORIZATIONS_0_RESOURCETYPE", "USER"),

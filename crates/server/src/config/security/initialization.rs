@@ -260,7 +260,7 @@ impl Draft {
         let id = faults.id("mapping-rule-id", entry.text("mapping-rule-id"));
         let rule = MappingRuleValue {
             mapping_rule_key: Key::NONE,
-            claim_name: faults.said("claim-name", entry.text("claim-name")),
+            claim_name: faults.claim("claim-name", entry.text("claim-name")),
             claim_value: faults.said("claim-value", entry.text("claim-value")),
             name: id.clone(),
             mapping_rule_id: id,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use skep_identity::claims;
 use skep_protocol::{DEFAULT_TENANT, Failure};
 
 use crate::check::invalid;
@@ -46,6 +47,18 @@ impl<'p> Faults<'p> {
             self.add(format!("No {field} provided"));
         }
         text.into()
+    }
+
+    /// The name of a claim or the path to it, likewise.
+    pub fn claim(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
+        let text = self.said(field, text);
+        if claims::is_too_recursive(&text) {
+            self.add(format!(
+                "The provided {field} '{text}' has more than {} recursive segments (..)",
+                claims::MAX_RECURSIVE
+            ));
+        }
+        text
     }
 
     /// A name, likewise.

@@ -62,7 +62,7 @@ fn rule(id: Option<&str>, body: &Creation, front: &FrontEnd) -> Result<MappingRu
     let rule = MappingRuleValue {
         mapping_rule_key: Key::NONE,
         mapping_rule_id: faults.id("mappingRuleId", id),
-        claim_name: faults.said("claimName", body.claim_name.as_deref()),
+        claim_name: faults.claim("claimName", body.claim_name.as_deref()),
         claim_value: faults.said("claimValue", body.claim_value.as_deref()),
         name: faults.name("name", body.name.as_deref()),
     };
