@@ -62,6 +62,22 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()
 }
 
+/// Creates a directory and those above it. Their names survive a power cut.
+fn create_directory(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|above| !above.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    create_directory(parent)?;
+    match fs::create_dir(path) {
+        // Another request or node has created it just now.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        created => created?,
+    }
+    sync_directory(parent)
+}
+
 /// Returns true if the file existed.
 fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
@@ -93,7 +109,7 @@ impl LocalStore {
             return Err(DocumentError::Broken("no directory".to_string()));
         };
         for directory in [parent, &new] {
-            fs::create_dir_all(directory).map_err(on(directory))?;
+            create_directory(directory).map_err(on(directory))?;
         }
         if let Some(at) = document.metadata.expires_at {
             // First, so that no document is forgotten; a mark without a document does no harm.
@@ -157,7 +173,7 @@ impl LocalStore {
     /// Checks the free space: the partitions need their share of the disk.
     fn check_room(&self, bytes: u64) -> Result<(), DocumentError> {
         let directory = &self.config.directory;
-        fs::create_dir_all(directory).map_err(on(directory))?;
+        create_directory(directory).map_err(on(directory))?;
         let space =
             rustix::fs::statvfs(directory).map_err(|error| broken(directory, &error.into()))?;
         let free = space.f_bavail.saturating_mul(space.f_frsize);

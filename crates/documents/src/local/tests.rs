@@ -40,6 +40,18 @@ fn files(directory: &Path) -> usize {
 }
 
 #[tokio::test]
+async fn the_directory_is_created_with_the_first_document() {
+    let directory = tempfile::tempdir().unwrap();
+    let below = directory.path().join("a/b");
+    let first = document("first", "content", None);
+    store(&below).create(first, at(1)).await.unwrap();
+    assert_eq!(files(&below), 1);
+    create_directory(&below).unwrap();
+    std::fs::write(directory.path().join("file"), "").unwrap();
+    assert!(create_directory(&directory.path().join("file/c")).is_err());
+}
+
+#[tokio::test]
 async fn a_document_is_kept_once_and_survives_the_store() {
     let directory = tempfile::tempdir().unwrap();
     for id in ["plain", "..", "a\\b", ".", "ä ö", "CON", "con"] {
