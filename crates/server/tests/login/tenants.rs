@@ -223,6 +223,8 @@ fn fill(server: &Server) {
             .iter()
             .all(|(of, _)| !items(server, of, ANNA).is_empty())
     });
+    let (_, open) = ask(&server.management, "GET", "/actuator/incidents", "", None);
+    assert_eq!(open["items"][0]["tenantId"], "acme", "{open}");
     // A refused operation: the job has no retries left.
     let path = format!("/v2/incidents/{}/resolution", key_of(server, "incidents"));
     let (status, refused) = post(server, &path, &json!({}), ANNA);
