@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { front } from "./front.mjs";
 
 const START = 60_000;
 
@@ -30,13 +31,16 @@ async function begin(data, settings) {
     child.stderr.on("data", hear);
     child.once("exit", (code) => reject(new Error(`the server ended with ${code}:\n${said}`)));
   });
+  const base = settings.find((each) => each.startsWith("skep.ui.base-path="))?.split("=")[1];
+  const before = process.env.SKEP_UI ? await front(url, path.resolve(process.env.SKEP_UI), base) : undefined;
   const kill = async () => {
+    before?.stop();
     const ended = new Promise((resolve) => child.once("exit", resolve));
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGKILL");
     await ended;
   };
-  return { url, kill, pid: child.pid };
+  return { url: before?.url ?? url, kill, pid: child.pid };
 }
 
 /** Starts a server; `settings` are NAME=VALUE. Resolves with its address, and how to stop it. */
