@@ -97,3 +97,23 @@ test("a process without mappings says so", async ({ page, open, api }) => {
   await open(`/processes/i/${await instanceOf(api, "hostile")}?tab=mappings`);
   await expect(page.getByText("No mappings in this process")).toBeVisible();
 });
+
+test("on a phone a tab that a link names is in view, however far along the bar it is", async ({ page, open, api }) => {
+  await page.setViewportSize({ width: 360, height: 760 });
+  await open(`/processes/i/${await instanceOf(api, "order", { hasIncident: true })}?tab=mappings`);
+  const seen = async (name: string) => {
+    const tab = page.getByRole("tab", { name });
+    await expect(tab).toHaveAttribute("aria-selected", "true");
+    await expect.poll(async () => tab.evaluate((element) => element.getBoundingClientRect().left >= 0 && element.getBoundingClientRect().right <= innerWidth), name).toBe(true);
+  };
+  await seen("Mappings");
+  // The counts are there by now, and the bar is as wide as it gets.
+  await expect(page.getByRole("tab", { name: /Incidents ?\d/ })).toBeAttached();
+  await seen("Mappings");
+  expect(await page.locator(".content").evaluate((content) => content.scrollTop), "the page itself stays where it begins").toBe(0);
+  await page.getByRole("tab", { name: "Mappings" }).focus();
+  await page.keyboard.press("End");
+  await seen("Audit");
+  await page.keyboard.press("Home");
+  await seen("Variables");
+});

@@ -1,9 +1,10 @@
 // The cluster: its nodes and partitions, and what operators look after: exporters, changes, backups, settings.
 import { getRouteApi } from "@tanstack/react-router";
 import { Suspense, lazy } from "react";
-import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { TabList, TabPanel, Tabs } from "react-aria-components";
 import { PageTitle } from "../../parts/PageTitle";
 import { Skeleton } from "../../parts/Shown";
+import { TabItem } from "../../parts/TabItem";
 import { cluster as t } from "../../text/cluster";
 import { Nodes } from "./Nodes";
 import { TABS } from "./search";
@@ -26,9 +27,9 @@ export function Cluster() {
       <Tabs className="cluster" selectedKey={tab} onSelectionChange={(to) => void navigate({ search: { tab: to === "nodes" ? undefined : String(to) } })}>
         <TabList className="tabs" aria-label={t.parts}>
           {TABS.map((each) => (
-            <Tab key={each} id={each} className="tab">
+            <TabItem key={each} id={each}>
               {t.tabs[each]}
-            </Tab>
+            </TabItem>
           ))}
         </TabList>
         <TabPanel id={tab} className="tab-panel">

@@ -1,10 +1,11 @@
 // One decision: what it came to, its model in a version, and a try.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { TabList, TabPanel, Tabs } from "react-aria-components";
 import { decisionVersions } from "../../api/decisions";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
+import { TabItem } from "../../parts/TabItem";
 import { text } from "../../text";
 import { Evaluations } from "./Evaluations";
 import { Requirements } from "./Requirements";
@@ -47,9 +48,9 @@ export default function OneDecision({ id, search }: { id: string; search: Decisi
               <Tabs className="decision-tabs" selectedKey={tab} onSelectionChange={(to) => void navigate({ search: { ...search, tab: to === "evaluations" ? undefined : String(to) }, replace: true })}>
                 <TabList className="tabs" aria-label={t.details}>
                   {TABS.map((each) => (
-                    <Tab key={each} id={each} className="tab">
+                    <TabItem key={each} id={each}>
                       {t.tabs[each]}
-                    </Tab>
+                    </TabItem>
                   ))}
                 </TabList>
                 <TabPanel id="evaluations" className="tab-panel list">

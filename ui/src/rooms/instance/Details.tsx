@@ -1,8 +1,9 @@
 // Data and troubles of what is looked at.
 import { useQuery } from "@tanstack/react-query";
-import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { TabList, TabPanel, Tabs } from "react-aria-components";
 import { ofInstance } from "../../api/incidents";
 import { type Instance, jobsOf, messagesOf } from "../../api/instances";
+import { TabItem } from "../../parts/TabItem";
 import { text } from "../../text";
 import { compact } from "../../text/format";
 import { AuditTab } from "./AuditTab";
@@ -30,10 +31,10 @@ export function Details({ instance }: { instance: Instance }) {
     <Tabs className="details" selectedKey={tab} onSelectionChange={(id) => chooseTab(TABS.find((each) => each === id) ?? "variables")}>
       <TabList className="tabs" aria-label={t.details}>
         {TABS.map((each) => (
-          <Tab key={each} id={each} className="tab">
+          <TabItem key={each} id={each}>
             {t[each]}
             {counts[each] > 0 ? <span className={`tab-count figure${each === "incidents" ? " bad" : ""}`}>{compact(counts[each])}</span> : null}
-          </Tab>
+          </TabItem>
         ))}
       </TabList>
       <TabPanel id="variables" className="tab-panel">

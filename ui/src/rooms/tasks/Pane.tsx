@@ -2,13 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { Tab, TabList, TabPanel, Tabs } from "react-aria-components";
+import { TabList, TabPanel, Tabs } from "react-aria-components";
 import { instanceCounts } from "../../api/instances";
 import type { TaskKey } from "../../api/keys";
 import type { Task } from "../../api/tasks";
 import { xml } from "../../api/xml";
 import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
+import { TabItem } from "../../parts/TabItem";
 import { text } from "../../text";
 import { Head } from "./Head";
 import { Past } from "./Past";
@@ -29,9 +30,9 @@ export function Pane({ task, next }: { task: Task; next: TaskKey | undefined }) 
       <Tabs className="task-tabs" selectedKey={tab} onSelectionChange={(id) => void navigate({ search: { ...search, tab: id === "work" ? undefined : String(id) }, replace: true })}>
         <TabList className="tabs" aria-label={t.details}>
           {TABS.map((each) => (
-            <Tab key={each} id={each} className="tab">
+            <TabItem key={each} id={each}>
               {t.tabs[each]}
-            </Tab>
+            </TabItem>
           ))}
         </TabList>
         {/* What somebody is writing stays while he looks at the process. */}
