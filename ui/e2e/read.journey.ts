@@ -91,6 +91,21 @@ test("a pasted key is found, whatever it is the key of", async ({ page, open, ap
   await page.getByRole("searchbox").fill(String(items[0]?.incidentKey));
   await page.getByRole("menuitem", { name: /Incident/ }).first().click();
   await expect(page).toHaveURL(new RegExp(`/processes/i/${String(items[0]?.processInstanceKey)}`));
+  const first = async (what: string, filter: Record<string, unknown> = {}) => (await api.post(`/${what}/search`, { filter, page: { limit: 1 } })).items[0] ?? {};
+  const [job, waits] = [await first("jobs", { type: "charge-card" }), await first("message-subscriptions", { messageName: "invoice-paid" })];
+  const decision = await first("decision-definitions", { decisionDefinitionId: "payment" });
+  const evaluated = await first("decision-instances", { decisionDefinitionId: "payment" });
+  for (const [key, kind, where] of [
+    [job.jobKey, "Job", `/processes/i/${String(job.processInstanceKey)}\\?.*tab=jobs`],
+    [waits.messageSubscriptionKey, "Message subscription", `/processes/i/${String(waits.processInstanceKey)}\\?.*tab=messages`],
+    [decision.decisionDefinitionKey, "Decision", "/decisions\\?decision=payment&version=1"],
+    [evaluated.decisionEvaluationKey, "Evaluated decision", `/decisions/i/${String(evaluated.decisionEvaluationKey)}`],
+  ] as const) {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("searchbox").fill(String(key));
+    await page.getByRole("menuitem", { name: kind }).first().click();
+    await expect(page).toHaveURL(new RegExp(where));
+  }
   await page.keyboard.press("Control+k");
   await page.getByRole("searchbox").fill("999999999999");
   await expect(page.getByText("Nothing here has the key 999999999999")).toBeVisible();

@@ -1,13 +1,25 @@
 // What a key is the key of: each kind is asked, and the first that knows it answers.
-import { get } from "./client";
+import { get, post } from "./client";
 import { type BatchKey, type DefinitionKey, type InstanceKey, type TaskKey, asKey } from "./keys";
 import { Problem } from "./problem";
 
 export type Found =
   | { kind: "processInstance" | "elementInstance" | "incident" | "variable"; instance: InstanceKey; scope?: string }
   | { kind: "processDefinition"; id: string; version: number; key: DefinitionKey }
+  | { kind: "job"; instance: InstanceKey; scope: string }
+  /** Of a start event where no instance waits. */
+  | { kind: "messageSubscription"; instance: InstanceKey | null; scope: string | null }
+  | { kind: "decisionDefinition"; id: string; version: number }
+  | { kind: "decisionEvaluation"; evaluation: string }
   | { kind: "userTask"; task: TaskKey }
   | { kind: "batch"; batch: BatchKey };
+
+/** What a search finds is taken as an answer by key is: none of it means that the key is of something else. */
+async function first<Item>(found: Promise<{ items: Item[] }>): Promise<Item> {
+  const [item] = (await found).items;
+  if (item === undefined) throw new Problem(404, "NOT_FOUND", "");
+  return item;
+}
 
 export async function lookup(key: string, signal: AbortSignal): Promise<Found | null> {
   const how = { signal };
@@ -29,6 +41,19 @@ export async function lookup(key: string, signal: AbortSignal): Promise<Found | 
     })),
     get("/process-definitions/{processDefinitionKey}", { processDefinitionKey: key }, how).then((found) => ({
       kind: "processDefinition", id: found.processDefinitionId, version: found.version, key: found.processDefinitionKey,
+    })),
+    get("/decision-definitions/{decisionDefinitionKey}", { decisionDefinitionKey: key }, how).then((found) => ({
+      kind: "decisionDefinition", id: found.decisionDefinitionId, version: found.version,
+    })),
+    // These the API does not give by their keys.
+    first(post("/jobs/search", {}, { filter: { jobKey: key }, page: { limit: 1 } }, how)).then((found) => ({
+      kind: "job", instance: found.processInstanceKey, scope: found.elementInstanceKey,
+    })),
+    first(post("/message-subscriptions/search", {}, { filter: { messageSubscriptionKey: key }, page: { limit: 1 } }, how)).then((found) => ({
+      kind: "messageSubscription", instance: found.processInstanceKey, scope: found.elementInstanceKey,
+    })),
+    first(post("/decision-instances/search", {}, { filter: { decisionEvaluationKey: key }, sort: [{ field: "decisionEvaluationInstanceKey", order: "DESC" }], page: { limit: 1 } }, how)).then((found) => ({
+      kind: "decisionEvaluation", evaluation: found.decisionEvaluationInstanceKey,
     })),
     get("/batch-operations/{batchOperationKey}", { batchOperationKey: key }, how).then(() => ({ kind: "batch", batch: asKey(key) })),
   ];

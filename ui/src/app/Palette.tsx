@@ -24,11 +24,17 @@ interface Item {
 
 const begins = (name: string, words: string): number => Number(name.toLowerCase().startsWith(words.toLowerCase()));
 
+/** Where an instance shows such a thing. */
+const TABS: Partial<Record<Found["kind"], string>> = { incident: "incidents", job: "jobs", messageSubscription: "messages" };
+
 function linkOf(found: Found): Item["link"] {
   if (found.kind === "batch") return { to: "/batches/$key", params: { key: found.batch } };
   if (found.kind === "userTask") return { to: "/tasks", search: { task: found.task } };
   if (found.kind === "processDefinition") return { to: "/processes", search: { process: found.id, version: String(found.version) } };
-  return { to: "/processes/i/$key", params: { key: found.instance }, search: found.scope === undefined ? {} : { scope: found.scope } };
+  if (found.kind === "decisionDefinition") return { to: "/decisions", search: { decision: found.id, version: String(found.version), tab: "table" } };
+  if (found.kind === "decisionEvaluation") return { to: "/decisions/i/$id", params: { id: found.evaluation } };
+  if (found.instance === null) return { to: "/messages" };
+  return { to: "/processes/i/$key", params: { key: found.instance }, search: { scope: found.scope ?? undefined, tab: TABS[found.kind] } };
 }
 
 export default function Palette({ close }: { close: () => void }) {
