@@ -69,3 +69,24 @@ test("the history of a task says who claimed, assigned and completed it", async 
   await expect(rows.locator("b")).toHaveText(["Completed", "Given back", "Assigned to anna", "Claimed"]);
   await sound(page, "the history of a task");
 });
+
+test("what waits for one's groups is a view of its own, for those who are in some", async ({ page, guarded }) => {
+  const { root } = guarded;
+  await root.deploy([["damage.bpmn", damageModel], ["damage.form", damageForm]]);
+  const { processInstanceKey } = await root.start("damage", damage(9, "1"));
+  await expect.poll(async () => (await root.post("/user-tasks/search", { filter: { processInstanceKey, state: "CREATED" } })).items.length).toBe(1);
+  await enter(page, guarded.url, "/tasks", "anna");
+  const view = page.getByRole("combobox", { name: "Which tasks" });
+  await view.selectOption("Open to my groups");
+  await expect(page).toHaveURL(/view=groups/);
+  await expect(page.locator(".task-item").first()).toContainText("Assess the damage");
+  await page.getByRole("button", { name: "Claim next" }).click();
+  await expect(page.getByText("anna (you)").first()).toBeVisible();
+  await page.goto(`${guarded.url}/ui/tasks?view=groups&group=managers`);
+  await expect(page.getByText("No task is of this filter")).toBeVisible();
+  // Root is in no group.
+  await page.context().clearCookies();
+  await enter(page, guarded.url, "/tasks");
+  await expect(page.locator(".task-item").first()).toBeVisible();
+  await expect(view.getByRole("option", { name: "Open to my groups" })).toHaveCount(0);
+});

@@ -3,6 +3,7 @@ import { type Answer, type Body, command, get, post, remove, send } from "./clie
 import type { FormKey, TaskKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { done, live, once } from "./live";
+import { Problem } from "./problem";
 import { here } from "./tenant";
 
 export type Task = Answer<"/user-tasks/search", "post">["items"][number];
@@ -21,7 +22,6 @@ const sorts: Record<Sort | "done", TaskSort> = {
   done: [{ field: "completionDate", order: "DESC" }],
 };
 
-/** How many wait for a person. */
 /** All states in which somebody still has to do it, also while a listener is at work. */
 export const OPEN: TaskFilter["state"] = { $in: ["CREATED", "CREATING", "ASSIGNING", "UPDATING", "COMPLETING"] };
 
@@ -60,6 +60,22 @@ export async function valuesNow(key: TaskKey): Promise<ReadonlyMap<string, strin
 /** Gives the task to somebody; unless told so, not when another one has it. */
 export const assignTask = (key: TaskKey, assignee: string, override = false): Promise<void> =>
   done(post("/user-tasks/{userTaskKey}/assignment", { userTaskKey: key }, { assignee, allowOverride: override }));
+
+/** Gives somebody the first task of a list that nobody has; undefined when there is none. Others may take one at the same time. */
+export async function claimFirst(filter: TaskFilter, sort: Sort, assignee: string): Promise<TaskKey | undefined> {
+  const free = { ...filter, state: "CREATED", assignee: { $exists: false }, ...here() } as const;
+  const { items } = await post("/user-tasks/search", {}, { filter: free, sort: sorts[sort], page: { limit: 20 } });
+  for (const { userTaskKey } of items) {
+    try {
+      await assignTask(userTaskKey, assignee);
+      return userTaskKey;
+    } catch (error) {
+      const taken = error instanceof Problem && (error.status === 409 || error.isGone);
+      if (!taken) throw error;
+    }
+  }
+  return undefined;
+}
 
 export const unassignTask = (key: TaskKey): Promise<void> => done(remove("/user-tasks/{userTaskKey}/assignee", { userTaskKey: key }));
 

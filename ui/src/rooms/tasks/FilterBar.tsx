@@ -8,7 +8,7 @@ import { Views } from "../../parts/views/Views";
 import { text } from "../../text";
 import { viewOf } from "./filter";
 import { FILTERS, type Filter, type TaskSearch, VIEWS, taskSearch, viewIn } from "./search";
-import { Who } from "./who";
+import { Who, useGroups } from "./who";
 
 const route = getRouteApi("/tasks");
 const t = text.tasks;
@@ -17,6 +17,7 @@ export function FilterBar({ search }: { search: TaskSearch }) {
   const navigate = route.useNavigate();
   const set = (next: TaskSearch) => void navigate({ search: { ...search, after: undefined, ...next }, replace: true });
   const view = viewOf(search);
+  const groups = useGroups();
   const [kind, setKind] = useState<Filter | "">(() => FILTERS.find((each) => search[each] !== undefined) ?? "");
   const open = (saved: Record<string, unknown>) => {
     const next = viewIn(taskSearch(saved));
@@ -28,7 +29,7 @@ export function FilterBar({ search }: { search: TaskSearch }) {
     <div className="side-find task-filter">
       <div className="row">
         <select className="field grow" data-filter="" aria-label={t.view} value={view} onChange={(event) => set({ view: event.target.value === "open" ? undefined : event.target.value })}>
-          {VIEWS.map((each) => (
+          {VIEWS.filter((each) => each !== "groups" || groups.length > 0 || view === each).map((each) => (
             <option key={each} value={each}>
               {t.views[each]}
             </option>

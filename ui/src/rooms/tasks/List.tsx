@@ -2,7 +2,7 @@
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import type { TaskKey } from "../../api/keys";
-import type { Task, useTasks } from "../../api/tasks";
+import type { Task, TaskFilter, useTasks } from "../../api/tasks";
 import { useTenantShown } from "../../api/tenant";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
@@ -14,13 +14,20 @@ import { atLeast } from "../../text/format";
 import { FilterBar } from "./FilterBar";
 import { viewOf } from "./filter";
 import { Bulk } from "./Bulk";
+import { ClaimNext } from "./ClaimNext";
 import type { TaskSearch } from "./search";
 import { useWho } from "./who";
 
 const route = getRouteApi("/tasks");
 const t = text.tasks;
 
-export function List({ search, found: { query, list } }: { search: TaskSearch; found: ReturnType<typeof useTasks> }) {
+interface ListProps {
+  search: TaskSearch;
+  filter: TaskFilter;
+  found: ReturnType<typeof useTasks>;
+}
+
+export function List({ search, filter, found: { query, list } }: ListProps) {
   const [chosen, choose] = useState<ReadonlySet<TaskKey>>(new Set());
   const selected = list.rows.filter((row) => chosen.has(row.userTaskKey));
   const flip = (key: TaskKey, on: boolean) => {
@@ -29,7 +36,8 @@ export function List({ search, found: { query, list } }: { search: TaskSearch; f
     else next.delete(key);
     choose(next);
   };
-  const done = viewOf(search) === "done";
+  const view = viewOf(search);
+  const done = view === "done";
   return (
     <nav className="side task-side" aria-label={t.listed}>
       <FilterBar search={search} />
@@ -46,7 +54,10 @@ export function List({ search, found: { query, list } }: { search: TaskSearch; f
         {selected.length > 0 && !done ? (
           <Bulk tasks={selected} clear={() => choose(new Set())} />
         ) : (
-          <b role="status">{query.data ? t.found(atLeast(list.total, list.more), list.total === 1) : " "}</b>
+          <>
+            <b role="status" className="grow">{query.data ? t.found(atLeast(list.total, list.more), list.total === 1) : " "}</b>
+            {done || view === "mine" || search.assignee !== undefined || list.total === 0 ? null : <ClaimNext search={search} filter={filter} />}
+          </>
         )}
       </div>
       <Shown query={query} rows={8}>
@@ -145,6 +156,7 @@ function None({ search }: { search: TaskSearch }) {
     return <Note title={t.noneFiltered} actions={all} small />;
   }
   if (view === "mine") return <Note title={t.noneMine} small>{who === "" ? t.whoText : t.noneMineText(who)}</Note>;
+  if (view === "groups") return <Note title={t.noneGroups} small />;
   if (view === "unassigned") return <Note title={t.noneUnassigned} small />;
   return view === "done" ? <Note title={t.noneDone} small /> : <Note title={t.none} small>{t.noneText}</Note>;
 }

@@ -14,7 +14,7 @@ import { forgetOldOfServer } from "./keeping";
 import { List } from "./List";
 import { Pane } from "./Pane";
 import { Start } from "./start/Start";
-import { useWho } from "./who";
+import { useGroups, useWho } from "./who";
 import "../../parts/list.css";
 import "../../parts/sides.css";
 import "../../parts/tabs.css";
@@ -27,7 +27,8 @@ const t = text.tasks;
 export function Tasks() {
   const search = route.useSearch();
   const who = useWho();
-  const filter = useMemo(() => filterOf(search, who), [search, who]);
+  const groups = useGroups();
+  const filter = useMemo(() => filterOf(search, who, groups), [search, who, groups]);
   const view = viewOf(search);
   const found = useTasks(filter, view === "done" ? "done" : (SORTS.find((each) => each === search.sort) ?? "due"), search.after);
   useEffect(() => {
@@ -42,7 +43,7 @@ export function Tasks() {
     <>
       <PageTitle title={t.title} />
       <div className={`sides tasks${search.task === undefined && search.start === undefined ? "" : " one"}`}>
-        <List search={search} found={found} />
+        <List search={search} filter={filter} found={found} />
         {search.start !== undefined ? (
           <Start of={search.start} />
         ) : search.task === undefined ? (

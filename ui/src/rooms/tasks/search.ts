@@ -6,7 +6,7 @@ export type TaskSearch = Partial<Record<(typeof NAMES)[number], string>>;
 
 export const taskSearch = (search: Record<string, unknown>): TaskSearch => only(search, NAMES);
 
-export const VIEWS = ["open", "mine", "unassigned", "done"] as const;
+export const VIEWS = ["open", "mine", "groups", "unassigned", "done"] as const;
 export type View = (typeof VIEWS)[number];
 
 /** What the list can be narrowed by; one of them at a time. */

@@ -1,7 +1,7 @@
 // The name that tasks are claimed by: that of the person who is logged in. Where nobody logs in one says it once, and the browser keeps it.
 import { UserRound } from "lucide-react";
 import { type FormEvent, useState, useSyncExternalStore } from "react";
-import { nameOf, useSession } from "../../api/session";
+import { meOf, nameOf, useSession } from "../../api/session";
 import { Dialog } from "../../parts/Dialog";
 import { text } from "../../text";
 
@@ -25,6 +25,11 @@ export function useWho(): string {
   );
   return nameOf(useSession()) ?? kept;
 }
+
+const NO_GROUPS: readonly string[] = [];
+
+/** Those of the person who is logged in; where nobody logs in there are none. */
+export const useGroups = (): readonly string[] => meOf(useSession())?.groups ?? NO_GROUPS;
 
 interface AskProps {
   title: string;
