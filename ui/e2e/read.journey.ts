@@ -7,6 +7,7 @@ import { startServer } from "./server.mjs";
 test("home says what goes wrong, and leads there", async ({ page, open }) => {
   await open("/");
   await expect(page.getByRole("link", { name: /card network did not answer/ })).toBeVisible();
+  await expect(page.getByText("wait for a person")).toBeVisible();
   await page.getByRole("link", { name: /card network did not answer/ }).click();
   await expect(page.getByRole("heading", { name: /card network did not answer/ })).toBeVisible();
   await page.getByRole("link", { name: "Order v2" }).click();

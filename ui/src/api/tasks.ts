@@ -27,7 +27,7 @@ export const OPEN: TaskFilter["state"] = { $in: ["CREATED", "CREATING", "ASSIGNI
 
 /** How many are open, for everybody or for one person. */
 export const openTasks = (assignee?: string) =>
-  live(["tasks", "count", assignee ?? ""], async (how) => {
+  live(["tasks", "count", assignee ?? null], async (how) => {
     const { page } = await post("/user-tasks/search", {}, { filter: { state: OPEN, ...(assignee === undefined ? {} : { assignee }), ...here() }, page: { limit: 1 } }, how);
     return { total: page.totalItems, more: page.hasMoreTotalItems };
   });
