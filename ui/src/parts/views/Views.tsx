@@ -22,7 +22,7 @@ export function Views(props: ViewsProps) {
     <DialogTrigger>
       <Button className="button" aria-label={t.saved}>
         <Bookmark size={14} aria-hidden="true" />
-        {t.views}
+        <span className="views-word">{t.views}</span>
       </Button>
       <Popover className="floating" placement="bottom start">
         <Dialog className="views" aria-label={t.saved}>

@@ -27,7 +27,7 @@ export function Deployed() {
                   {each.name ?? each.processDefinitionId}
                 </Link>
                 <span className="faint">{t.kinds.bpmn}</span>
-                <span className="faint">{text.processes.versionOf(each.version, each.versionTag)}</span>
+                <span className="faint studio-version">{text.processes.versionOf(each.version, each.versionTag)}</span>
               </li>
             ))}
             {files.map((each) => (
@@ -36,7 +36,7 @@ export function Deployed() {
                   {each.decisionRequirementsName}
                 </Link>
                 <span className="faint">{t.kinds.dmn}</span>
-                <span className="faint">{text.processes.versionOf(each.decisionRequirementsVersion, null)}</span>
+                <span className="faint studio-version">{text.processes.versionOf(each.decisionRequirementsVersion, null)}</span>
               </li>
             ))}
           </ul>

@@ -63,7 +63,7 @@ export const frame = {
     filter: "To the filter",
     help: "This help",
     pause: "Pause or resume updates",
-    rows: "Up and down a list, Enter opens, Space selects",
+    rows: "Up and down a list, x selects, Enter opens",
     diagram: "In a diagram: along the flows; + and - zoom, 0 shows all",
   },
   lost: "There is no such page",
