@@ -18,6 +18,11 @@ const looks = [
   { name: "wide", width: 1920, height: 1080, colorScheme: "light" },
   { name: "phone", width: 360, height: 760, colorScheme: "light" },
 ];
+/** Presses a button, and waits for the dialog, whose code comes by then. */
+const asked = (name) => async (page) => {
+  await page.getByRole("button", { name }).first().click();
+  await page.getByRole("dialog").waitFor();
+};
 const taken = await camera(to);
 const shoot = (base, pages, wanted = looks, first = undefined) => taken.shoot(base, pages.filter(([name]) => wantedNames.test(name)), wanted, first);
 
@@ -37,7 +42,7 @@ await shoot(guarded.url, [
   ["people-user", "/admin/users/olaf"],
   ["people-group", "/admin/groups/assessors"],
   ["people-access", "/admin/access?type=USER&id=anna"],
-  ["people-grant", "/admin/users/olaf", (page) => page.getByRole("button", { name: "New authorization" }).click()],
+  ["people-grant", "/admin/users/olaf", asked("New authorization")],
   ["people-over", "/admin/users", async (page) => {
     await page.context().clearCookies();
     await page.getByRole("heading", { name: "Your session is over" }).waitFor();
@@ -52,10 +57,7 @@ await shoot(apart.url, [
   ["tenants-home", "/"],
   ["tenants-processes", "/processes"],
   ["tenants-one", "/processes?process=order&tenant=acme"],
-  ["tenants-send", "/messages", async (page) => {
-    await page.getByRole("button", { name: "Send" }).first().click();
-    await page.getByRole("dialog").waitFor();
-  }],
+  ["tenants-send", "/messages", asked("Send")],
   ["tenants-studio", "/studio?sample=order", (page) => page.locator(".djs-shape").first().waitFor()],
 ], looks, asRoot);
 await apart.stop();
@@ -79,7 +81,7 @@ await shoot(full.url, [
   ["instance-gone", "/processes/i/2251799813685000"],
   ["incidents", "/incidents"],
   ["incidents-one", `/incidents?error=${error}`],
-  ["incidents-retry", `/incidents?error=${error}`, (page) => page.getByRole("button", { name: /Retry all/ }).click()],
+  ["incidents-retry", `/incidents?error=${error}`, asked(/Retry all/)],
   ["jobs", "/jobs"],
   ["jobs-type", "/jobs/charge-card"],
   ["jobs-none", "/jobs/estimate-repair"],
@@ -92,7 +94,7 @@ await shoot(full.url, [
   ["evaluation", `/decisions/i/${failedDecision}`],
   ["messages", "/messages"],
   ["messages-timers", "/messages?view=timers"],
-  ["messages-send", "/messages", (page) => page.getByRole("button", { name: "Send" }).first().click()],
+  ["messages-send", "/messages", asked("Send")],
   ["studio", "/studio"],
   ["studio-run", "/studio?sample=order", watch(stuck)],
   ["studio-found", "/studio", async (page) => {
@@ -116,7 +118,7 @@ await shoot(full.url, [
   ["monitor-day", "/monitor?span=day", (page) => page.getByText("The figures").first().click()],
   ["cluster", "/cluster"],
   ["cluster-exporters", "/cluster?tab=exporters"],
-  ["cluster-pause", "/cluster?tab=exporters", (page) => page.getByRole("button", { name: "Pause exporting" }).click()],
+  ["cluster-pause", "/cluster?tab=exporters", asked("Pause exporting")],
   ["cluster-wish", "/cluster?tab=changes"],
   ["cluster-plan", "/cluster?tab=changes", async (page) => {
     await page.getByLabel("Partitions", { exact: true }).fill("4");
