@@ -118,12 +118,14 @@ test("jobs say who works on them, and which nobody takes", async ({ page, open }
   await expect(alone).toContainText("no worker asks");
   await page.getByRole("navigation", { name: "Job types" }).getByRole("link", { name: /charge-card/ }).click();
   await expect(page.getByRole("list", { name: "Workers" })).toContainText("payments-7f9c");
+  await expect(page.getByRole("figure", { name: "Within the hour" })).toContainText(/[1-9]\d* created[1-9]\d* done[1-9]\d* failed/);
   await page.getByRole("link", { name: "Failed", exact: true }).click();
   await expect(page).toHaveURL(/jobs\/charge-card\?view=failed/);
   await expect(page.locator('.list-head [aria-current="page"]')).toHaveText(["Failed"]);
   await expect(page.getByRole("row").nth(2)).toContainText("card network");
   await page.getByRole("link", { name: /estimate-repair/ }).click();
   await expect(page.getByText(/No worker has asked since .* Start one for jobs of the type estimate-repair/)).toBeVisible();
+  await expect(page.getByRole("figure", { name: "Within the hour" })).toHaveText(/Within the hour[1-9]\d* created$/);
 });
 
 test("a worker that begins to ask is seen: by its type, and where its job is", async ({ page, empty }) => {

@@ -27,6 +27,38 @@ export const jobWork = () => live(["jobs", "work"], (how) => get("/skep/v1/job-t
 export const jobWorkers = (type: string) =>
   live(["jobs", "workers", type], (how) => post("/jobs/statistics/by-workers", {}, { filter: { ...day(), jobType: type }, page: { limit: 100 } }, how), 10_000);
 
+/** How many jobs of a type were created, completed and failed from a moment on, in milliseconds. */
+export interface JobSlot {
+  from: number;
+  created: number;
+  completed: number;
+  failed: number;
+}
+
+const SLOT = 300_000;
+const SLOTS = 12;
+
+type Counted = Pick<Answer<"/jobs/statistics/time-series", "post">["items"][number], "time" | "created" | "completed" | "failed">;
+
+/** The slots of an hour until `end`: an answer leaves out those in which nothing happened. */
+export function hourOf(items: readonly Counted[], end: number): JobSlot[] {
+  return Array.from({ length: SLOTS }, (_, at) => {
+    const from = end - (SLOTS - at) * SLOT;
+    const within = items.filter(({ time }) => Date.parse(time) >= from && Date.parse(time) < from + SLOT);
+    const sum = (of: "created" | "completed" | "failed") => within.reduce((total, each) => total + each[of].count, 0);
+    return { from, created: sum("created"), completed: sum("completed"), failed: sum("failed") };
+  });
+}
+
+/** What became of the jobs of a type within the hour. */
+export const jobHour = (jobType: string) =>
+  live(["jobs", "hour", jobType], async (how) => {
+    const end = Math.floor(Date.now() / SLOT + 1) * SLOT;
+    const span = { from: new Date(end - SLOTS * SLOT).toISOString(), to: new Date(end).toISOString() };
+    const { items } = await post("/jobs/statistics/time-series", {}, { filter: { ...span, jobType, resolution: "PT5M" }, page: { limit: 100 } }, how);
+    return hourOf(items, end);
+  }, 10_000);
+
 /** What a worker could still be given, or has in hand. */
 const OPEN: JobFilter["state"] = { $in: ["CREATED", "FAILED", "RETRIES_UPDATED", "TIMED_OUT", "MIGRATED"] };
 export const VIEWS = ["open", "failed", "all"] as const;

@@ -17,6 +17,7 @@ import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { atLeast, exact, fromNow } from "../../text/format";
 import { isOpen } from "./change";
+import { Hour } from "./Hour";
 import type { JobSearch } from "./search";
 import { type Type, type Worker, isAlone, workersOf } from "./types";
 
@@ -143,6 +144,7 @@ function Head({ type, known, since }: Omit<OfTypeProps, "search">) {
           )
         }
       </Shown>
+      <Hour type={type} />
     </header>
   );
 }
