@@ -103,3 +103,23 @@ test("after a command of one's own the page shows it at once", async ({ page, ow
   await expect(page.getByRole("status").filter({ hasText: /^0 instances|No instances/ })).toBeVisible();
   expect(heard.others).toContain("/v2/process-instances/search");
 });
+
+test("while the store of searches is behind, pages say by how much, and when it has caught up no more", async ({ page, own: { url, id, start } }) => {
+  const exporting = async (how: "pause" | "resume") => {
+    const answer = await fetch(`${url}/skep/v1/management/exporting/${how}`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+    expect(answer.ok, `${how} exporting`).toBe(true);
+  };
+  await page.goto(`${url}/ui/processes?process=${id}&state=active`);
+  const count = page.getByRole("status").filter({ hasText: /instances?$/ });
+  await expect(count).toHaveText("1 instance");
+  await exporting("pause");
+  await start();
+  await page.reload();
+  const behind = page.getByRole("status").filter({ hasText: /^Lists are .+ behind$/ });
+  await expect(behind).toBeVisible({ timeout: 90_000 });
+  // What is known is shown meanwhile.
+  await expect(count).toHaveText("1 instance");
+  await exporting("resume");
+  await expect(count).toHaveText("2 instances", { timeout: 90_000 });
+  await expect(behind).toHaveCount(0, { timeout: 90_000 });
+});

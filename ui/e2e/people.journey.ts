@@ -16,6 +16,12 @@ test("the pages of Admin pass axe and fit", async ({ page, guarded }) => {
     await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
     await sound(page, part);
   }
+});
+
+// Apart from the pages, so that two browsers share the work.
+test("what the pages of Admin ask passes axe and fits", async ({ page, guarded }) => {
+  test.slow();
+  await enter(page, guarded.url, "/admin/users");
   for (const [part, button] of [["users", "New user"], ["users/olaf", "New authorization"], ["groups/assessors", "Add a user"], ["groups/assessors", "Delete"]] as const) {
     await page.goto(`${guarded.url}/ui/admin/${part}`);
     await page.getByRole("button", { name: button }).click();
