@@ -55,9 +55,15 @@ function counts(mark: Mark, withEnded: boolean): HTMLElement | undefined {
   return row.childElementCount > 0 ? row : undefined;
 }
 
-/** In the middle of an edge: the lower one of what is large, the upper one of events, whose names stand below them. */
-const placeOf = (item: Item): Record<string, number> =>
-  item.type.endsWith("Event") ? { top: -12, left: item.width / 2 } : { bottom: 11, left: item.width / 2 };
+/** Whose names stand below them. */
+const isEvent = (item: Item): boolean => item.type.endsWith("Event");
+
+/** In the middle of an edge: the upper one of events; else the lower one, and of what may have its marks there, such as those of a
+ * multi-instance, beneath them. */
+const placeOf = (item: Item): Record<string, number> => ({
+  left: item.width / 2,
+  ...(isEvent(item) ? { top: 0 } : { bottom: item.type.endsWith("Gateway") ? 11 : 6 }),
+});
 
 const classes = (mark: Mark): string[] => {
   const found: string[] = [];
@@ -101,6 +107,7 @@ export function drawMarks({ canvas, overlays, registry }: Drawable, marks: Reado
       marked.push([id, name]);
     }
     const html = counts(mark, withEnded);
+    if (isEvent(item)) html?.classList.add("above");
     if (html) overlays.add(id, OVERLAY, { position: placeOf(item), html, show: { minZoom: 0.3 }, scale: { min: 0.85, max: 1.1 } });
   }
   return () => {
