@@ -112,43 +112,6 @@ test("a pasted key is found, whatever it is the key of", async ({ page, open, ap
   await expect(page.getByText("Nothing here has the key 999999999999")).toBeVisible();
 });
 
-test("jobs say who works on them, and which nobody takes", async ({ page, open }) => {
-  await open("/jobs");
-  const alone = page.getByRole("row", { name: /estimate-repair/ });
-  await expect(alone).toContainText("no worker asks");
-  await page.getByRole("navigation", { name: "Job types" }).getByRole("link", { name: /charge-card/ }).click();
-  await expect(page.getByRole("list", { name: "Workers" })).toContainText("payments-7f9c");
-  await expect(page.getByRole("figure", { name: "Within the hour" })).toContainText(/[1-9]\d* created[1-9]\d* done[1-9]\d* failed/);
-  await page.getByRole("link", { name: "Failed", exact: true }).click();
-  await expect(page).toHaveURL(/jobs\/charge-card\?view=failed/);
-  await expect(page.locator('.list-head [aria-current="page"]')).toHaveText(["Failed"]);
-  await expect(page.getByRole("row").nth(2)).toContainText("card network");
-  await page.getByRole("link", { name: /estimate-repair/ }).click();
-  await expect(page.getByText(/No worker has asked since .* Start one for jobs of the type estimate-repair/)).toBeVisible();
-  await expect(page.getByRole("figure", { name: "Within the hour" })).toHaveText(/Within the hour[1-9]\d* created$/);
-});
-
-test("a worker that begins to ask is seen: by its type, and where its job is", async ({ page, empty }) => {
-  const api = client(empty.url);
-  // Other journeys on this server leave jobs of the type that the example has, and a worker would be given one of those.
-  const example = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
-  await api.deploy([["order.bpmn", example.replaceAll("charge-card", "charge-later")]]);
-  const { processInstanceKey } = await api.start("order", { orderId: "o-1", amount: 5 });
-  await page.goto(`${empty.url}/ui/jobs`);
-  const row = page.getByRole("row", { name: /charge-later/ });
-  await expect(row).toContainText("no worker asks");
-  await page.goto(`${empty.url}/ui/processes/i/${processInstanceKey}`);
-  const why = page.getByRole("region", { name: "What it waits for" });
-  await expect(why).toContainText("No worker asks for charge-later");
-  expect(await api.jobs("charge-later", 1, "w-1")).toHaveLength(1);
-  await expect(why).toContainText("Worker w-1 is at work on charge-later");
-  await page.goto(`${empty.url}/ui/jobs`);
-  await expect(row).toContainText("w-1");
-  await expect(row).not.toContainText("no worker asks");
-  await row.getByRole("link").click();
-  await expect(page.getByRole("list", { name: "Workers" }).getByRole("listitem")).toContainText(["w-11 at work"]);
-});
-
 test("names of people who do not mean well are names", async ({ page, open, api }) => {
   const { processInstanceKey: key } = await api.start("hostile", `{"big": ${BIG}, "html": ${JSON.stringify(HOSTILE)}, "long": ${JSON.stringify(LONG)}}`);
   await open(`/processes/i/${key}`);
