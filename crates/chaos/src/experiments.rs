@@ -93,6 +93,29 @@ fn settings(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Settings for a disk of about 200 MiB that can be filled up.
+fn small_disk() -> BTreeMap<String, String> {
+    settings(&[
+        (
+            "camunda.data.primary-storage.disk.free-space.processing",
+            "64MB",
+        ),
+        (
+            "camunda.data.primary-storage.disk.free-space.replication",
+            "24MB",
+        ),
+        (
+            "camunda.data.primary-storage.disk.monitoring-interval",
+            "50ms",
+        ),
+        (
+            "camunda.data.primary-storage.log-stream.log-segment-size",
+            "4MB",
+        ),
+        ("skep.data.snapshot-log-size", "8MB"),
+    ])
+}
+
 /// Waits until a restarted node is ready.
 fn ready() -> Step {
     let request = Request {

@@ -1,6 +1,6 @@
-//! Things go wrong, and somebody who looks is told which.
+//! Causes of trouble, each of which metrics, answers and `skep status` must name.
 
-use super::{Experiment, invariants, settings, step, wait};
+use super::{Experiment, invariants, small_disk, step, wait};
 use crate::plan::{
     Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Request, Step, StoreKind, StoreState,
     Take, Until, Who,
@@ -44,13 +44,7 @@ fn plan(full: bool) -> Plan {
             count: NODES,
             store: Some(StoreKind::Postgres),
             disk_mib: Some(192),
-            settings: settings(&[
-                ("camunda.data.primary-storage.disk.free-space.processing", "64MB"),
-                ("camunda.data.primary-storage.disk.free-space.replication", "24MB"),
-                ("camunda.data.primary-storage.disk.monitoring-interval", "50ms"),
-                ("camunda.data.primary-storage.log-stream.log-segment-size", "4MB"),
-                ("skep.data.snapshot-log-size", "8MB"),
-            ]),
+            settings: small_disk(),
             ..Nodes::default()
         },
         words: vec!["disk".into()],

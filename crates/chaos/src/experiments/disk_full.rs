@@ -1,6 +1,6 @@
 //! Another program fills the disk of a node.
 
-use super::{Experiment, invariants, settings, step, wait};
+use super::{Experiment, invariants, small_disk, step, wait};
 use crate::plan::{
     Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Request, Take, Until, Who,
 };
@@ -36,13 +36,7 @@ fn plan(full: bool) -> Plan {
             .into(),
         nodes: Nodes {
             disk_mib: Some(192),
-            settings: settings(&[
-                ("camunda.data.primary-storage.disk.free-space.processing", "64MB"),
-                ("camunda.data.primary-storage.disk.free-space.replication", "24MB"),
-                ("camunda.data.primary-storage.disk.monitoring-interval", "50ms"),
-                ("camunda.data.primary-storage.log-stream.log-segment-size", "4MB"),
-                ("skep.data.snapshot-log-size", "8MB"),
-            ]),
+            settings: small_disk(),
             ..Nodes::default()
         },
         words: vec!["disk".into()],
