@@ -117,7 +117,7 @@ test("while the store of searches is behind, pages say by how much, and when it 
   await page.reload();
   const behind = page.getByRole("status").filter({ hasText: /^Lists are .+ behind$/ });
   await expect(behind).toBeVisible({ timeout: 90_000 });
-  // What is known is shown meanwhile.
+  // The page still shows the data that the store has.
   await expect(count).toHaveText("1 instance");
   await exporting("resume");
   await expect(count).toHaveText("2 instances", { timeout: 90_000 });

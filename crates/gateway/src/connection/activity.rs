@@ -236,8 +236,8 @@ impl Drop for UnderWay {
     }
 }
 
-/// Largest part of an answer that is handed over at once. What is behind it stays here, where it counts as not taken: hyper
-/// and h2 accept a part of any size, however little of it the client lets be sent, and drop the body then.
+/// Largest part of an answer that is handed over at once. The rest stays here and counts as not taken: hyper and h2 accept a
+/// part of any size, however little of it the client lets be sent, and drop the body then.
 const PIECE: usize = 64 << 10;
 
 /// An answer's body; the request ends with it.

@@ -538,7 +538,7 @@ fn located(to: &mut Projection<'_>, key: Key, entity: &str, row: Key) {
         // Batch operations belong to the cluster.
         _ => return,
     };
-    // An entry without a tenant would be visible to all. What is not found belongs to the default tenant, as elsewhere.
+    // An entry without a tenant would be visible to all. If the entity is not found, the entry belongs to the default tenant, as elsewhere.
     set!(to.changes, AUDIT_LOG, row, { "tenantId": word(DEFAULT_TENANT) });
     if key.some().is_some() {
         to.changes.refusals.push(Refusal { row, entity, key });
