@@ -46,6 +46,7 @@ fn with_job(kind: JobKind, headers: Option<&str>) -> (Rig, Key) {
     let partition = &mut rig.partitions[0];
     let key = partition.engine.state.next_key();
     let mut out = BatchWriter::new(partition.engine.next_position());
+    out.event(own.key, JobIntent::Canceled, &job);
     out.event(key, JobIntent::Created, &job);
     let batch = out.take().unwrap();
     partition.engine.apply(&batch).unwrap();

@@ -1,5 +1,6 @@
 //! Task listeners: jobs whose workers check the transitions of a user task.
 
+use skep_engine::Ban;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::value::{Corrections, JobKind, JobResult, ListenerEvent};
@@ -317,6 +318,60 @@ fn a_cancellation_waits_for_its_listeners() {
     answer(&mut rig, job, JobResult::default()).unwrap();
     assert_eq!(life(&rig)[3..], ["CANCELING", "CANCELED"]);
     rig.assert_terminated(instance);
+}
+
+#[test]
+fn a_cancellation_runs_its_listeners_once_while_another_instance_is_banned() {
+    let mut rig = Rig::with(process(&[("canceling", "l")]));
+    let other = rig.create("p", "{}");
+    rig.ban(other).unwrap();
+    let instance = rig.create("p", "{}");
+    rig.cancel(instance).unwrap();
+    assert_eq!(rejected(rig.cancel(instance)).0, "NOT_FOUND");
+    let job = rig.job("l"); // the only one
+    rig.complete(&job, "{}");
+    assert_eq!(rig.open_instances(), [other]);
+}
+
+/// The termination of a scope begins again if a called instance is banned.
+#[test]
+fn a_termination_that_begins_again_does_not_repeat_its_listeners() {
+    let mut rig = Rig::new();
+    let child = process(&[("canceling", "l")]).xml();
+    let called = Bpmn::process("called").start("s").service_task("t", "work");
+    let parent = Bpmn::process("parent")
+        .start("s")
+        .parallel("fork")
+        .call_activity("first", "p")
+        .end("e1")
+        .from("fork")
+        .call_activity("second", "called")
+        .end("e2");
+    let called = called.end("e").xml();
+    let parent = parent.xml();
+    rig.deploy_files(vec![
+        ("p.bpmn", child),
+        ("called.bpmn", called),
+        ("parent.bpmn", parent),
+    ])
+    .unwrap();
+    let root = rig.create("parent", "{}");
+    let failed_on = Ban {
+        process_instance_key: rig.job("work").process_instance_key,
+        message: "it broke".to_string(),
+        stacktrace: String::new(),
+    };
+    let now = rig.now;
+    for _ in 0..2 {
+        // The second failure is that of its cancellation, which is then not tried either.
+        assert!(rig.engine(1).ban(now, &failed_on));
+        rig.settle(1);
+    }
+    rig.cancel(root).unwrap();
+    rig.cancel(root).unwrap();
+    let job = rig.job("l"); // the only one
+    rig.complete(&job, "{}");
+    assert_eq!(life(&rig).last(), Some(&"CANCELED"));
 }
 
 #[test]

@@ -106,6 +106,11 @@ fn special_of(value: &JobValue) -> Option<Special> {
 /// Adds a job to its element, and activates the element if `activated`.
 pub(in crate::appliers) fn insert(state: &mut State, key: Key, job: Job, activated: bool) {
     if let Some(element) = state.elements.must_get_mut(job.element_instance_key) {
+        // Otherwise the older job would outlive its element.
+        debug_assert!(
+            element.job_key.is_none(),
+            "{key} is its element's second job"
+        );
         element.job_key = key;
         if activated {
             element.enter(ElementState::Activated);

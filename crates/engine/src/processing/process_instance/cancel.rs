@@ -13,11 +13,11 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
     let Some(el) = found else {
         return Err(not_found(key));
     };
-    // An instance that is already cancelled ends when everything in it has ended. If anything is banned, termination is
-    // triggered again.
+    // An instance that is already cancelled ends when everything in it has ended. Where the engine has failed on it, or on
+    // an instance that it called, steps were skipped: its termination begins again.
     let row = cx.state.elements.get(key);
     let terminates = row.is_some_and(|row| row.state == ElementState::Terminating);
-    if terminates && cx.state.banned.is_empty() {
+    if terminates && !has_banned(cx, el.value.root_process_instance_key) {
         return Err(not_found(key));
     }
     if el.value.parent_process_instance_key.some().is_some() {
@@ -34,6 +34,18 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
     cx.event(key, ProcessInstanceIntent::Canceling, &el.value);
     cx.steps.push(Step::Terminate(key));
     Ok(Some(Response::Empty))
+}
+
+/// Whether an instance below `root` is banned. If there are too many to look at, one is assumed to be: terminating again
+/// changes nothing that is already ending.
+fn has_banned(cx: &mut Context<'_>, root: Key) -> bool {
+    const LOOKED_AT: usize = 1_000;
+    let banned = cx.state.banned.keys(LOOKED_AT);
+    banned.len() == LOOKED_AT
+        || banned.into_iter().any(|key| {
+            let row = cx.state.elements.get(key);
+            row.is_some_and(|row| row.root_process_instance_key() == root)
+        })
 }
 
 pub(crate) fn not_found(key: Key) -> Rejection {

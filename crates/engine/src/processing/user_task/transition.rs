@@ -170,11 +170,17 @@ pub(crate) fn deny(cx: &mut Context<'_>, key: Key, reason: &str) {
 
 /// Cancels the task when its element terminates. Listeners run, but cannot prevent it.
 pub(crate) fn cancel(cx: &mut Context<'_>, el: &Subject, key: Key) -> Ending {
+    // The jobs of a banned instance are no longer handed out.
+    let banned = cx.state.banned.contains(el.value.process_instance_key);
+    let task = cx.state.user_tasks.get(key);
+    let is_canceling = task.is_some_and(|task| task.state == UserTaskState::Canceling);
+    if is_canceling && !banned {
+        // The element is terminated again, because the engine failed on another one: the listener is still at work.
+        return Ending::Waits;
+    }
     let Some(value) = canceling(cx, key) else {
         return Ending::Now;
     };
-    // The jobs of a banned instance are no longer handed out.
-    let banned = cx.state.banned.contains(el.value.process_instance_key);
     let next = if banned {
         Ok(None)
     } else {

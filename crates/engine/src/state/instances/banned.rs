@@ -65,6 +65,11 @@ impl Banned {
         self.keys.get(&process_instance).copied().unwrap_or(false)
     }
 
+    /// `limit` of the instances, in no order.
+    pub fn keys(&self, limit: usize) -> Vec<Key> {
+        self.keys.keys().copied().take(limit).collect()
+    }
+
     /// Increases with each change since the start.
     pub fn revision(&self) -> u64 {
         self.revision
