@@ -61,6 +61,16 @@ impl Expression {
         &self.0.program.variables
     }
 
+    /// The variable that the expression is, or at which its path begins; `None` if it computes anything.
+    pub fn accessed_variable(&self) -> Option<&Arc<str>> {
+        match self.0.program.root {
+            compile::Node::Var(variable) | compile::Node::VarPath(variable, _) => {
+                self.variables().get(variable)
+            }
+            _ => None,
+        }
+    }
+
     /// The value, when the expression is a constant (a literal, or made of literals).
     pub fn constant(&self) -> Option<&Value> {
         match &self.0.program.root {

@@ -1,5 +1,6 @@
 //! Multi-instance activities: one instance for each item of a collection, in parallel or sequentially.
 
+use skep_model::builder::Bpmn;
 use skep_protocol::Key;
 use skep_protocol::command::Command;
 use skep_testkit::rig::*;
@@ -109,6 +110,78 @@ fn a_parallel_one_has_an_instance_for_each_item_and_collects_by_item() {
     assert_eq!(results, r#"["first",[2],"third"]"#);
     // The worker's variable named like the output element stays local to the inner instance.
     assert!(rig.variable(instance, "r").is_none());
+}
+
+/// Activities that run a job with `output`, mapped to what `mapping` says; also as the process that a call activity calls.
+fn with_mapping(activity: &str, mapping: &str, marker: &str) -> String {
+    let mapping = format!("<zeebe:ioMapping>{mapping}</zeebe:ioMapping>");
+    let task = r#"<zeebe:taskDefinition type="work"/>"#;
+    let called = r#"<zeebe:calledElement processId="called" propagateAllParentVariables="false" propagateAllChildVariables="false"/>"#;
+    match activity {
+        "service task" => process(&format!(
+            r#"<bpmn:serviceTask id="work"><bpmn:extensionElements>{task}{mapping}</bpmn:extensionElements>{marker}</bpmn:serviceTask>"#
+        )),
+        "call activity" => process(&format!(
+            r#"<bpmn:callActivity id="work"><bpmn:extensionElements>{called}{mapping}</bpmn:extensionElements>{marker}</bpmn:callActivity>"#
+        )),
+        "sub-process" => process(&format!(
+            r#"<bpmn:subProcess id="work"><bpmn:extensionElements>{mapping}</bpmn:extensionElements>{marker}
+                 <bpmn:startEvent id="s1"/><bpmn:sequenceFlow id="g1" sourceRef="s1" targetRef="t"/>
+                 <bpmn:serviceTask id="t"><bpmn:extensionElements>{task}</bpmn:extensionElements></bpmn:serviceTask>
+               </bpmn:subProcess>"#
+        )),
+        other => panic!("{other} is not an activity of this test"),
+    }
+}
+
+/// Completes the jobs of all instances, whether they wait together or one after the other.
+fn complete_all(rig: &mut Rig, results: [&str; 2]) {
+    let mut results = results.into_iter();
+    while results.len() > 0 {
+        let jobs = rig.jobs("work");
+        assert!(!jobs.is_empty());
+        for job in jobs {
+            rig.complete(&job, results.next().expect("a job for each item"));
+        }
+    }
+}
+
+#[test]
+fn an_output_mapping_sets_the_output_element() {
+    let called = Bpmn::process("called").start("s").service_task("t", "work");
+    let called = called.end("e");
+    for activity in ["service task", "call activity", "sub-process"] {
+        for sequential in [false, true] {
+            let marker = marker(sequential, &format!("{INPUT} {OUTPUT}"), "");
+            let mapping = r#"<zeebe:output source="=answer" target="r"/>
+                             <zeebe:output source="=item" target="last"/>"#;
+            let mut rig = rig(&[&with_mapping(activity, mapping, &marker)]);
+            rig.deploy(called.clone());
+            let instance = rig.create("p", r#"{"items":[1,2]}"#);
+            complete_all(&mut rig, [r#"{"answer":10}"#, r#"{"answer":20}"#]);
+            rig.assert_completed(instance);
+            let variable = |name| rig.variable(instance, name);
+            let which = format!("{activity}, sequential: {sequential}");
+            assert_eq!(variable("results").as_deref(), Some("[10,20]"), "{which}");
+            assert_eq!(variable("r"), None, "{which}");
+            // Other names go outwards, as from any activity.
+            assert_eq!(variable("last").as_deref(), Some("2"), "{which}");
+        }
+    }
+}
+
+#[test]
+fn an_output_element_that_is_a_path_begins_at_a_variable_of_each_instance() {
+    for sequential in [false, true] {
+        let output = r#"outputCollection="results" outputElement="=r.x""#;
+        let marker = marker(sequential, &format!("{INPUT} {output}"), "");
+        let mut rig = rig(&[&service_task(&marker)]);
+        let instance = rig.create("p", r#"{"items":[1,2]}"#);
+        complete_all(&mut rig, [r#"{"r":{"x":1}}"#, "{}"]);
+        rig.assert_completed(instance);
+        assert_eq!(rig.variable(instance, "results").unwrap(), "[1,null]");
+        assert_eq!(rig.variable(instance, "r"), None);
+    }
 }
 
 #[test]

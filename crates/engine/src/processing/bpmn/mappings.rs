@@ -1,6 +1,6 @@
 //! Input and output mappings.
 
-use skep_model::{Mapping, MappingSource};
+use skep_model::{ElementKind, Mapping, MappingSource};
 use skep_protocol::document::{JsonText, readable, write_json_object};
 use skep_protocol::value::ErrorType;
 use skep_protocol::{Document, Key};
@@ -17,12 +17,15 @@ pub(super) fn apply_inputs(cx: &mut Context<'_>, el: &Subject) -> Result<(), Pro
     Ok(())
 }
 
-/// Sets variables of the flow scope, or of the nearest scope around it that has them.
+/// Sets variables of the flow scope, or of the nearest scope around it that has them. The instances of a multi-instance
+/// activity have variables of their own to set: the input and the output element.
 pub(super) fn apply_outputs(cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
     let results = evaluate(cx, &el.element().outputs, el.key, Parts::OfExisting)?;
+    let around = &el.process.graph.element(el.element().parent).kind;
+    let is_one_of_many = matches!(around, ElementKind::MultiInstanceBody(_));
     let scope = match el.flow_scope().some() {
-        Some(scope) => scope,
-        None => el.key,
+        Some(scope) if !is_one_of_many => scope,
+        _ => el.key,
     };
     variable::propagate(cx, scope, results.entries());
     Ok(())

@@ -302,7 +302,7 @@ fn begin_all(
     activities: Vec<(ElementIndex, Variables<'_>)>,
 ) -> Vec<(Key, ElementIndex)> {
     let output = definition.output.as_ref();
-    let result = output.and_then(|output| output_collection::plain_variable(&output.element));
+    let result = output.and_then(|output| output.element.accessed_variable());
     let mut begun = Vec::with_capacity(activities.len());
     for (activity, variables) in activities {
         let inner = Activation {

@@ -78,7 +78,8 @@ impl Container for MultiInstanceBody {
             variable::set_local(cx, child.key, name, &item);
         }
         let output = definition.output.as_ref();
-        let result = output.and_then(|output| output_collection::plain_variable(&output.element));
+        // A worker's result under this name stays with the child.
+        let result = output.and_then(|output| output.element.accessed_variable());
         // The input element may also be the output element; it keeps its value then.
         let result = result.filter(|name| definition.input_element.as_ref() != Some(name));
         if let Some(name) = result {

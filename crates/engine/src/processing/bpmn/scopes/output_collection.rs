@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use skep_feel::Expression;
 use skep_model::OutputCollection;
 use skep_protocol::Key;
 use skep_protocol::document::{JsonText, array_element, array_end, readable};
@@ -203,13 +202,4 @@ fn write(
     cx.event(key, VariableElementIntent::Updated, &value);
     conditions::changed(cx, scope, name, false);
     Ok(())
-}
-
-/// The variable of an output element that is nothing but a variable. Each child has it as null, so that a worker's result
-/// under this name stays with the child.
-pub(crate) fn plain_variable(element: &Expression) -> Option<&Arc<str>> {
-    let [name] = element.variables() else {
-        return None;
-    };
-    (element.text().trim() == &**name).then_some(name)
 }
