@@ -584,6 +584,20 @@ fn activities(rig: &mut Rig, random: &mut Random) {
     rig.send_to(partition, Command::ActivateAdHoc(command));
 }
 
+/// Cancels all instances but one twice while that one is banned, which lets terminations begin again: listeners of the first
+/// time are at work then.
+fn cancel_beside_a_banned_one(rig: &mut Rig) {
+    let open = rig.open_instances();
+    let Some((banned, others)) = open.split_first() else {
+        return;
+    };
+    let _ = rig.ban(*banned);
+    for key in others {
+        let _ = rig.cancel(*key);
+        let _ = rig.cancel(*key);
+    }
+}
+
 /// Makes the engine fail on this instance.
 fn fail(rig: &mut Rig, instance: Key) {
     let partition = instance.partition().unwrap();
@@ -634,6 +648,9 @@ fn finish(rig: &mut Rig, seed: u64) -> (usize, usize) {
     rig.interrupted = false;
     rig.settle(1);
     batches::finish(rig);
+    if seed.is_multiple_of(5) {
+        cancel_beside_a_banned_one(rig);
+    }
     // Commands lost on the way to another partition are resent, one after the other.
     let unfinished = |rig: &mut Rig| rig.engine(1).state.distributions.table.len();
     while unfinished(rig) > 0 {
