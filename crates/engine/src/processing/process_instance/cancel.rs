@@ -39,7 +39,7 @@ pub(crate) fn process(cx: &mut Context<'_>, key: Key) -> Outcome {
 /// Whether an instance below `root` is banned. If there are too many to look at, one is assumed to be: terminating again
 /// changes nothing that is already ending.
 fn has_banned(cx: &mut Context<'_>, root: Key) -> bool {
-    const LOOKED_AT: usize = 1_000;
+    const LOOKED_AT: usize = 200;
     let banned = cx.state.banned.keys(LOOKED_AT);
     banned.len() == LOOKED_AT
         || banned.into_iter().any(|key| {
