@@ -76,11 +76,12 @@ export async function instanceOf(api: Client, process: string, more: Record<stri
   return String(items[0]?.processInstanceKey);
 }
 
-/** Nothing sticks out of the screen sideways. */
+/** Nothing sticks out of the screen sideways, once what a script places has followed the screen's width. */
 export async function fits(page: Page) {
-  const over = await page.evaluate(() => {
-    const parts = [document.documentElement, document.querySelector(".content") ?? document.body];
-    return Math.max(...parts.map((element) => element.scrollWidth - element.clientWidth));
-  });
-  expect(over, "pixels beside the screen").toBeLessThanOrEqual(0);
+  const over = () =>
+    page.evaluate(() => {
+      const parts = [document.documentElement, document.querySelector(".content") ?? document.body];
+      return Math.max(...parts.map((element) => element.scrollWidth - element.clientWidth));
+    });
+  await expect.poll(over, "pixels beside the screen").toBeLessThanOrEqual(0);
 }
