@@ -55,10 +55,17 @@ impl Ask<'_> {
             }
             Query::SequenceFlows {
                 process_instance_key: key,
-            }
-            | Query::ElementStatistics {
-                process_instance_key: key,
             } => self.rows_of(&PROCESS_INSTANCE, key, query).await,
+            // Statistics leave out what the caller may not read, and so does that of a single instance.
+            Query::ElementStatistics {
+                process_instance_key: key,
+            } => {
+                if self.sees(&PROCESS_INSTANCE, key).await? {
+                    self.whole_answer(query).await
+                } else {
+                    Ok(Answer::Rows(Vec::new()))
+                }
+            }
             // All instances of a definition have its process id and tenant: a caller who may read none of them counts none.
             Query::DefinitionStatistics {
                 process_definition_key: key,
@@ -91,6 +98,21 @@ impl Ask<'_> {
         match narrowed(&mut of_grants, &granted)? {
             Narrowed::Whole => Ok(Answer::Rows(Vec::new())),
             Narrowed::Part | Narrowed::Nothing => Err(refused(owner)),
+        }
+    }
+
+    /// Whether the caller was granted to read some rows of an entity, whichever tenants they belong to.
+    ///
+    /// # Errors
+    /// No such permission, on any resource.
+    pub(super) fn may_read_some(&self, entity: &'static Entity) -> Result<(), Problem> {
+        let granted = Sight {
+            tenancy: Tenancy::All,
+            ..self.sight.clone()
+        };
+        match narrowed(&mut Search::all(entity, Vec::new(), 1), &granted)? {
+            Narrowed::Whole | Narrowed::Part => Ok(()),
+            Narrowed::Nothing => Err(refused(entity)),
         }
     }
 

@@ -383,6 +383,10 @@ impl Ask<'_> {
     pub(super) async fn statistics(&mut self, asked: Statistics) -> Result<String, Problem> {
         match asked {
             Statistics::Paged { groups, page } => {
+                // Unlike other statistics, those of incidents are refused if the caller may read none at all.
+                if std::ptr::eq(groups.search.entity, &INCIDENT) {
+                    self.may_read_some(&INCIDENT)?;
+                }
                 let mut rows = self.rows(Query::Groups(groups)).await?;
                 for row in &mut rows {
                     if std::ptr::eq(page.entity, &INSTANCES) {
