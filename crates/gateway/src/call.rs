@@ -21,7 +21,7 @@ use crate::config::GatewayConfig;
 use crate::door::passwords::Passwords;
 use crate::door::{Door, Head, Refused, is_forged};
 use crate::metrics::broker_requests::{self, RequestKind};
-use crate::metrics::{GatewayMetrics, Protocol};
+use crate::metrics::{GatewayMetrics, GatewayTimings, Protocol};
 use crate::open_requests::{OpenPermit, OpenRequests};
 use crate::rest::SharedAnswers;
 use crate::stop::{Stop, Stopper, stop_signal};
@@ -93,8 +93,7 @@ pub struct BrokerAnswer {
 pub struct Stopwatch {
     started: Instant,
     mark: Instant,
-    queue_ns: u64,
-    decode_ns: u64,
+    gateway: GatewayTimings,
     parent: Option<TraceParent>,
 }
 
@@ -108,8 +107,7 @@ impl Stopwatch {
         Stopwatch {
             started: now,
             mark: now,
-            queue_ns: 0,
-            decode_ns: 0,
+            gateway: GatewayTimings::default(),
             parent: None,
         }
     }
@@ -123,17 +121,23 @@ impl Stopwatch {
         watch
     }
 
+    /// This much of the time since the last call was spent checking the caller's credentials.
+    pub fn authenticated(&mut self, took: Duration) {
+        self.gateway.authentication += ns(took);
+        self.mark += took;
+    }
+
     /// The time since the last call was spent waiting for a slot or for budget.
     pub fn queued(&mut self) {
         let now = Instant::now();
-        self.queue_ns += ns(now - self.mark);
+        self.gateway.queue += ns(now - self.mark);
         self.mark = now;
     }
 
     /// The time since the last call was spent receiving and decoding.
     pub fn decoded(&mut self) {
         let now = Instant::now();
-        self.decode_ns += ns(now - self.mark);
+        self.gateway.decode += ns(now - self.mark);
         self.mark = now;
     }
 
@@ -154,8 +158,9 @@ impl Stopwatch {
             started: self.started,
             duration: self.started.elapsed(),
             stages: [
-                self.queue_ns,
-                self.decode_ns,
+                self.gateway.authentication,
+                self.gateway.queue,
+                self.gateway.decode,
                 broker.route,
                 broker.inbox_wait,
                 broker.evaluation,
@@ -174,10 +179,35 @@ impl FrontEnd {
     /// Authenticates the caller.
     ///
     /// # Errors
-    /// As [`Door::enter`].
-    pub async fn enter(&self, head: &Head<'_>) -> Result<Claims, Refused> {
-        let entered = self.door.enter(head, || self.directory()).await;
-        entered.inspect_err(|refused| self.refused(refused))
+    /// The caller is not authenticated.
+    pub async fn enter(&self, head: &Head<'_>, watch: &mut Stopwatch) -> Result<Claims, Refused> {
+        match self.door.at_once(head, || self.directory()) {
+            // Reading the clock would cost as much as this did.
+            Ok(Some(claims)) => Ok(claims),
+            Ok(None) => {
+                // Boxed: rarely needed state must not enlarge the future of each request.
+                let (checked, took) = Box::pin(self.check(head)).await;
+                watch.authenticated(took);
+                checked
+            }
+            Err(refused) => {
+                self.refused(&refused);
+                Err(refused)
+            }
+        }
+    }
+
+    /// Checks the credentials of a caller who is not known at once. Returns the time that it took, too.
+    pub async fn check(&self, head: &Head<'_>) -> (Result<Claims, Refused>, Duration) {
+        let begun = Instant::now();
+        let checked = match self.directory() {
+            Ok(directory) => self.door.check(head, &directory).await,
+            Err(refused) => Err(refused),
+        };
+        if let Err(refused) = &checked {
+            self.refused(refused);
+        }
+        (checked, begun.elapsed())
     }
 
     /// Lets everybody in but pages of other sites.
@@ -285,13 +315,7 @@ impl FrontEnd {
         let waiting_jobs = || self.broker.waiting_jobs();
         self.gate.answered(timings, now, waiting_jobs);
         let metrics = &self.metrics;
-        metrics.observe_stages(
-            self.protocol,
-            watch.queue_ns,
-            watch.decode_ns,
-            timings,
-            total,
-        );
+        metrics.observe_stages(self.protocol, &watch.gateway, timings, total);
         total
     }
 

@@ -286,23 +286,15 @@ impl Door {
         }))
     }
 
-    /// Authenticates the caller.
+    /// Checks the credentials of a caller who is not known at once.
     ///
     /// # Errors
     /// The caller is not authenticated.
-    pub async fn enter(
+    pub async fn check(
         &self,
         head: &Head<'_>,
-        directory: impl Fn() -> Result<Arc<Directory>, Refused>,
+        directory: &Arc<Directory>,
     ) -> Result<Claims, Refused> {
-        match self.at_once(head, &directory)? {
-            Some(claims) => Ok(claims),
-            // Boxed: rarely needed state must not enlarge the future of each request.
-            None => Box::pin(self.check(head, &directory()?)).await,
-        }
-    }
-
-    async fn check(&self, head: &Head<'_>, directory: &Arc<Directory>) -> Result<Claims, Refused> {
         let header = head.headers.get(AUTHORIZATION);
         let (claims, verified) = match (&self.way, header) {
             (Way::Unprotected, _) => return Ok(Claims::Anonymous),
@@ -361,7 +353,7 @@ impl Door {
     /// The name of the user who logs in with this password.
     ///
     /// # Errors
-    /// As [`Door::enter`].
+    /// As [`Door::check`].
     pub async fn log_in(
         &self,
         name: &str,

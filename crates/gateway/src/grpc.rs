@@ -14,6 +14,7 @@ mod stream;
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, Method, Request, Response};
 use hyper::body::Incoming;
@@ -138,15 +139,16 @@ impl GrpcServices {
         };
         let unknown_caller = match shown {
             Shown::Enough(claims) => {
-                context.is_of(claims);
+                context.is_of(claims, Duration::ZERO);
                 None
             }
             Shown::Refused(_) | Shown::ToCheck(_) => Some(Box::new(shown)),
         };
         async move {
             if let Some(shown) = unknown_caller {
-                match Box::pin(shown.enter(&front)).await {
-                    Ok(claims) => context.is_of(claims),
+                let (entered, took) = Box::pin(shown.enter(&front)).await;
+                match entered {
+                    Ok(claims) => context.is_of(claims, took),
                     Err(refused) => return Ok(not_let_in(refused)),
                 }
             }
@@ -225,12 +227,13 @@ impl Shown {
         }
     }
 
-    async fn enter(self, front: &FrontEnd) -> Result<Claims, Refused> {
+    /// The caller, and the time that the check took.
+    async fn enter(self, front: &FrontEnd) -> (Result<Claims, Refused>, Duration) {
         let copied = match self {
-            Shown::Enough(claims) => return Ok(claims),
+            Shown::Enough(claims) => return (Ok(claims), Duration::ZERO),
             Shown::Refused(refused) => {
                 front.refused(&refused);
-                return Err(refused);
+                return (Err(refused), Duration::ZERO);
             }
             Shown::ToCheck(copied) => copied,
         };
@@ -239,7 +242,7 @@ impl Shown {
             headers: &copied.headers,
             visitor: &copied.visitor,
         };
-        front.enter(&head).await
+        front.check(&head).await
     }
 }
 

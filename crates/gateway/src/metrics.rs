@@ -35,7 +35,8 @@ pub enum Protocol {
 
 /// Stages in which a request spends its time, in their order. Their sum is the request's latency from its head being read to
 /// its answer being written to the connection's buffer.
-pub const STAGES: [&str; 9] = [
+pub const STAGES: [&str; 10] = [
+    "authentication",
     "gateway_queue",
     "decode",
     "route",
@@ -46,6 +47,15 @@ pub const STAGES: [&str; 9] = [
     "commit",
     "response",
 ];
+
+/// Nanoseconds that a request spends in the gateway on its way to the broker.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GatewayTimings {
+    /// Checking credentials. Those that the connection has shown before take no time of their own.
+    pub authentication: u64,
+    pub queue: u64,
+    pub decode: u64,
+}
 
 /// All metrics of the gateways. Make one, give it to the gateway, [`register`](GatewayMetrics::register) it once.
 #[derive(Debug)]
@@ -169,11 +179,15 @@ impl GatewayMetrics {
     pub fn observe_stages(
         &self,
         protocol: Protocol,
-        queue_ns: u64,
-        decode_ns: u64,
+        gateway: &GatewayTimings,
         broker: &Timings,
         total_ns: u64,
     ) {
+        let GatewayTimings {
+            authentication,
+            queue,
+            decode,
+        } = *gateway;
         let Timings {
             route,
             inbox_wait,
@@ -185,7 +199,15 @@ impl GatewayMetrics {
             wake: _,
         } = *broker;
         let before = [
-            queue_ns, decode_ns, route, inbox_wait, evaluation, append, fsync, commit,
+            authentication,
+            queue,
+            decode,
+            route,
+            inbox_wait,
+            evaluation,
+            append,
+            fsync,
+            commit,
         ];
         let sum: u64 = before.iter().fold(0, |sum, ns| sum.saturating_add(*ns));
         let response = total_ns.saturating_sub(sum);
@@ -216,11 +238,16 @@ mod tests {
             commit: 60,
             wake: 70,
         };
-        metrics.observe_stages(Protocol::rest, 7, 8, &broker, 1000);
+        let gateway = GatewayTimings {
+            authentication: 100,
+            queue: 7,
+            decode: 8,
+        };
+        metrics.observe_stages(Protocol::rest, &gateway, &broker, 1000);
         let sums = metrics.stage_handles[0].iter().map(Histogram::sum);
         assert_eq!(
             sums.collect::<Vec<_>>(),
-            [7, 8, 1, 20, 30, 40, 500, 60, 334]
+            [100, 7, 8, 1, 20, 30, 40, 500, 60, 234]
         );
     }
 

@@ -147,7 +147,7 @@ async fn answer(
         front.is_own(&head(parts, visitor))?;
         Claims::Anonymous
     } else {
-        front.enter(&head(parts, visitor)).await?
+        front.enter(&head(parts, visitor), watch).await?
     };
     if let Some(why) = front.config.security.closed(operation.tag) {
         return Err(Problem::no_access(parts.uri.path(), why));

@@ -187,7 +187,7 @@ mod tests {
             request_type: RecordName(ValueType::Job, JobIntent::Complete as u8),
             started: Instant::now(),
             duration: Duration::from_micros(700),
-            stages: [0, 1, 2, 3, 4, 5, 600, 7, 0],
+            stages: [0, 0, 1, 2, 3, 4, 5, 600, 7, 0],
             failure,
             parent: None,
         }

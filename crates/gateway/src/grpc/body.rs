@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -22,11 +23,12 @@ use crate::call::{FrontEnd, Stopwatch};
 /// Data about a call beside its message: when it began, and its share of the budget for bodies.
 #[derive(Debug)]
 pub struct CallContext {
+    /// Since the head was read, without the check of the caller.
     pub watch: Stopwatch,
     pub peer: IpAddr,
     share: Mutex<Share>,
-    /// `None` until the door has let the caller in.
-    claims: Mutex<Option<Claims>>,
+    /// The caller, and how long the check of the credentials took. `None` until the door has let the caller in.
+    caller: Mutex<Option<(Claims, Duration)>>,
 }
 
 impl CallContext {
@@ -35,18 +37,18 @@ impl CallContext {
             watch,
             peer,
             share: Mutex::default(),
-            claims: Mutex::default(),
+            caller: Mutex::default(),
         }
     }
 
-    /// Sets the authenticated caller.
-    pub fn is_of(&self, claims: Claims) {
-        *self.claims.lock() = Some(claims);
+    /// Sets the authenticated caller, and how long the check took.
+    pub fn is_of(&self, claims: Claims, took: Duration) {
+        *self.caller.lock() = Some((claims, took));
     }
 
-    /// The authenticated caller. `None`: nobody has been let in.
-    pub fn claims(&self) -> Option<Claims> {
-        self.claims.lock().clone()
+    /// The authenticated caller, and how long the check took. `None`: nobody has been let in.
+    pub fn caller(&self) -> Option<(Claims, Duration)> {
+        self.caller.lock().clone()
     }
 
     pub fn take_share(&self) -> Share {

@@ -44,11 +44,12 @@ impl<T: Message> Call<T> {
     /// The request did not come through the door. Nobody would be checked.
     fn of(request: Request<T>) -> Result<Call<T>, Status> {
         let context = request.extensions().get::<Arc<CallContext>>();
-        let known = context.and_then(|context| Some((context, context.claims()?)));
-        let Some((context, claims)) = known else {
+        let known = context.and_then(|context| Some((context, context.caller()?)));
+        let Some((context, (claims, checked))) = known else {
             return Err(Status::unauthenticated("The caller is not known."));
         };
-        let (watch, peer, mut share) = (context.watch, context.peer, context.take_share());
+        let (mut watch, peer, mut share) = (context.watch, context.peer, context.take_share());
+        watch.authenticated(checked);
         let message = request.into_inner();
         // A compressed message had reserved the most that it could unpack to.
         if !share.is_empty() {

@@ -7,7 +7,7 @@ use skep_protocol::permission::Permission;
 
 use super::problem::Problem;
 use super::sight;
-use crate::call::FrontEnd;
+use crate::call::{FrontEnd, Stopwatch};
 use crate::door::{Head, Scheme};
 
 /// See the [module](self).
@@ -33,7 +33,10 @@ impl Guard {
     /// # Errors
     /// The caller is not known, may not do it, or cannot be checked now.
     pub async fn admit(&self, head: &Head<'_>, permissions: &[Permission]) -> Result<(), Denial> {
-        let claims = self.0.enter(head).await.map_err(Problem::from)?;
+        // Requests of another port have no stages.
+        let mut watch = Stopwatch::start();
+        let entered = self.0.enter(head, &mut watch).await;
+        let claims = entered.map_err(Problem::from)?;
         match sight::grants(&self.0, &claims) {
             Some(grants) if !permissions.iter().any(|p| grants.allows_any(*p)) => {
                 Err(sight::unauthorized(permissions).into())

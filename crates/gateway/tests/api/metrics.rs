@@ -5,7 +5,9 @@ use skep_proto::gateway_protocol as pb;
 use skep_protocol::Key;
 
 use crate::fake::{KEY, Running, rejection, start};
-use crate::http::{post, send};
+use crate::grpc;
+use crate::http::{http2, post, send};
+use crate::login::{basic, pins, protected};
 
 pub fn exposed(gateway: &Running) -> String {
     let mut registry = Registry::default();
@@ -100,6 +102,48 @@ async fn a_failed_request_is_seen_with_its_stages_over_both_protocols() {
             &format!("skep_request_stage_seconds_sum{{{labels}}} 0.0005"),
         );
     }
+}
+
+/// How many seconds requests have spent in this stage, and how many requests had it.
+fn in_stage(gateway: &Running, protocol: &str, stage: &str) -> (f64, u64) {
+    let text = exposed(gateway);
+    let value = |of: &str| {
+        let labels = format!("{{protocol=\"{protocol}\",stage=\"{stage}\"}} ");
+        let series = format!("skep_request_stage_seconds_{of}{labels}");
+        let line = text.lines().find_map(|line| line.strip_prefix(&series));
+        line.expect("the stage has a series").to_string()
+    };
+    (
+        value("sum").parse().expect("seconds"),
+        value("count").parse().expect("a count"),
+    )
+}
+
+#[tokio::test]
+async fn the_check_of_a_password_has_a_stage_of_its_own() {
+    let gateway = protected().await;
+    let shown = basic("anna", "right");
+    let of = |protocol| in_stage(&gateway, protocol, "authentication");
+    let mut connection = http2(gateway.rest).await;
+    assert_eq!(pins(&mut connection, &gateway, &shown).await, 204);
+    let (first, count) = of("rest");
+    // Hashing takes milliseconds, and all else microseconds.
+    assert!(first > 0.001, "{first} s");
+    assert_eq!(count, 1);
+    assert_eq!(pins(&mut connection, &gateway, &shown).await, 204);
+    assert_eq!(of("rest"), (first, 2), "the connection had shown it before");
+    let mut client = grpc::client(&gateway).await;
+    let mut request = tonic::Request::new(pb::CompleteJobRequest {
+        job_key: KEY.0,
+        ..Default::default()
+    });
+    let shown = shown.parse().expect("a header");
+    request.metadata_mut().insert("authorization", shown);
+    client.complete_job(request).await.expect("completes");
+    let (checked, count) = of("grpc");
+    // This node remembers the password, but another connection has to look it up.
+    assert!(checked > 0.0, "{checked} s");
+    assert_eq!(count, 1);
 }
 
 #[tokio::test]

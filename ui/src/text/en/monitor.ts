@@ -64,6 +64,7 @@ export const monitor = {
   latency: "Latency by stage",
   noRequests: "No request reached a partition in this time",
   stages: {
+    authentication: "Authentication",
     gateway_queue: "Gateway queue",
     decode: "Decode",
     route: "Route",

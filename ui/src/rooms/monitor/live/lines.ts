@@ -28,10 +28,10 @@ const sum = (values: readonly number[]): number => values.reduce((all, each) => 
 /** Of all nodes and partitions together. */
 export const summed = (measured: Measured, name: string): Points => across(named(measured, name), measured.times.length, sum);
 
-export const TONES = 9;
+export const TONES = 10;
 const toneOf = (at: number): string => `plot-${(at % TONES) + 1}`;
 
-export const STAGES = ["gateway_queue", "decode", "route", "inbox_wait", "evaluation", "append", "fsync", "commit", "response"] as const;
+export const STAGES = ["authentication", "gateway_queue", "decode", "route", "inbox_wait", "evaluation", "append", "fsync", "commit", "response"] as const;
 
 /** How long a stage takes: the mean over all nodes, each of which counts by its requests. */
 export function stage(measured: Measured, name: string): Points {
