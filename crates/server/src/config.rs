@@ -201,6 +201,7 @@ impl<'g> Named<'g> {
             .providers
             .finish(&settings.security, warnings, problems);
         settings.security.initial = self.initialization.finish(&settings.security, problems);
+        warnings.extend(settings.security.doubt().map(str::to_string));
         settings.document_stores = self.documents.finish(warnings, problems);
         settings.broker.exporters =
             self.exporters

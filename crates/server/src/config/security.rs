@@ -171,6 +171,11 @@ impl Security {
         effective
     }
 
+    /// What is allowed, but probably not meant.
+    pub fn doubt(&self) -> Option<&'static str> {
+        (self.tenant_checks && !self.tenants_api).then_some(FIXED_TENANTS)
+    }
+
     /// The reasons why the server must not start. `listening`: its ports for clients.
     pub fn contradictions(&self, listening: &[(&str, IpAddr)]) -> Vec<String> {
         let mut found = Vec::new();
@@ -193,6 +198,10 @@ impl Security {
         found
     }
 }
+
+const FIXED_TENANTS: &str = "camunda.security.multi-tenancy.checks-enabled is true, but camunda.security.multi-tenancy.api-enabled is \
+     false: nobody can create a tenant or assign a caller to one while the server runs, and callers without a tenant see nothing. If that \
+     is not meant, set api-enabled to true; otherwise list all tenants and their members in camunda.security.initialization.tenants";
 
 const MANAGEMENT_OF_NOBODY: &str = "skep.management.authentication is api, but the API requires no login. Let its callers log in \
      (camunda.security.authentication.method: basic, and no camunda.security.authentication.unprotected-api: true), or leave \

@@ -143,6 +143,24 @@ fn tenant_checks_need_a_login() {
 }
 
 #[test]
+fn tenant_checks_without_the_operations_on_tenants_lead_to_a_warning() {
+    let name = |setting: &str| format!("{AREA}.multi-tenancy.{setting}");
+    let (checks, api) = (name("checks-enabled"), name("api-enabled"));
+    for (checked, open, is_warned) in [
+        ("true", "false", true),
+        ("true", "true", false),
+        ("false", "false", false),
+    ] {
+        let given = [(&*checks, checked), (&*api, open), (METHOD, "basic")];
+        let warnings = resolved(&given).unwrap().warnings;
+        assert_eq!(warnings.len(), usize::from(is_warned), "{warnings:?}");
+        let text = warnings.concat();
+        assert_eq!(text.contains(&checks), is_warned, "{text}");
+        assert_eq!(text.contains(&api), is_warned, "{text}");
+    }
+}
+
+#[test]
 fn an_older_name_of_the_unprotected_api_is_known() {
     let old = "camunda.security.authentication.basic.allow-unauthenticated-api-access";
     let loaded = resolved(&[(METHOD, "basic"), (old, "true")]).unwrap();
