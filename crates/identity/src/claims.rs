@@ -4,57 +4,119 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
-use skep_protocol::value::MappingRuleValue;
 
 use crate::directory::Directory;
 
-/// Maximum number of recursive segments (`..`) of a path. Each multiplies the time that a deep token takes.
-pub const MAX_RECURSIVE: usize = 3;
+/// Maximum length of a path in characters. This and the following limits bound the time that a path takes to be parsed, and to be
+/// looked up in a token.
+pub const MAX_PATH: usize = 256;
+/// Each recursive segment (`..`) leads to an element once for each level above it.
+const MAX_RECURSIVE: usize = 3;
+/// Maximum number of recursive segments, and of selectors after the first in brackets (`['a','b']`): all may lead to the same element.
+const MAX_BRANCHES: usize = 4;
+/// The parser reads what is in a filter several times, and what is in a filter within it several times as often.
+const MAX_FILTERS: usize = 3;
+/// Brackets and parentheses within each other: the parser calls itself for each.
+const MAX_NESTED: usize = 8;
 
-/// Whether a claim is a path with too many recursive segments.
-pub fn is_too_recursive(claim: &str) -> bool {
-    claim.starts_with('$') && recursive(claim) > MAX_RECURSIVE
+/// How complex a path is, whether or not it is valid.
+#[derive(Default)]
+struct Shape {
+    recursive: usize,
+    commas: usize,
+    filters: usize,
+    roots: usize,
+    depth: usize,
+    deepest: usize,
 }
 
-/// The number of `..` outside of quoted names.
-fn recursive(path: &str) -> usize {
-    let (mut count, mut quote, mut last) = (0, None, '$');
-    let mut chars = path.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            // The next character belongs to the name, even if it is the quote.
-            (Some(_), '\\') => _ = chars.next(),
-            (Some(end), _) if c == end => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '.') if last == '.' => count += 1,
-            (None, _) => {}
+impl Shape {
+    fn of(path: &str) -> Shape {
+        let mut shape = Shape::default();
+        let (mut quote, mut last) = (None, '$');
+        let mut chars = path.chars();
+        while let Some(c) = chars.next() {
+            match (quote, c) {
+                // The next character belongs to the name, even if it is the quote.
+                (Some(_), '\\') => _ = chars.next(),
+                (Some(end), _) if c == end => quote = None,
+                (Some(_), _) => {}
+                (None, '\'' | '"') => quote = Some(c),
+                (None, _) => shape.add(last, c),
+            }
+            last = c;
         }
-        last = c;
+        shape
     }
-    count
+
+    /// Adds a character outside of quoted names, and the one before.
+    fn add(&mut self, last: char, c: char) {
+        match c {
+            '.' if last == '.' => self.recursive += 1,
+            ',' => self.commas += 1,
+            '?' => self.filters += 1,
+            '$' => self.roots += 1,
+            '[' | '(' => {
+                self.depth += 1;
+                self.deepest = self.deepest.max(self.depth);
+            }
+            ']' | ')' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+    }
 }
 
-/// Whether the claims of a token satisfy the rule. A text matches if it is equal, a list if it contains the text. Numbers,
-/// booleans, missing claims, and paths that are invalid or too recursive do not match.
-pub fn matches(rule: &MappingRuleValue, token: &Value) -> bool {
-    if is_too_recursive(&rule.claim_name) {
-        return false;
+/// Why the claim of a rule is not looked up, as the end of a sentence about it: it is a path that could take too long. `None`: it is a
+/// name, or a simple path.
+pub fn excess(claim: &str) -> Option<String> {
+    if !claim.starts_with('$') {
+        return None;
     }
-    if rule.claim_name.starts_with('$') {
-        JsonPath::parse(&rule.claim_name).is_ok_and(|path| {
-            path.query(token)
-                .iter()
-                .any(|found| has(found, &rule.claim_value))
-        })
+    if claim.chars().count() > MAX_PATH {
+        return Some(format!("exceeds the limit of {MAX_PATH} characters"));
+    }
+    let shape = Shape::of(claim);
+    // Each element that is tested would be compared with the whole token.
+    if shape.roots > 1 {
+        return Some("refers to the root ($) within a filter".to_string());
+    }
+    let limits = [
+        (shape.recursive, MAX_RECURSIVE, "recursive segments (..)"),
+        (
+            shape.recursive + shape.commas,
+            MAX_BRANCHES,
+            "recursive segments (..) and further selectors (,)",
+        ),
+        (shape.filters, MAX_FILTERS, "filters (?)"),
+        (shape.deepest, MAX_NESTED, "brackets within each other"),
+    ];
+    let over = limits.into_iter().find(|(count, limit, _)| count > limit);
+    over.map(|(_, limit, what)| format!("has more than {limit} {what}"))
+}
+
+/// The path that a claim is. `None`: it is a name, invalid, or too complex.
+pub fn path(claim: &str) -> Option<JsonPath> {
+    if claim.starts_with('$') && excess(claim).is_none() {
+        JsonPath::parse(claim).ok()
     } else {
-        token
-            .get(&*rule.claim_name)
-            .is_some_and(|found| has(found, &rule.claim_value))
+        None
     }
 }
 
-fn has(found: &Value, wanted: &str) -> bool {
+/// What the claim of a rule leads to in a token; nothing if it is missing, or a path that is invalid or too complex. `parsed`: its path, if
+/// that is known.
+pub fn find<'t>(claim: &str, parsed: Option<&JsonPath>, token: &'t Value) -> Vec<&'t Value> {
+    match parsed {
+        Some(path) => path.query(token).all(),
+        None if claim.starts_with('$') => {
+            path(claim).map_or_else(Vec::new, |path| path.query(token).all())
+        }
+        None => token.get(claim).into_iter().collect(),
+    }
+}
+
+/// Whether what a claim leads to satisfies a rule: a text that is equal, or a list that contains the text. Numbers and booleans never do.
+pub fn has(found: &Value, wanted: &str) -> bool {
     match found {
         Value::String(text) => text == wanted,
         Value::Array(all) => all.iter().any(|one| one.as_str() == Some(wanted)),
@@ -129,6 +191,7 @@ fn first_name(rule: &str) -> Option<String> {
 mod tests {
     use serde_json::json;
     use skep_protocol::Key;
+    use skep_protocol::value::MappingRuleValue;
 
     use super::*;
 
@@ -140,6 +203,13 @@ mod tests {
             claim_value: value.into(),
             name: "r".into(),
         }
+    }
+
+    fn matches(claim: &str, value: &str, token: &Value) -> bool {
+        let parsed = path(claim);
+        let found = find(claim, parsed.as_ref(), token);
+        assert_eq!(found, find(claim, None, token), "{claim}");
+        found.iter().any(|found| has(found, value))
     }
 
     #[test]
@@ -175,30 +245,73 @@ mod tests {
             ("$..*..*..*", "boss", true),
             ("$..*..*..*..*", "boss", false),
         ] {
-            assert_eq!(
-                matches(&rule(name, value), &token),
-                expected,
-                "{name} = {value}"
-            );
+            assert_eq!(matches(name, value, &token), expected, "{name} = {value}");
         }
-        assert!(!matches(&rule("$", "x"), &json!("y")));
+        assert!(!matches("$", "x", &json!("y")));
     }
 
     #[test]
-    fn a_path_has_few_recursive_segments() {
-        for (claim, is_too_recursive) in [
-            ("a..b..c..d..e", false),
-            ("$..a..b..c", false),
-            ("$..a..b..c..d", true),
-            ("$..*..*..*..*", true),
-            ("$..[0]..[0]..[0]..[0]", true),
-            ("$[?@..a]..b..c..d", true),
-            ("$['a..b..c..d..e']", false),
-            (r"$['it\'s..a..b..c..d']", false),
-            (r#"$["'"]..a..b..c..d"#, true),
+    fn a_path_is_simple_enough_for_every_token() {
+        const RECURSIVE: &str = "has more than 3 recursive segments (..)";
+        const BRANCHES: &str = "has more than 4 recursive segments (..) and further selectors (,)";
+        const FILTERS: &str = "has more than 3 filters (?)";
+        const NESTED: &str = "has more than 8 brackets within each other";
+        const ROOT: &str = "refers to the root ($) within a filter";
+        for (claim, expected) in [
+            ("a..b..c..d..e", None),
+            ("$..a..b..c", None),
+            ("$..a..b..c..d", Some(RECURSIVE)),
+            ("$..*..*..*..*", Some(RECURSIVE)),
+            ("$..[0]..[0]..[0]..[0]", Some(RECURSIVE)),
+            ("$[?@..a]..b..c..d", Some(RECURSIVE)),
+            ("$['a..b..c..d..e']", None),
+            (r"$['it\'s..a..b..c..d']", None),
+            (r#"$["'"]..a..b..c..d"#, Some(RECURSIVE)),
+            ("$['a','b','c','d','e']", None),
+            ("$['a,b,c,d,e,f']", None),
+            ("$['a','a']['a','a']['a','a']['a','a']", None),
+            ("$[*,*,*,*,*,*]", Some(BRANCHES)),
+            ("$[*,*][*,*][*,*][*,*][*,*]", Some(BRANCHES)),
+            ("$..*..*[*,*,*,*]", Some(BRANCHES)),
+            ("$.roles[?@.name == 'a?b?c?d?'].id", None),
+            ("$[?@[?@[?@.a]]]", None),
+            ("$[?@[?@[?@[?@.a]]]]", Some(FILTERS)),
+            ("$[?((((((((@.a))))))))]", Some(NESTED)),
+            ("$[?@.a == $.b]", Some(ROOT)),
+            ("$.*[?$..*]", Some(ROOT)),
         ] {
-            assert_eq!(super::is_too_recursive(claim), is_too_recursive, "{claim}");
+            assert_eq!(excess(claim).as_deref(), expected, "{claim}");
         }
+        assert_eq!(excess(&format!("$.{}", "a".repeat(254))), None);
+        let long = excess(&format!("$.{}", "a".repeat(255)));
+        assert_eq!(long.as_deref(), Some("exceeds the limit of 256 characters"));
+        assert_eq!(excess(&"a".repeat(1000)), None, "names are not parsed");
+    }
+
+    #[test]
+    fn a_path_is_parsed_once_for_all_rules_that_have_it() {
+        let mut directory = Directory::default();
+        let entry = |key: Key, claim: &str, value: &str| {
+            crate::Entry::MappingRule(MappingRuleValue {
+                mapping_rule_key: key,
+                mapping_rule_id: value.into(),
+                ..rule(claim, value)
+            })
+        };
+        let (a, b) = (entry(Key(1), "$.a", "x"), entry(Key(2), "$.a", "y"));
+        directory.add(Key(1), &a);
+        directory.add(Key(2), &b);
+        directory.add(Key(3), &entry(Key(3), "$..*..*..*..*", "z"));
+        directory.add(Key(4), &entry(Key(4), "a", "z"));
+        assert!(directory.path("$.a").is_some());
+        assert!(directory.path("$..*..*..*..*").is_none());
+        assert!(directory.path("a").is_none());
+        let before = directory.clone();
+        directory.remove(Key(1), &a);
+        assert!(directory.path("$.a").is_some(), "another rule has it");
+        directory.remove(Key(2), &b);
+        assert!(directory.path("$.a").is_none());
+        assert!(before.path("$.a").is_some());
     }
 
     #[test]

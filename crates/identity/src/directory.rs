@@ -7,17 +7,22 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
+use serde_json_path::JsonPath;
 use skep_protocol::value::{
     AuthorizationValue, MappingRuleValue, Member, OwnerType, ParentType, ParentValue, UserValue,
 };
 use skep_protocol::{DEFAULT_TENANT, Key};
 
+use crate::claims;
 use crate::entry::Entry;
 use crate::keys::Keys;
 use crate::leaves::Leaves;
 
 type Map<K, V> = RedBlackTreeMapSync<K, V>;
 type Set<T> = RedBlackTreeSetSync<T>;
+
+/// How many different paths of mapping rules are kept in parsed form. Further ones are parsed for each caller.
+const MAX_PARSED: usize = 1_000;
 
 /// A group, role or tenant, identified by its kind and id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +68,8 @@ pub struct Directory {
     parents: Map<Parent, Arc<ParentValue>>,
     rules: Map<Arc<str>, Arc<MappingRuleValue>>,
     rules_by_claim: Map<(Arc<str>, Arc<str>), Arc<str>>,
+    /// The parsed form of claims that are paths.
+    paths: Map<Arc<str>, Arc<JsonPath>>,
     authorizations: Map<Key, Arc<AuthorizationValue>>,
     by_owner: Map<(OwnerType, Arc<str>), Set<Key>>,
     /// Members, with the key of the row.
@@ -137,6 +144,7 @@ impl Directory {
             Entry::Role(value) => self.add_parent(ParentType::Role, value),
             Entry::Tenant(value) => self.add_parent(ParentType::Tenant, value),
             Entry::MappingRule(rule) => {
+                self.keep_path(&rule.claim_name);
                 let claim = (rule.claim_name.clone(), rule.claim_value.clone());
                 let id = rule.mapping_rule_id.clone();
                 self.rules_by_claim.insert_mut(claim, id.clone());
@@ -176,6 +184,7 @@ impl Directory {
                 let claim = (rule.claim_name.clone(), rule.claim_value.clone());
                 self.rules_by_claim.remove_mut(&claim);
                 self.rules.remove_mut(&rule.mapping_rule_id);
+                self.drop_path(&rule.claim_name);
             }
             Entry::Authorization(value) => {
                 let owner = (value.owner_type, value.owner_id.clone());
@@ -198,6 +207,25 @@ impl Directory {
             Entry::TenantMember { parent, member } => {
                 self.remove_member(key, &Parent::new(ParentType::Tenant, parent), member);
             }
+        }
+    }
+
+    /// Parses the claim of a rule, if it is a path.
+    fn keep_path(&mut self, claim: &Arc<str>) {
+        if self.paths.size() >= MAX_PARSED || self.paths.contains_key(&**claim) {
+            return;
+        }
+        if let Some(path) = claims::path(claim) {
+            self.paths.insert_mut(claim.clone(), Arc::new(path));
+        }
+    }
+
+    /// Drops the parsed form of a claim that no rule has any more.
+    fn drop_path(&mut self, claim: &Arc<str>) {
+        let first: (Arc<str>, Arc<str>) = (claim.clone(), "".into());
+        let next = self.rules_by_claim.range(first..).next();
+        if next.is_none_or(|((of, _), _)| of != claim) {
+            self.paths.remove_mut(&**claim);
         }
     }
 
@@ -280,6 +308,17 @@ impl Directory {
     /// The id of the rule with this claim and value.
     pub fn rule_about(&self, claim: &str, value: &str) -> Option<&Arc<str>> {
         self.rules_by_claim.get(&(claim.into(), value.into()))
+    }
+
+    /// The claim, its value and the id of each rule, ordered by claim.
+    pub(crate) fn by_claim(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>, &Arc<str>)> {
+        let rules = self.rules_by_claim.iter();
+        rules.map(|((claim, value), id)| (claim, value, id))
+    }
+
+    /// The parsed form of a claim that is a path; `None` if it is not kept.
+    pub(crate) fn path(&self, claim: &str) -> Option<&JsonPath> {
+        self.paths.get(claim).map(|path| &**path)
     }
 
     pub fn rules(&self) -> impl Iterator<Item = &Arc<MappingRuleValue>> {

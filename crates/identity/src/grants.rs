@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
 use skep_protocol::TenantId;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::permission::{Permission, PermissionType, ResourceType};
@@ -297,10 +298,20 @@ fn matching(directory: &Directory, principal: &Principal) -> Vec<Arc<str>> {
     if principal.token.is_empty() {
         return Vec::new();
     }
-    let Ok(token) = serde_json::from_str(&principal.token) else {
+    let Ok(token) = serde_json::from_str::<Value>(&principal.token) else {
         return Vec::new();
     };
-    let rules = directory.rules();
-    let matched = rules.filter(|rule| claims::matches(rule, &token));
-    matched.map(|rule| rule.mapping_rule_id.clone()).collect()
+    let (mut looked_up, mut found) = (None, Vec::new());
+    let mut matched = Vec::new();
+    for (claim, value, rule) in directory.by_claim() {
+        // Many rules look at the same claim, for other values.
+        if looked_up != Some(claim) {
+            found = claims::find(claim, directory.path(claim), &token);
+            looked_up = Some(claim);
+        }
+        if found.iter().any(|found| claims::has(found, value)) {
+            matched.push(rule.clone());
+        }
+    }
+    matched
 }

@@ -157,6 +157,12 @@ fn of_rights_and_members() -> Vec<Refused> {
         ),
         (
             "POST",
+            "/v2/mapping-rules",
+            json!({"mappingRuleId": "r", "claimName": "$[?@.a == $.b]", "claimValue": "v", "name": "n"}),
+            "The provided claimName '$[?@.a == $.b]' refers to the root ($) within a filter.",
+        ),
+        (
+            "POST",
             "/v2/authorizations",
             json!({}),
             "No ownerId provided. No ownerType provided. No resourceType provided. At least one of \

@@ -52,11 +52,9 @@ impl<'p> Faults<'p> {
     /// The name of a claim or the path to it, likewise.
     pub fn claim(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
         let text = self.said(field, text);
-        if claims::is_too_recursive(&text) {
-            self.add(format!(
-                "The provided {field} '{text}' has more than {} recursive segments (..)",
-                claims::MAX_RECURSIVE
-            ));
+        if let Some(excess) = claims::excess(&text) {
+            let shown: String = text.chars().take(claims::MAX_PATH).collect();
+            self.add(format!("The provided {field} '{shown}' {excess}"));
         }
         text
     }
