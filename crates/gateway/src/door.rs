@@ -8,6 +8,7 @@ pub mod basic;
 pub mod bearer;
 pub mod browsers;
 pub mod guesses;
+pub mod host;
 pub mod passwords;
 mod refusals;
 mod remembered;

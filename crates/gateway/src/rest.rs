@@ -58,8 +58,8 @@ use crate::admission::{Purpose, Sender, Slot};
 use crate::budget::{Budget, Share};
 use crate::call::{FrontEnd, JobStream, Stopwatch};
 use crate::check::invalid;
-use crate::door::Head;
 use crate::door::visitor::Visitor;
+use crate::door::{Head, host};
 use crate::metrics::served::NO_ROUTE;
 use crate::undelivered::Undelivered;
 
@@ -74,17 +74,22 @@ pub fn handle(
     async move {
         let path = parts.uri.path();
         let meant = path::decoded(path);
-        let (route, answered) = match ROUTER.find(parts.method.as_str(), &meant) {
-            RouteMatch::Route { index, texts } => {
+        let found = match host::fault(parts.version, &parts.headers) {
+            Some(fault) => Err(fault),
+            None => Ok(ROUTER.find(parts.method.as_str(), &meant)),
+        };
+        let (route, answered) = match found {
+            Ok(RouteMatch::Route { index, texts }) => {
                 let route = (index, texts);
                 let answered = answer(&front, route, (&parts, &visitor), body, &mut watch).await;
                 (index, answered)
             }
-            RouteMatch::OtherMethods(methods) => {
+            Ok(RouteMatch::OtherMethods(methods)) => {
                 let problem = Problem::wrong_method(parts.method.as_str(), path, &methods);
                 (NO_ROUTE, Err(problem))
             }
-            RouteMatch::Nothing => (NO_ROUTE, beside(&front, &parts, &visitor, body).await),
+            Ok(RouteMatch::Nothing) => (NO_ROUTE, beside(&front, &parts, &visitor, body).await),
+            Err(fault) => (NO_ROUTE, Err(Problem::bad_head(fault))),
         };
         // A body that was not read to its end makes the connection useless for the next request.
         let unread = matches!(&answered, Err(problem) if problem.unread_body);

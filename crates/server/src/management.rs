@@ -41,7 +41,7 @@ use serde_json::json;
 use skep_broker::Broker;
 use skep_broker::partition::Report;
 use skep_gateway::door::visitor::Visitor;
-use skep_gateway::door::{Head, is_forged};
+use skep_gateway::door::{Head, host, is_forged};
 use skep_gateway::{Denial, Guard};
 use skep_protocol::grants;
 use skep_tls::{ServerTls, Socket};
@@ -50,7 +50,7 @@ use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
 
 use self::health::Group;
-use self::reply::{Answer, Handled, Incoming, allow, message, ok, respond};
+use self::reply::{Answer, Handled, Incoming, allow, bad_request, message, ok, respond};
 use crate::agreement::Agreement;
 use crate::config::{Effective, ManagementLogin};
 use crate::lease::Standing;
@@ -177,6 +177,9 @@ impl Management {
     }
 
     async fn handle(&self, request: Request<Incoming>, visitor: &Visitor) -> Answer {
+        if let Some(fault) = host::fault(request.version(), request.headers()) {
+            return bad_request(fault);
+        }
         let answer = self.route(request, visitor).await;
         answer.unwrap_or_else(|answer| answer)
     }

@@ -47,6 +47,14 @@ impl Problem {
         )
     }
 
+    /// The head of the request breaks the rules of HTTP, so where the request ends may be in doubt, too.
+    pub fn bad_head(fault: &str) -> Problem {
+        Problem {
+            unread_body: true,
+            ..Problem::new(StatusCode::BAD_REQUEST, "Bad Request", fault)
+        }
+    }
+
     pub fn wrong_method(method: &str, path: &str, allowed: &[&str]) -> Problem {
         let allow = allowed.join(", ");
         let detail = format!("The path '{path}' does not support {method}; it supports {allow}.");

@@ -439,6 +439,35 @@ async fn a_deployment_over_its_limits_is_refused() {
 }
 
 #[tokio::test]
+async fn a_request_over_http_1_names_its_host_once() {
+    let gateway = start().await;
+    for (version, headers, status) in [
+        ("1.1", "host: a\r\n", 200),
+        ("1.1", "Host: [::1]:8080\r\n", 200),
+        ("1.1", "", 400),
+        ("1.1", "host: a\r\nhost: a\r\n", 400),
+        ("1.1", "host: a\r\nx: y\r\nHost: b\r\n", 400),
+        ("1.1", "host: a/b\r\n", 400),
+        ("1.0", "", 200),
+        ("1.0", "host: a\r\nhost: b\r\n", 400),
+    ] {
+        let mut socket = TcpStream::connect(gateway.rest).await.expect("connects");
+        let head = format!("GET /v2/topology HTTP/{version}\r\n{headers}\r\n");
+        socket.write_all(head.as_bytes()).await.expect("writes");
+        let mut line = vec![0; 12];
+        socket.read_exact(&mut line).await.expect("answers");
+        let line = String::from_utf8_lossy(&line);
+        assert!(line.ends_with(&format!(" {status}")), "{head}: {line}");
+        if status == 400 {
+            let mut rest = String::new();
+            // A request that may be meant for another server ends its connection.
+            socket.read_to_string(&mut rest).await.expect("ends");
+            assert!(rest.contains("'host'"), "{rest}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_does_not_arrive_is_given_up() {
     let gateway = start_with(|config| config.body_timeout = Duration::from_millis(20)).await;
     let mut socket = TcpStream::connect(gateway.rest).await.expect("connects");

@@ -169,6 +169,30 @@ async fn send(to: SocketAddr, method: &str, path: &str, body: &str) -> (u16, Str
     (status, String::from_utf8_lossy(&body).into_owned())
 }
 
+/// The first line of the answer to these bytes.
+async fn status_line(to: SocketAddr, head: &str) -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut stream = tokio::net::TcpStream::connect(to).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut line = vec![0; 12];
+    stream.read_exact(&mut line).await.unwrap();
+    String::from_utf8(line).unwrap()
+}
+
+#[tokio::test]
+async fn a_request_names_its_host_once() {
+    let server = Server::started().await;
+    for (hosts, status) in [
+        ("host: a\r\n", "200"),
+        ("", "400"),
+        ("host: a\r\nhost: a\r\n", "400"),
+    ] {
+        let head = format!("GET /actuator HTTP/1.1\r\n{hosts}\r\n");
+        let line = status_line(server.address, &head).await;
+        assert!(line.ends_with(status), "{hosts}: {line}");
+    }
+}
+
 /// Partitions are stopped before they lead: they must not wait for a checkpoint without any changes.
 #[test]
 fn a_broker_stops_right_after_its_start() {
