@@ -86,7 +86,10 @@ impl ConfigArgs {
         }
         problems.extend(node_ids::conflict(&given));
         match config::resolve(&given) {
-            Ok(loaded) if problems.is_empty() => Ok(loaded),
+            Ok(mut loaded) if problems.is_empty() => {
+                loaded.advertise(node_number::hostname());
+                Ok(loaded)
+            }
             Ok(_) => Err(ConfigError(problems)),
             Err(ConfigError(more)) => {
                 problems.extend(more);

@@ -1,5 +1,6 @@
 //! Configuration: built-in defaults, then files, then the environment, then flags; the last one wins.
 
+mod advertised;
 mod backup;
 pub mod docs;
 mod documents;

@@ -507,7 +507,7 @@ impl Settings {
     }
 
     /// Whether there are other nodes.
-    fn is_one_of_several(&self) -> bool {
+    pub fn is_one_of_several(&self) -> bool {
         self.cluster.size > 1 || self.is_gateway()
     }
 

@@ -203,7 +203,7 @@ keys! {
     "skep.cluster.tls.certificate-authority-path" [] [] Kind::Text => internal_tls.authority;
         "File with the certificate of the authority that signs for the nodes of this cluster and nothing else: names in certificates are not checked. If empty, the certificates in the chain file or the key store are trusted."
     "camunda.cluster.network.advertised-host" ["zeebe.broker.network.advertisedHost"] [] Kind::Text => broker.advertised.host;
-        "Host that the topology reports for this node."
+        "Host that the topology reports for this node, and that it announces to other nodes. Default where other machines reach its port for nodes, or those for clients of a node that is alone: the name of its own host."
     "camunda.cluster.network.command-api.advertised-port" ["zeebe.broker.network.commandApi.advertisedPort"] [] PORT => broker.advertised.port;
         "Port that the topology reports for this node."
 
