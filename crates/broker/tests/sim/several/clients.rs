@@ -34,9 +34,9 @@ pub enum Pending {
         /// By the user, who may be forbidden it: what was known of her rights.
         user: Option<Known>,
     },
-    /// A step before the user's permission can change.
-    Prepare(usize),
-    /// Gives or takes the user's permission; the number of the change.
+    /// Creates the user.
+    Prepare,
+    /// Changes the user's permission; the number of the change.
     Rights(u64),
     Activate,
     Complete(Key),
@@ -155,8 +155,8 @@ impl Clients {
             30 => self.short(random),
             31 => self.broadcast(),
             32 => self.correlate(random),
-            33 => self.change_rights(),
-            34 | 35 => self.create_as_user(any),
+            33 | 34 => self.change_rights(random, any),
+            35..38 => self.create_as_user(any),
             _ => {
                 let process = CREATED[random.below(CREATED.len() as u64) as usize];
                 self.create(process, any)
@@ -182,7 +182,7 @@ impl Clients {
         (self.asks(asked, Some(partition)), command)
     }
 
-    fn create_as_user(&mut self, partition: u32) -> (RequestId, Command) {
+    pub fn create_as_user(&mut self, partition: u32) -> (RequestId, Command) {
         let (least, user) = (self.version, Some(self.rights.known()));
         let (order, command) = self.order(VERSIONED);
         let asked = Pending::Create { order, least, user };
@@ -424,8 +424,8 @@ impl Clients {
                 self.rights.check(user, None);
                 self.begins(order, least, &created, chronicle)
             }
-            (Pending::Prepare(step), _) => self.is_prepared(step),
-            (Pending::Rights(change), _) => self.rights_changed(change),
+            (Pending::Prepare, _) => self.is_prepared(),
+            (Pending::Rights(change), response) => self.rights_changed(change, &response),
             (Pending::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
             (Pending::Complete(key), _) => assert!(
                 self.completed.insert(key),
@@ -500,9 +500,9 @@ impl Clients {
                 self.rights.check(*user, Some(answer));
                 *self.answers.entry("forbidden").or_default() += 1;
             }
-            Pending::Prepare(step) => {
+            Pending::Prepare => {
                 assert_eq!(answer.kind, RejectionType::AlreadyExists, "{answer:?}");
-                self.is_prepared(*step);
+                self.is_prepared();
             }
             // It was so already, but other partitions may not have it yet.
             Pending::Rights(_) => assert!(
@@ -589,7 +589,7 @@ fn name_of(asked: &Pending) -> &'static str {
         Pending::Deploy => "deployed",
         Pending::Create { user: None, .. } => "created",
         Pending::Create { .. } => "permitted",
-        Pending::Prepare(_) => "prepared",
+        Pending::Prepare => "prepared",
         Pending::Rights(_) => "rights",
         Pending::Activate => "polled",
         Pending::Complete(_) => "completed",

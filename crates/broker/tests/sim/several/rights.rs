@@ -5,25 +5,52 @@ use skep_protocol::command::*;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::permission::{PermissionType, ResourceType};
 use skep_protocol::value::*;
-use skep_protocol::{Key, Rejection, RejectionType};
+use skep_protocol::{Key, Rejection, RejectionType, Response};
 
+use super::super::Random;
 use super::clients::{Clients, Pending};
 
 const USER: &str = "anna";
 /// The role that may create instances of every process.
 const ROLE: &str = "clerk";
 
-/// What clients know of the user's permission. One of them changes it.
+/// A link of the chain from the user to her permission, which is there or not. At first it is not.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    /// Number of the last change of it that was sent, and what that makes of it.
+    change: u64,
+    becomes: bool,
+    /// That change is not acknowledged.
+    is_open: bool,
+}
+
+impl Link {
+    fn sent(&mut self, change: u64, becomes: bool) {
+        *self = Link {
+            change,
+            becomes,
+            is_open: true,
+        };
+    }
+
+    /// Whether it is there on all partitions, if clients know that.
+    fn known(self) -> Option<bool> {
+        (!self.is_open).then_some(self.becomes)
+    }
+}
+
+/// What clients know of the user's permission. Operators change it: they create and delete the role, its authorization and her membership.
 #[derive(Default)]
 pub struct Rights {
-    /// Number of acknowledged steps of the set-up.
-    prepared: usize,
+    /// The user exists.
+    prepared: bool,
     /// Number of changes sent.
     changes: u64,
-    /// Whether the last change gave the permission.
-    gives: bool,
-    /// Whether all partitions permit it; `None` before the last change is acknowledged.
-    permitted: Option<bool>,
+    role: Link,
+    granted: Link,
+    member: Link,
+    /// The key of the role's authorization, if its creation was acknowledged.
+    authorization: Option<Key>,
 }
 
 /// What was known when the user sent a request.
@@ -37,7 +64,67 @@ impl Rights {
     pub fn known(&self) -> Known {
         Known {
             changes: self.changes,
-            permitted: self.permitted,
+            permitted: self.permitted(),
+        }
+    }
+
+    fn links(&self) -> [Link; 3] {
+        [self.role, self.granted, self.member]
+    }
+
+    /// Whether all partitions permit it; `None` if that is not known.
+    fn permitted(&self) -> Option<bool> {
+        let links = self.links().map(Link::known);
+        if links.contains(&Some(false)) {
+            Some(false)
+        } else {
+            (links == [Some(true); 3]).then_some(true)
+        }
+    }
+
+    /// The next change: mostly one towards the permission, otherwise away from it.
+    fn change(&mut self, random: &mut Random) -> IdentityCommand {
+        self.changes += 1;
+        let links = self.links();
+        let missing = links.iter().position(|link| link.known() != Some(true));
+        let at = match missing {
+            Some(at) if random.below(8) > 0 => at,
+            _ => [0, 1, 1, 2, 2, 2][random.below(6) as usize],
+        };
+        let gives = match links[at].known() {
+            Some(is_there) => !is_there,
+            None => random.below(4) > 0,
+        };
+        match (at, gives, self.authorization) {
+            (1, true, _) => {
+                self.granted.sent(self.changes, true);
+                IdentityCommand::CreateAuthorization(authorization())
+            }
+            (1, false, Some(authorization_key)) => {
+                self.granted.sent(self.changes, false);
+                self.authorization = None;
+                IdentityCommand::DeleteAuthorization { authorization_key }
+            }
+            (2, true, _) => {
+                self.member.sent(self.changes, true);
+                IdentityCommand::AddToRole(membership())
+            }
+            (2, false, _) => {
+                self.member.sent(self.changes, false);
+                IdentityCommand::RemoveFromRole(membership())
+            }
+            (_, true, _) => {
+                self.role.sent(self.changes, true);
+                IdentityCommand::CreateRole(role())
+            }
+            // With the role, everything that belongs to it goes.
+            (_, false, _) => {
+                for link in [&mut self.role, &mut self.granted, &mut self.member] {
+                    link.sent(self.changes, false);
+                }
+                self.authorization = None;
+                IdentityCommand::DeleteRole { id: ROLE.into() }
+            }
         }
     }
 
@@ -59,34 +146,41 @@ impl Rights {
     }
 }
 
-/// The steps of the set-up.
-fn preparations() -> [IdentityCommand; 3] {
-    let user = UserValue {
+fn user() -> UserValue {
+    UserValue {
         user_key: Key::NONE,
         username: USER.into(),
         name: "".into(),
         // Other partitions than the first one have neither.
         email: "".into(),
         password: PasswordHash::default(),
-    };
-    let role = NewParent {
+    }
+}
+
+fn role() -> NewParent {
+    NewParent {
         id: ROLE.into(),
         name: ROLE.into(),
         description: "".into(),
-    };
-    let authorization = AuthorizationValue {
+    }
+}
+
+fn authorization() -> AuthorizationValue {
+    AuthorizationValue {
         authorization_key: Key::NONE,
         owner_type: OwnerType::Role,
         owner_id: ROLE.into(),
         resource_type: ResourceType::ProcessDefinition,
         matcher: ResourceMatcher::Any,
         permissions: vec![PermissionType::CreateProcessInstance],
-    };
-    [
-        IdentityCommand::CreateUser(user),
-        IdentityCommand::CreateRole(role),
-        IdentityCommand::CreateAuthorization(authorization),
-    ]
+    }
+}
+
+fn membership() -> Membership {
+    Membership {
+        parent: ROLE.into(),
+        member: Member::new(EntityType::User, USER),
+    }
 }
 
 /// The user, as a gateway has authenticated her.
@@ -99,38 +193,43 @@ pub fn claims() -> Claims {
 }
 
 impl Clients {
-    /// The next change of the user's permission: it is given and taken in turn.
-    pub fn change_rights(&mut self) -> (RequestId, Command) {
-        let rights = &mut self.rights;
-        let preparations = preparations();
-        if let Some(step) = preparations.into_iter().nth(rights.prepared) {
-            let prepare = Pending::Prepare(rights.prepared);
-            return (self.asks(prepare, None), Command::Identity(step));
+    /// The next change of the user's permission, or a use of it on this partition.
+    pub fn change_rights(&mut self, random: &mut Random, any: u32) -> (RequestId, Command) {
+        if !self.rights.prepared {
+            let prepare = IdentityCommand::CreateUser(user());
+            return (
+                self.asks(Pending::Prepare, None),
+                Command::Identity(prepare),
+            );
         }
-        rights.changes += 1;
-        rights.gives = !rights.gives;
-        rights.permitted = None;
-        let membership = Membership {
-            parent: ROLE.into(),
-            member: Member::new(EntityType::User, USER),
-        };
-        let change = if rights.gives {
-            IdentityCommand::AddToRole(membership)
-        } else {
-            IdentityCommand::RemoveFromRole(membership)
-        };
-        let asked = Pending::Rights(rights.changes);
+        // What all links together permit is used before one of them goes.
+        if self.rights.permitted() == Some(true) && random.below(4) > 0 {
+            return self.create_as_user(any);
+        }
+        let change = self.rights.change(random);
+        let asked = Pending::Rights(self.rights.changes);
         (self.asks(asked, None), Command::Identity(change))
     }
 
-    pub fn is_prepared(&mut self, step: usize) {
-        self.rights.prepared = self.rights.prepared.max(step + 1);
+    pub fn is_prepared(&mut self) {
+        self.rights.prepared = true;
     }
 
     /// A change of the user's permission was carried out everywhere.
-    pub fn rights_changed(&mut self, change: u64) {
-        if change == self.rights.changes {
-            self.rights.permitted = Some(self.rights.gives);
+    pub fn rights_changed(&mut self, change: u64, response: &Response) {
+        let rights = &mut self.rights;
+        let links = [&mut rights.role, &mut rights.granted, &mut rights.member];
+        for link in links.into_iter().filter(|link| link.change == change) {
+            link.is_open = false;
+        }
+        // A later change may have deleted an earlier one.
+        match response {
+            Response::AuthorizationCreated { authorization_key }
+                if rights.granted.change == change =>
+            {
+                rights.authorization = Some(*authorization_key);
+            }
+            _ => {}
         }
     }
 }
