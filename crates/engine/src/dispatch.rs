@@ -25,7 +25,9 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
         .and_then(|()| cx.begin_command(command, intent_name))
         .and_then(|()| dispatch(cx, command));
     if let Err(rejection) = &outcome {
-        cx.out.rejection(key, value_type, intent, rejection);
+        let tenant = authorization::owner(cx, command);
+        let of = (value_type, intent);
+        cx.out.rejection_for(&tenant, key, of, rejection);
     }
     outcome
 }

@@ -15,6 +15,7 @@ use crate::intent::{Intent, ValueType};
 use crate::key::{self, Key};
 use crate::origin::Origin;
 use crate::record::{self, DecodeError, Raw, Record, RecordType};
+use crate::tenant::TenantId;
 use crate::value::{ProcessInstanceValue, RecordValue, RejectionValue};
 
 const FORMAT: u8 = 1;
@@ -145,11 +146,24 @@ impl BatchWriter {
         }
     }
 
+    /// A rejection of a command that is about nothing, or about something of the default tenant.
     pub fn rejection(
         &mut self,
         key: Key,
         value_type: ValueType,
         intent: u8,
+        rejection: &Rejection,
+    ) {
+        self.rejection_for(&TenantId::default(), key, (value_type, intent), rejection);
+    }
+
+    /// A rejection of a command that is about something of this tenant. Any tenant but the default one follows the body: what an earlier
+    /// version writes has none, and what it reads of a body ends before it.
+    pub fn rejection_for(
+        &mut self,
+        tenant: &TenantId,
+        key: Key,
+        (value_type, intent): (ValueType, u8),
         rejection: &Rejection,
     ) {
         self.open(RecordType::CommandRejection, value_type, intent);
@@ -159,7 +173,11 @@ impl BatchWriter {
             rejection_type: rejection.kind,
             rejection_reason: rejection.reason.to_string(),
         };
-        record::write(&mut self.bytes, head, key, &body);
+        if tenant.is_default() {
+            record::write(&mut self.bytes, head, key, &body);
+        } else {
+            record::write(&mut self.bytes, head, key, &(body, tenant));
+        }
     }
 
     /// Makes room for a record of this kind.
@@ -486,6 +504,32 @@ mod tests {
             (record.position, intent, record.key, value.element)
         });
         records.collect()
+    }
+
+    #[test]
+    fn the_tenant_of_a_rejection_follows_what_earlier_versions_read() {
+        use crate::failure::RejectionType;
+        let rejection = Rejection::new(RejectionType::InvalidState, "CREATE", "no start event");
+        let written = |tenant: Option<&str>| {
+            let mut out = BatchWriter::new(1);
+            let of = (ValueType::ProcessInstanceCreation, 0);
+            match tenant.map(TenantId::new) {
+                Some(tenant) => out.rejection_for(&tenant, Key::NONE, of, &rejection),
+                None => out.rejection(Key::NONE, of.0, of.1, &rejection),
+            }
+            out.take().unwrap()
+        };
+        for (tenant, expected) in [(None, ""), (Some(""), ""), (Some("acme"), "acme")] {
+            let batch = written(tenant);
+            let record = BatchReader::new(&batch).unwrap().next().unwrap().unwrap();
+            assert_eq!(record.tenant_of_rejection(), TenantId::new(expected));
+            let value: RejectionValue = record.decode().unwrap();
+            assert_eq!(value.rejection_type, RejectionType::InvalidState);
+            assert_eq!(value.rejection_reason, "no start event");
+        }
+        assert_eq!(written(None), written(Some("")));
+        let for_acme = written(Some("acme"));
+        assert!(for_acme.ends_with(b"\x0eno start event\x04acme"));
     }
 
     #[test]

@@ -23,7 +23,8 @@ use crate::header_view::{HeaderView, Skim};
 use crate::intent::ValueType;
 use crate::key::{self, Key};
 use crate::origin::{Claims, Origin};
-use crate::value::RecordValue;
+use crate::tenant::TenantId;
+use crate::value::{RecordValue, RejectionValue};
 use crate::varint;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,6 +138,13 @@ impl<'a> Record<'a> {
             version: self.version,
             reason: e.to_string(),
         })
+    }
+
+    /// Of a rejection: the tenant of what the command is about. It follows the body, unless it is the default one.
+    pub fn tenant_of_rejection(&self) -> TenantId {
+        let rest = postcard::take_from_bytes::<RejectionValue>(self.body);
+        let rest = rest.map_or(&[][..], |(_, rest)| rest);
+        postcard::from_bytes(rest).unwrap_or_default()
     }
 
     /// The origin of the command that caused this record, or that this record is.

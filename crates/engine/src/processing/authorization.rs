@@ -19,7 +19,7 @@ use skep_protocol::command::{About, Command, DecisionRef, Need, On, ProcessRef};
 use skep_protocol::permission::{Permission, ResourceType};
 use skep_protocol::value::ResourceType as Deployed;
 use skep_protocol::{Key, Rejection, RejectionType, grants};
-pub(crate) use tenancy::{gets, tenants};
+pub(crate) use tenancy::{gets, owner, tenants};
 
 use super::deployment::delete_resource;
 use super::{Context, reject};

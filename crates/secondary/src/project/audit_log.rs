@@ -22,7 +22,7 @@ use skep_protocol::value::{
     ProcessInstanceValue, ProcessValue, RejectionValue, ResourceDeletionValue, ResourceValue,
     StoredResource, UserTaskValue, VariableValue,
 };
-use skep_protocol::{Command, DEFAULT_TENANT, Key, RejectionType, ValueType};
+use skep_protocol::{Command, Key, RejectionType, ValueType};
 use skep_query::Value;
 use skep_query::entities::{AUDIT_LOG, INCIDENT, PROCESS_INSTANCE, USER_TASK};
 
@@ -525,12 +525,12 @@ fn rejection(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeE
         "BATCH" => set!(to.changes, AUDIT_LOG, row, { "batchOperationKey": key(record.key) }),
         _ => {}
     }
-    located(to, record.key, entity, row);
+    located(to, record, entity, row);
     Ok(())
 }
 
-/// Gives the entry of a refused command its tenant and its process, which the record does not contain.
-fn located(to: &mut Projection<'_>, key: Key, entity: &str, row: Key) {
+/// Gives the entry of a refused command its tenant, and its process, which the record does not contain.
+fn located(to: &mut Projection<'_>, record: &Record<'_>, entity: &str, row: Key) {
     let entity = match entity {
         "PROCESS_INSTANCE" => &PROCESS_INSTANCE,
         "USER_TASK" => &USER_TASK,
@@ -538,8 +538,10 @@ fn located(to: &mut Projection<'_>, key: Key, entity: &str, row: Key) {
         // Batch operations belong to the cluster.
         _ => return,
     };
-    // An entry without a tenant would be visible to all. If the entity is not found, the entry belongs to the default tenant, as elsewhere.
-    set!(to.changes, AUDIT_LOG, row, { "tenantId": word(DEFAULT_TENANT) });
+    // An entry without a tenant would be visible to all. A record of an earlier version has none, so the tenant comes from the entity, too.
+    let tenant = record.tenant_of_rejection();
+    set!(to.changes, AUDIT_LOG, row, { "tenantId": Value::text(tenant.as_str()) });
+    let key = record.key;
     if key.some().is_some() {
         to.changes.refusals.push(Refusal { row, entity, key });
     }

@@ -1,8 +1,8 @@
 //! Users' operations, derived from their effects.
 
 use serde_json::{Value as Json, json};
+use skep_engine::{EngineConfig, IdentityConfig};
 use skep_model::builder::Bpmn;
-use skep_protocol::Document;
 use skep_protocol::command::{
     Command, DecisionRef, EvaluateDecision, IdentityCommand, Membership, NewParent,
 };
@@ -12,10 +12,11 @@ use skep_protocol::value::{
     AuthorizationValue, EntityType, IdentitySetupValue, Member, OwnerType, PasswordHash,
     ResourceMatcher, UserValue,
 };
+use skep_protocol::{Document, RejectionType, TenantId};
 use skep_query::entities::{AUDIT_LOG, USER};
 use skep_secondary::{AuditConfig, AuditedConfig};
 
-use skep_testkit::rig::{Rig, decision};
+use skep_testkit::rig::{Rig, config, decision};
 use skep_testkit::stores::{Filled, audited, follow, rig};
 
 fn anna() -> Claims {
@@ -134,6 +135,52 @@ fn refusals_due_to_a_state_are_audited() {
     assert!(rig.claim(nothing, "carl").is_err());
     follow(&mut rig, &store);
     assert_eq!(store.find(&AUDIT_LOG, r#"{"result": "FAIL"}"#).len(), 1);
+}
+
+/// What was not created has no row that could name its tenant.
+#[test]
+fn a_refused_creation_is_audited_for_its_tenant() {
+    let (_, store) = rig(super::BACKEND);
+    let mut rig = Rig::with_configs(1, |partition| EngineConfig {
+        identity: IdentityConfig {
+            tenant_checks: true,
+            ..IdentityConfig::default()
+        },
+        ..config(partition, 1)
+    });
+    rig.record_batches();
+    rig.claims = Claims::Internal;
+    for command in [
+        IdentityCommand::CreateUser(UserValue {
+            user_key: skep_protocol::Key::NONE,
+            username: "anna".into(),
+            name: "Anna".into(),
+            email: "".into(),
+            password: PasswordHash::new("secret"),
+        }),
+        IdentityCommand::CreateTenant(NewParent {
+            id: "acme".into(),
+            name: "Acme".into(),
+            description: "".into(),
+        }),
+        IdentityCommand::AddToTenant(Membership {
+            parent: "acme".into(),
+            member: Member::new(EntityType::User, "anna"),
+        }),
+    ] {
+        rig.send(Command::Identity(command)).unwrap();
+    }
+    (rig.claims, rig.tenant) = (anna(), TenantId::new("acme"));
+    rig.deploy(Bpmn::process("p").start_message("s", "order").end("end"));
+    let create = Command::CreateProcessInstance(Rig::creation("p", "{}"));
+    let refused = rig.send(create).unwrap_err();
+    assert_eq!(refused.kind, RejectionType::InvalidState, "{refused}");
+    follow(&mut rig, &store);
+    let failed = store.one(&AUDIT_LOG, r#"{"result": "FAIL"}"#);
+    assert_eq!(
+        (&failed["operationType"], &failed["tenantId"]),
+        (&json!("CREATE"), &json!("acme"))
+    );
 }
 
 #[test]

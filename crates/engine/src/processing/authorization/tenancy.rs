@@ -70,6 +70,18 @@ pub(super) fn check(
     }
 }
 
+/// The tenant of what a command would make, or is about; the default one if that has none, or is not here.
+pub(crate) fn owner(cx: &mut Context<'_>, command: &Command) -> TenantId {
+    let tenant = match command.whose() {
+        Whose::Cluster | Whose::Each => None,
+        Whose::New | Whose::Shown => Some(cx.tenant.clone()),
+        Whose::NewOf(tenant) | Whose::Of(tenant) => tenant.cloned(),
+        Whose::Its => tenant_of(cx, command.about()),
+        Whose::Resource(key) => delete_resource::tenant_of(cx, key),
+    };
+    tenant.unwrap_or_default()
+}
+
 fn seen_by_caller(cx: &mut Context<'_>) -> Seen {
     if cx.config.identity.tenant_checks {
         return resolved(cx).map_or(Seen::All, Seen::Of);

@@ -59,7 +59,8 @@ pub(crate) fn carry_on(cx: &mut Context<'_>, instance: Key) {
         Ok(false) => return put_off(cx, &plan, progress),
         Err(rejection) => {
             let (value_type, intent) = (ValueType::ProcessInstanceMigration, Intent::Migrate.id());
-            cx.out.rejection(Key::NONE, value_type, intent, &rejection);
+            let (tenant, of) = (cx.tenant_of(plan.target.key), (value_type, intent));
+            cx.out.rejection_for(&tenant, Key::NONE, of, &rejection);
             cx.event(instance, Intent::Abandoned, &plan.value(progress));
             delete_resource::released(cx, plan.target.key);
             Err(rejection)
