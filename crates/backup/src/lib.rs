@@ -46,7 +46,7 @@ pub use backups::{
 };
 pub use chain::{Chain, Link};
 pub use entries::{decode as decode_entries, encode as encode_entries};
-pub use manifest::{Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
+pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use object::{PIECE, pack, unpack};
 pub use owner::own;

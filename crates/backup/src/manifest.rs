@@ -14,12 +14,37 @@ pub struct Manifest {
     pub backup_id: u64,
     /// The version of Skep that took the backup.
     pub version: String,
+    /// Earlier versions did not record it.
+    #[serde(default)]
+    pub kind: BackupKind,
     pub began_at: i64,
     /// All partitions were paused at this time: the backup is the state of the cluster at that moment.
     pub cut_at: i64,
     pub completed_at: i64,
     pub cluster: State,
     pub partitions: Vec<PartitionManifest>,
+}
+
+/// Why a backup was taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BackupKind {
+    /// Somebody requested it.
+    #[default]
+    #[serde(rename = "MANUAL_BACKUP")]
+    Manual,
+    /// The cluster took it by itself: by the schedule, or to continue from it.
+    #[serde(rename = "SCHEDULED_BACKUP")]
+    Scheduled,
+}
+
+impl BackupKind {
+    /// The type of the backup's checkpoint in the API.
+    pub fn checkpoint_type(self) -> &'static str {
+        match self {
+            BackupKind::Manual => "MANUAL_BACKUP",
+            BackupKind::Scheduled => "SCHEDULED_BACKUP",
+        }
+    }
 }
 
 impl Manifest {

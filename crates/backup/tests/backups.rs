@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use skep_backup::{
-    BackupError, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest, PartitionManifest,
-    Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list, newest,
-    newest_moment, own, verify,
+    BackupError, BackupKind, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest,
+    PartitionManifest, Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list,
+    newest, newest_moment, own, verify,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -74,6 +74,7 @@ fn manifest(store: &Store, id: u64, logs: &[Vec<u8>]) -> Manifest {
         format: FORMAT,
         backup_id: id,
         version: "0".to_string(),
+        kind: BackupKind::default(),
         began_at: 1,
         cut_at: 2,
         completed_at: 3,
@@ -141,6 +142,26 @@ fn a_backup_is_complete_with_its_manifest_and_not_before() {
         (3, 1, 4)
     );
     assert!(matches!(find(&store, 11), Err(BackupError::Unknown(11))));
+}
+
+#[test]
+fn a_manifest_says_why_the_backup_was_taken_and_those_of_earlier_versions_do_not() {
+    let Fixture { directory, store } = fixture();
+    let scheduled = Manifest {
+        kind: BackupKind::Scheduled,
+        ..manifest(&store, 4, &[entries(6, 9)])
+    };
+    begun(4).create(&store).unwrap();
+    begun(4).complete(&store, &scheduled).unwrap();
+    let kind = || Reader::open(&store, 4).unwrap().manifest.kind;
+    assert_eq!(kind(), BackupKind::Scheduled);
+    assert_eq!(kind().checkpoint_type(), "SCHEDULED_BACKUP");
+    let file = directory.path().join("backups/4/manifest.json");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let earlier = whole.replace("  \"kind\": \"SCHEDULED_BACKUP\",\n", "");
+    assert_ne!(whole, earlier);
+    std::fs::write(&file, earlier).unwrap();
+    assert_eq!(kind(), BackupKind::Manual);
 }
 
 fn age(directory: &Path, by: Duration) {

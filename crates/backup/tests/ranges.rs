@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use skep_backup::{
-    BackupError, Begun, Broken, Chain, Continued, Cut, FORMAT, Location, LogPart, Manifest, Marker,
-    Moment, PartitionManifest, Reader, Store, Upload, begin, break_off, delete, encode_entries,
-    is_needed, latest, moment, newest_moment, ranges, verify,
+    BackupError, BackupKind, Begun, Broken, Chain, Continued, Cut, FORMAT, Location, LogPart,
+    Manifest, Marker, Moment, PartitionManifest, Reader, Store, Upload, begin, break_off, delete,
+    encode_entries, is_needed, latest, moment, newest_moment, ranges, verify,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -84,6 +84,7 @@ impl Fixture {
             format: FORMAT,
             backup_id: id,
             version: "0".to_string(),
+            kind: BackupKind::default(),
             began_at: at,
             cut_at: at,
             completed_at: at,

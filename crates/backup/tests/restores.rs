@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Barrier;
 
 use skep_backup::{
-    BackupError, Begun, FORMAT, JOINED_FOR, Joined, Location, Manifest, Participant, Restored,
-    Store, foresee, join,
+    BackupError, BackupKind, Begun, FORMAT, JOINED_FOR, Joined, Location, Manifest, Participant,
+    Restored, Store, foresee, join,
 };
 use skep_cluster::{EPOCHS_OF_A_RESTORE as STEP, Layout, State};
 
@@ -64,6 +64,7 @@ fn complete(store: &Store, id: u64, epoch: u64) {
         format: FORMAT,
         backup_id: id,
         version: "0".to_string(),
+        kind: BackupKind::default(),
         began_at: 0,
         cut_at: 0,
         completed_at: 0,

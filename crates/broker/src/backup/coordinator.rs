@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, newest, own,
+    BackupError, BackupKind, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, newest,
+    own,
 };
 use skep_cluster::{Refusal, State};
 
@@ -83,7 +84,7 @@ pub fn next_id(newest: Option<u64>, offset: u64) -> u64 {
 ///
 /// # Errors
 /// The backup is not possible, and nothing was done.
-pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
+pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Result<u64, Refusal> {
     let Some(config) = cluster.parts().config() else {
         return Err(Refusal::Invalid(no_store()));
     };
@@ -139,6 +140,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>) -> Result<u64, Refusal> {
             store,
         },
         begun,
+        kind,
         said: Instant::now(),
         turn,
     };
@@ -159,6 +161,7 @@ const SHARED: &str = "the secondary storage of this cluster is a database or a s
 struct Coordinator {
     leaders: Leaders,
     begun: Begun,
+    kind: BackupKind,
     /// When progress was last written.
     said: Instant,
     turn: Turn,
@@ -235,6 +238,7 @@ impl Coordinator {
             format: FORMAT,
             backup_id: backup,
             version: self.begun.version.clone(),
+            kind: self.kind,
             began_at: self.begun.began_at,
             cut_at,
             completed_at: now(),

@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use skep_backup::{
-    BackupError, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker, Store, begin,
-    begun, broken, find, newest_complete, times,
+    BackupError, BackupKind, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker, Store,
+    begin, begun, broken, find, newest_complete, times,
 };
 use skep_cluster::{Refusal, State};
 
@@ -210,7 +210,7 @@ impl Marking {
         let wait = self
             .asked
             .map_or(AGAIN, |(_, wait)| (wait * 2).min(AT_MOST));
-        match coordinator::begin(cluster, None) {
+        match coordinator::begin(cluster, None, BackupKind::Scheduled) {
             Ok(backup) => {
                 tracing::info!(backup, why, "taking a backup to continue from");
                 self.asked = Some((Instant::now(), wait));

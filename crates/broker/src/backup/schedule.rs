@@ -6,7 +6,7 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use skep_backup::{Backup, BackupError, BackupState, Store, delete, list};
+use skep_backup::{Backup, BackupError, BackupKind, BackupState, Store, delete, list};
 use skep_cluster::Refusal;
 use skep_model::timer_value::Cycle;
 
@@ -158,7 +158,8 @@ impl Keeper {
             }
         }
         if is_due {
-            match begin(cluster, Some(next_id(newest, schedule.offset))) {
+            let id = next_id(newest, schedule.offset);
+            match begin(cluster, Some(id), BackupKind::Scheduled) {
                 Ok(_) => self.due = schedule.due(Some(now), now),
                 // Somebody is taking one right now: that is just as good.
                 Err(Refusal::Busy(_)) => self.due = None,
@@ -176,7 +177,7 @@ impl Keeper {
 mod tests {
     use std::time::Duration;
 
-    use skep_backup::{Backup, BackupState, Begun, FORMAT, Manifest};
+    use skep_backup::{Backup, BackupKind, BackupState, Begun, FORMAT, Manifest};
     use skep_cluster::State;
     use skep_model::timer_value::Cycle;
 
@@ -257,6 +258,7 @@ mod tests {
                 format: FORMAT,
                 backup_id: id,
                 version: String::new(),
+                kind: BackupKind::Scheduled,
                 began_at: 0,
                 cut_at,
                 completed_at: cut_at,

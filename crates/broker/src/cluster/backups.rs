@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use skep_backup::BackupKind;
 use skep_cluster::Refusal;
 use tokio::time::Instant;
 
@@ -88,7 +89,8 @@ impl Cluster {
     pub(super) async fn begin_backup(self: &Arc<Self>, id: Option<u64>) -> Outcome {
         self.know_backups()?;
         let cluster = self.clone();
-        let begun = tokio::task::spawn_blocking(move || coordinator::begin(&cluster, id)).await;
+        let begun = move || coordinator::begin(&cluster, id, BackupKind::Manual);
+        let begun = tokio::task::spawn_blocking(begun).await;
         let id = begun.unwrap_or_else(|error| Err(Refusal::Unanswered(error.to_string())))?;
         Ok(Answer::Backup(id))
     }

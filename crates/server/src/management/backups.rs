@@ -287,7 +287,7 @@ fn of_backup(manifest: &Manifest) -> Vec<Value> {
     let partitions = manifest.partitions.iter().map(|of| {
         json!({
             "checkpointId": manifest.backup_id,
-            "checkpointType": "MANUAL_BACKUP",
+            "checkpointType": manifest.kind.checkpoint_type(),
             "partitionId": of.partition,
             "firstLogPosition": of.log.base_index + 1,
             "checkpointPosition": of.cut.position,

@@ -79,6 +79,15 @@ async fn take(server: &Server, id: u64) {
     .await;
 }
 
+/// The type of the checkpoint of the newest complete backup.
+fn newest_type(server: &Server) -> String {
+    let (status, body) = server.management("GET", &format!("{PATH}/state")).unwrap();
+    assert_eq!(status, 200, "{body}");
+    let state: Value = serde_json::from_str(&body).unwrap();
+    let found = state["backupStates"][0]["checkpointType"].as_str();
+    found.unwrap_or_default().to_string()
+}
+
 async fn create(client: &Client) -> i64 {
     let request = CreateInstance::latest("one-task");
     let created = client.create_instance(&request).await;
@@ -182,6 +191,7 @@ async fn ids_grow_and_a_deleted_backup_is_gone() {
         ids.map(|it| it["backupId"].as_u64().unwrap())
             .collect::<Vec<u64>>()
     };
+    assert_eq!(newest_type(&server), "MANUAL_BACKUP");
     assert_eq!(listed(""), [21, 20]);
     assert_eq!(listed("/2*"), [21, 20]);
     assert_eq!(listed("/20*"), [20]);
@@ -616,6 +626,11 @@ async fn backups_are_taken_by_schedule_and_old_ones_go() {
         let listed = listed();
         !listed.contains(&first) && !listed.is_empty()
     })
+    .await;
+    eventually(
+        "the newest complete one says who asked for it",
+        async || newest_type(&server) == "SCHEDULED_BACKUP",
+    )
     .await;
     // A request without an id gets one.
     eventually("one is taken in between", async || {

@@ -164,7 +164,7 @@ export const cluster = {
   last: "Last",
   checkpoint: "Checkpoint",
   position: "Position",
-  kinds: { MARKER: "moment", MANUAL_BACKUP: "backup" } as Record<string, string>,
+  kinds: { MARKER: "moment", SCHEDULED_BACKUP: "scheduled backup", MANUAL_BACKUP: "backup" } as Record<string, string>,
 
   find: "Find a setting",
   setting: "Setting",
