@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cluster.json                          the cluster that the store belongs to; created first
+//! forgotten.json                        up to which backup the checkpoints were discarded
 //!
 //! backups/ID/begun.json                 who takes it, since when; created first, so an id is taken once
 //! backups/ID/progress.json              rewritten every few seconds while it is taken
@@ -29,6 +30,7 @@
 mod backups;
 mod chain;
 mod entries;
+mod forgotten;
 mod manifest;
 mod markers;
 mod object;
@@ -46,6 +48,7 @@ pub use backups::{
 };
 pub use chain::{Chain, Link};
 pub use entries::{decode as decode_entries, encode as encode_entries};
+pub use forgotten::{forget, forgotten};
 pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use object::{PIECE, pack, unpack};

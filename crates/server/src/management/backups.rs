@@ -24,8 +24,11 @@ pub async fn handle(broker: &Broker, method: &Method, path: &[&str], body: Incom
             }
         }
         ["state"] => {
-            allow(method, &[Method::GET, Method::HEAD])?;
-            state(broker).await
+            allow(method, &[Method::GET, Method::HEAD, Method::DELETE])?;
+            match *method {
+                Method::DELETE => forget(broker).await,
+                _ => state(broker).await,
+            }
         }
         // The store is read each time: there is no index of it that could be stale.
         ["state", "sync"] => {
@@ -125,6 +128,7 @@ async fn ask<T: Send + 'static>(
         let status = match error {
             BackupError::Unknown(_) => StatusCode::NOT_FOUND,
             BackupError::Needed { .. } => StatusCode::CONFLICT,
+            BackupError::OtherCluster { .. } => StatusCode::BAD_REQUEST,
             BackupError::Objects(_) => StatusCode::BAD_GATEWAY,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -234,17 +238,36 @@ fn unfinished(backup: &Backup) -> Vec<Value> {
     details.collect()
 }
 
-/// The newest checkpoint and backup of each partition, and the ranges within which every checkpoint can be restored.
+/// Discards all checkpoints up to now: the next backup begins another range.
+async fn forget(broker: &Broker) -> Handled {
+    let cluster_id = broker.config().cluster_id.clone().unwrap_or_default();
+    let now = jiff::Timestamp::now().as_millisecond();
+    ask(broker, move |store| {
+        skep_backup::forget(store, &cluster_id, now)
+    })
+    .await?;
+    Ok(no_content())
+}
+
+/// The newest checkpoint and backup of each partition, and the ranges within which every checkpoint can be restored. What was discarded
+/// is not among them.
 async fn state(broker: &Broker) -> Handled {
     let state = ask(broker, |store| {
-        let backups = skep_backup::list(store, "")?;
-        let newest = backups.into_iter().find_map(|backup| backup.manifest);
+        let forgotten = skep_backup::forgotten(store)?;
+        let is_known = |backup: u64| forgotten.is_none_or(|upto| backup > upto);
+        let mut backups = skep_backup::list(store, "")?.into_iter();
+        let newest = backups
+            .find_map(|backup| backup.manifest)
+            .filter(|it| is_known(it.backup_id));
         let backups = newest.iter().flat_map(of_backup).collect::<Vec<Value>>();
         let (mut checkpoints, mut ranges) = (None, Vec::new());
         for range in skep_backup::ranges(store)? {
             let (Some(start), Some(end)) = (range.start(), range.end()) else {
                 continue;
             };
+            if !is_known(end.backup) {
+                continue;
+            }
             let starts = checkpoints_at(store, &range, start)?;
             let ends = checkpoints_at(store, &range, end)?;
             ranges.extend(starts.into_iter().zip(&ends).map(|(start, end)| {

@@ -589,7 +589,8 @@ async fn without_a_store_a_backup_is_refused_with_the_setting() {
         ("GET", "/actuator/backups", 400),
         ("GET", "/actuator/backupRuntime/x", 400),
         ("DELETE", "/actuator/backupRuntime/1*", 400),
-        ("DELETE", "/actuator/backupRuntime/state", 405),
+        ("DELETE", "/actuator/backupRuntime/state", 400),
+        ("PUT", "/actuator/backupRuntime/state", 405),
         ("GET", "/actuator/backupRuntime/1/2", 404),
         ("POST", "/actuator/backupHistory", 400),
     ] {

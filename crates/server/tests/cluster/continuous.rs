@@ -229,3 +229,40 @@ async fn expect_only_what_was_before(server: &Server, wanted: i64, ledger: &Ledg
         "asked for after the moment"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_its_state_was_deleted_another_range_begins() {
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let arguments = [
+        directory(store.path()),
+        settings(&[("continuous", "true"), ("checkpoint-interval", "PT1S")]),
+    ]
+    .concat();
+    let server = crate::start(data.path(), &arguments, data.path().join("log")).await;
+    deploy_one_task(&server.client()).await;
+    Ledger::default().create_until_marked(&server).await;
+    let before = state(&server);
+    let first = before["backupStates"][0]["checkpointId"].as_u64().unwrap();
+    assert_eq!(
+        before["ranges"][0]["start"]["checkpointType"], "SCHEDULED_BACKUP",
+        "{before}"
+    );
+    let one = format!("{PATH}/{first}");
+    let (status, body) = server.management("DELETE", &one).unwrap();
+    assert_eq!(status, 409, "{body}");
+    let (status, body) = server
+        .management("DELETE", &format!("{PATH}/state"))
+        .unwrap();
+    assert_eq!((status, body.as_str()), (204, ""));
+    eventually("another range begins with another backup", async || {
+        let state = state(&server);
+        let start = state["ranges"][0]["start"]["checkpointId"].as_u64();
+        assert!(start.is_none_or(|start| start > first), "{state}");
+        start.is_some()
+    })
+    .await;
+    let (status, body) = server.management("GET", &one).unwrap();
+    assert_eq!(status, 200, "the backup itself stays: {body}");
+    let (status, body) = server.management("DELETE", &one).unwrap();
+    assert_eq!(status, 204, "nothing needs it any more: {body}");
+}
