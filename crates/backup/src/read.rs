@@ -11,6 +11,7 @@ use crate::backups::{find, manifest};
 use crate::chain::{Chain, Link};
 use crate::entries::decode;
 use crate::manifest::{Cut, Manifest, PartitionManifest, StoredObject};
+use crate::markers::{Marker, times};
 use crate::object::unpack;
 use crate::ranges::{Moment, marker_of};
 use crate::upload::sha256;
@@ -156,6 +157,44 @@ impl Reader {
             Ok(entries)
         });
         base.chain(continued.into_iter().flat_map(|it| it.entries(of.cut)))
+    }
+
+    /// The markers after the backup, in the order of their times.
+    ///
+    /// # Errors
+    /// A marker is damaged, or the store cannot be used.
+    pub fn markers(&self) -> Result<Vec<Marker>, BackupError> {
+        let times = times(&self.store, self.moment.backup)?.into_iter();
+        let markers = times.map(|at| Marker::read(&self.store, &self.manifest, at));
+        markers.collect()
+    }
+
+    /// The log that was shipped after the backup, one object at a time. The entries are consecutive.
+    ///
+    /// # Errors
+    /// The store cannot be used. The objects are read later.
+    pub fn shipped(
+        &self,
+        of: &PartitionManifest,
+    ) -> Result<impl Iterator<Item = Result<Vec<Entry>, BackupError>> + use<>, BackupError> {
+        debug_assert!(
+            self.moment.marker.is_none(),
+            "the log after a backup begins where that is cut"
+        );
+        let chain = Chain::new(&self.store, self.moment.backup, of.partition, of.cut);
+        let links = chain.links(of.cut.index)?;
+        let mut next = chain.first();
+        Ok(links.into_iter().map(move |link| {
+            if link.first != next {
+                return Err(BackupError::damaged(
+                    &chain.name(link.first),
+                    format!("entry {next} is missing: no earlier object has it"),
+                ));
+            }
+            let entries = chain.read(link.first)?;
+            next += entries.len() as u64;
+            Ok(entries)
+        }))
     }
 }
 

@@ -6,7 +6,6 @@ use skep_storage::log::Entry;
 use crate::backups::verify_begun;
 use crate::chain::Chain;
 use crate::manifest::{Cut, PartitionManifest};
-use crate::markers::{Marker, times};
 use crate::read::Reader;
 use crate::{BackupError, Store};
 
@@ -36,11 +35,7 @@ pub fn verify(store: &Store, id: u64) -> Result<Verified, BackupError> {
         verified.objects += 1;
         verified.bytes += object.bytes;
     }
-    let markers = times(store, id)?;
-    let markers = markers
-        .into_iter()
-        .map(|at| Marker::read(store, &reader.manifest, at));
-    let markers: Vec<Marker> = markers.collect::<Result<_, _>>()?;
+    let markers = reader.markers()?;
     verified.markers = markers.len() as u64;
     let wanted = reader.manifest.cluster.partitions;
     for partition in 1..=wanted {

@@ -142,13 +142,7 @@ async fn expect_command_line_restores(
     ]
     .concat();
     let data = nodes.data.path().join("restored");
-    let verified = skep(
-        &["backup", "verify", &backup.to_string()],
-        &data,
-        &arguments,
-    );
-    let verified = out(&verified);
-    assert!(verified.contains("later moments"), "{verified}");
+    expect_replay_to_pass_each_marker(store, backup, (data.as_path(), arguments.as_slice()));
     let early = skep(
         &["restore", "--to", "1971-01-01T00:00:00Z"],
         &data,
@@ -194,6 +188,38 @@ async fn expect_command_line_restores(
         said(&used)
     );
     expect_only_what_was_before(&server, wanted, ledger).await;
+}
+
+/// All objects are intact, but after a restore of the moment a key would be used twice: only a replay of the shipped log detects that.
+fn expect_replay_to_pass_each_marker(
+    store: &std::path::Path,
+    backup: u64,
+    (data, arguments): (&std::path::Path, &[String]),
+) {
+    let id = backup.to_string();
+    let command = ["backup", "verify", id.as_str(), "--replay"];
+    let verified = out(&skep(&command, data, arguments));
+    assert!(
+        verified.contains("was cut as recorded by the backup, and "),
+        "{verified}"
+    );
+    let markers = store.join(format!("backups/{backup}/continued/markers"));
+    let marker = std::fs::read_dir(markers).unwrap().next().unwrap();
+    let marker = marker.unwrap().path();
+    let whole = std::fs::read(&marker).unwrap();
+    let mut other: Value = serde_json::from_slice(&whole).unwrap();
+    let last_key = &mut other["cuts"]["1"]["lastKey"];
+    *last_key = (last_key.as_u64().unwrap() - 1).into();
+    std::fs::write(&marker, serde_json::to_vec(&other).unwrap()).unwrap();
+    out(&skep(&command[..3], data, arguments));
+    let replayed = skep(&command, data, arguments);
+    let output = said(&replayed);
+    assert_eq!(replayed.status.code(), Some(1), "{output}");
+    assert!(
+        output.contains("partition 1 ends with") && output.contains("the marker of"),
+        "{output}"
+    );
+    std::fs::write(&marker, whole).unwrap();
 }
 
 /// Asserts that instances acknowledged before the moment exist, and that instances requested after it do not.

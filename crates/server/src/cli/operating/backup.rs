@@ -73,8 +73,8 @@ struct OneArgs {
 struct VerifyArgs {
     /// Id of the backup.
     id: u64,
-    /// Also replay the backup on engines, as restored nodes would: every partition must end with the record and the key at which it was
-    /// cut.
+    /// Also replay the backup and the log after it on engines, as restored nodes would: every partition must pass each cut, of the backup
+    /// and of later moments, with the record and the key that were recorded.
     #[arg(long)]
     replay: bool,
     /// Directory for the rows of one partition at a time during --replay [default: the system's directory for temporary files].
@@ -268,8 +268,12 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     let reader = Reader::open(&store, args.id).map_err(failed)?;
     let scratch = Scratch::new(args.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
     let records = replay(&loaded.settings.broker, &reader, &scratch.0).map_err(failed)?;
+    let cut = match found.markers {
+        0 => "ends where it was cut".to_string(),
+        _ => format!("was cut as recorded by the backup{markers}"),
+    };
     print(&format!(
-        "Replay: {records} records were applied, and each partition ends where it was cut.\n"
+        "Replay: {records} records were applied, and each partition {cut}.\n"
     ))
 }
 
