@@ -54,6 +54,10 @@ enum Command {
 pub struct Standing {
     pub node: u32,
     pub version: u64,
+    /// The process, for people to read.
+    pub task: String,
+    /// How long it lasts after a renewal.
+    pub duration: Duration,
     /// Time at which the last successful renewal was sent.
     pub confirmed: Instant,
     /// Why the bucket cannot be used at the moment.
@@ -105,7 +109,9 @@ pub async fn take(settings: &Settings) -> Result<Lease, Coded> {
     let bucket = Bucket::open(&ids.location(), ids.call_limit());
     let bucket = bucket.map_err(|error| refused(error.to_string()))?;
     let size = settings.cluster.size;
-    let claimant = claimant(ids, size, &directories).map_err(|error| refused(error.to_string()))?;
+    let task = task(ids);
+    let claimant = claimant(ids, (size, task.as_str()), &directories);
+    let claimant = claimant.map_err(|error| refused(error.to_string()))?;
     let (acts, acting) = oneshot::channel();
     let (commands, commanded) = mpsc::channel(COMMANDS);
     let (ends, ended) = oneshot::channel();
@@ -115,6 +121,8 @@ pub async fn take(settings: &Settings) -> Result<Lease, Coded> {
         bucket,
         directories,
         size,
+        task,
+        duration: ids.lease_duration,
         acts: Some(acts),
         commands: commanded,
         standing: standing.clone(),
@@ -154,12 +162,21 @@ pub async fn take(settings: &Settings) -> Result<Lease, Coded> {
     })
 }
 
-fn claimant(ids: &NodeIds, size: u32, directories: &Directories) -> std::io::Result<Claimant> {
+/// The name of this process for people.
+fn task(ids: &NodeIds) -> String {
     let task = Some(ids.task.clone()).filter(|task| !task.is_empty());
     let task = task.or_else(hostname).unwrap_or_default();
+    task.chars().take(MAX_TASK).collect()
+}
+
+fn claimant(
+    ids: &NodeIds,
+    (size, task): (u32, &str),
+    directories: &Directories,
+) -> std::io::Result<Claimant> {
     let own = Own {
         instance: uuid::Uuid::new_v4().to_string(),
-        task: task.chars().take(MAX_TASK).collect(),
+        task: task.to_string(),
         here: directories.here(size)?,
         replaces: ids.replaces,
     };
@@ -176,6 +193,8 @@ struct Keeper {
     bucket: Bucket,
     directories: Directories,
     size: u32,
+    task: String,
+    duration: Duration,
     /// The recipient of the number, until it has been sent.
     acts: Option<oneshot::Sender<Result<Number, NotTaken>>>,
     commands: mpsc::Receiver<Command>,
@@ -319,6 +338,8 @@ impl Keeper {
         let standing = self.claimant.node().map(|node| Standing {
             node,
             version: self.claimant.version().unwrap_or_default(),
+            task: self.task.clone(),
+            duration: self.duration,
             confirmed: confirmed.unwrap_or_else(Instant::now),
             trouble,
         });

@@ -16,6 +16,7 @@ mod health;
 mod incidents;
 mod info;
 mod job_streams;
+mod leases;
 mod loggers;
 mod metrics_text;
 mod nodes;
@@ -132,7 +133,8 @@ impl Management {
             guard,
             throttling,
         } = for_operators;
-        nodes::answer_for(&broker, monitor, Arc::clone(&agreement), throttling);
+        let of_node = (throttling, node.leased());
+        nodes::answer_for(&broker, monitor, Arc::clone(&agreement), of_node);
         // The server starts only once.
         let _ = self.started.set(Started {
             broker,
@@ -307,7 +309,7 @@ impl Management {
                 get()?;
                 incidents::list(&self.running()?.broker, query).await
             }
-            [name @ ("nodes" | "exporters")] => {
+            [name @ ("nodes" | "exporters" | "leases")] => {
                 get()?;
                 Ok(nodes::list(&self.running()?.broker, name).await)
             }
@@ -344,6 +346,7 @@ impl Management {
             "prometheus",
             "partitions",
             "nodes",
+            "leases",
             "clock",
             "loggers",
             "flowControl",

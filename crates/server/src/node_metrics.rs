@@ -95,6 +95,11 @@ impl NodeMetrics {
         self.lease.as_ref()?.standing()
     }
 
+    /// Where [`NodeMetrics::lease`] comes from.
+    pub fn leased(&self) -> Option<Arc<Lease>> {
+        self.lease.clone()
+    }
+
     pub fn refresh(&self, broker: &Broker) {
         let families = &self.families;
         let gauge = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);

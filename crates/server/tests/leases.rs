@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Instant;
 
 use skep_client::{Client, CreateInstance};
@@ -110,6 +111,22 @@ fn lease_of(server: &Server) -> (u64, u64) {
     (number("nodeId"), number("version"))
 }
 
+/// What a server says of the leases of all numbers.
+fn leases(server: &Server) -> serde_json::Value {
+    let (status, body) = server.management("GET", "/actuator/leases").unwrap();
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(&body).unwrap()
+}
+
+/// What `skep status` prints.
+fn status(server: &Server) -> String {
+    let mut skep = Command::new(env!("CARGO_BIN_EXE_skep"));
+    let (rest, management) = (server.rest, server.management);
+    skep.args(["status", "--address", &format!("http://127.0.0.1:{rest}")])
+        .args(["--management", &format!("http://127.0.0.1:{management}")]);
+    String::from_utf8_lossy(&skep.output().unwrap().stdout).into_owned()
+}
+
 /// In seconds, as in metrics.
 fn age_of(server: &Server) -> u64 {
     let (_, body) = server.management("GET", "/actuator/prometheus").unwrap();
@@ -158,6 +175,16 @@ async fn processes_take_the_numbers_of_those_that_ended() {
     println!("kill -9: the next one is up after {:?}", killed.elapsed());
     assert_eq!(lease_of(&servers[0]), (number, version + 1));
     create(&servers[0].client(), &ledger, 20).await;
+    eventually("another node knows who has the number", async || {
+        leases(&servers[2])[number.to_string()]["task"] == "place-3"
+    })
+    .await;
+    let said = status(&servers[2]);
+    let line = format!(
+        "node {number}: 'place-3' has version {}, until ",
+        version + 1
+    );
+    assert!(said.contains(&line), "{said}");
 
     let (number, version) = lease_of(&servers[1]);
     assert_eq!(servers[1].terminate(), Some(0));
@@ -189,6 +216,15 @@ async fn nobody_stops_while_the_bucket_is_away() {
         create(&server.client(), &ledger, 5).await;
     }
     assert!(cluster.logged(0).contains("could not be renewed"));
+    let known = leases(&servers[1]);
+    let all = known.as_object().unwrap().values();
+    assert!(
+        all.clone().count() == SIZE
+            && all
+                .clone()
+                .all(|lease| lease["isExpired"] == true && lease["message"].is_string()),
+        "{known}"
+    );
     cluster.store.start().unwrap();
     eventually("the leases are renewed", async || {
         servers.iter().all(|server| age_of(server) < 6)

@@ -1,4 +1,4 @@
-//! Data collected from all nodes of the cluster, whichever of them is asked: `/actuator/nodes`, and the states of exporters.
+//! Data collected from all nodes of the cluster, whichever of them is asked: `/actuator/nodes`, the states of exporters, and leases.
 
 use std::sync::Arc;
 
@@ -6,21 +6,23 @@ use serde_json::{Map, Value};
 use skep_broker::Broker;
 
 use super::reply::{Answer, ok};
-use super::{exporters, partitions};
+use super::{exporters, leases, partitions};
 use crate::agreement::{self, Agreement};
+use crate::lease::Lease;
 use crate::monitor::{self, Monitor};
 use crate::throttling::Throttling;
 
 /// Questions that nodes ask each other.
 pub const PARTITIONS: &str = "partitions";
 pub const EXPORTERS: &str = "exporters";
+pub const LEASES: &str = "leases";
 
 /// Lets this node answer questions of other nodes.
 pub fn answer_for(
     broker: &Arc<Broker>,
     monitor: Arc<Monitor>,
     agreement: Arc<Agreement>,
-    throttling: Arc<Throttling>,
+    (throttling, lease): (Arc<Throttling>, Option<Arc<Lease>>),
 ) {
     let known = Arc::downgrade(broker);
     broker.answer_questions(Box::new(move |question| {
@@ -30,6 +32,10 @@ pub fn answer_for(
         match question {
             PARTITIONS => with_cpu(partitions::of_node(&broker), &throttling).to_string(),
             EXPORTERS => exporters::of_node(&broker),
+            LEASES => {
+                let standing = lease.as_ref().and_then(|lease| lease.standing());
+                leases::of_node(standing.as_ref()).to_string()
+            }
             agreement::QUESTION => agreement.answer(),
             other => match other.strip_prefix(monitor::QUESTION) {
                 Some(since) => monitor.answer(since),
@@ -54,6 +60,7 @@ fn with_cpu(mut partitions: Value, throttling: &Throttling) -> Value {
 pub async fn list(broker: &Broker, name: &str) -> Answer {
     match name {
         EXPORTERS => exporters::list(broker).await,
+        LEASES => leases::list(broker).await,
         _ => all(broker).await,
     }
 }

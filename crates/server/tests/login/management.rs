@@ -32,7 +32,7 @@ const OPEN: [&str; 6] = [
     "/actuator/prometheus",
 ];
 
-const READABLE: [&str; 15] = [
+const READABLE: [&str; 16] = [
     "/actuator",
     "/actuator/",
     "/actuator//configprops",
@@ -44,6 +44,7 @@ const READABLE: [&str; 15] = [
     "/actuator/jobstreams",
     "/actuator/incidents",
     "/actuator/nodes",
+    "/actuator/leases",
     "/actuator/exporters",
     "/actuator/cluster",
     "/actuator/nothing",

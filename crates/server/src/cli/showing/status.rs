@@ -2,6 +2,7 @@
 
 mod backups;
 mod draining;
+mod leases;
 mod problems;
 mod ready;
 mod reported;
@@ -104,6 +105,7 @@ fn json(topology: &Topology, reported: &Reported, problems: &[String]) -> Value 
         "brokers": brokers,
         "nodes": reported.nodes,
         "pendingChange": reported.change,
+        "leases": reported.leases,
         "backups": reported.backups,
         "managementError": reported.failure,
     })
@@ -135,6 +137,7 @@ fn page(topology: &Topology, reported: &Reported, problems: &[String]) -> String
     text.push_str(&crate::cli::table(&rows));
     text.push_str(&draining::lines(nodes));
     text.push_str(&throttled::lines(nodes));
+    text.push_str(&leases::lines(&reported.leases));
     text.push_str(&waiting_jobs(nodes));
     text.push_str(&exporters(nodes));
     text.push_str(&busiest(nodes));

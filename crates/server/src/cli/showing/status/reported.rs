@@ -9,6 +9,7 @@ use super::backups;
 use crate::cli::fetch;
 
 const NODES: (&str, Duration) = ("/actuator/nodes", Duration::from_secs(5));
+const LEASES: (&str, Duration) = ("/actuator/leases", Duration::from_secs(5));
 const CLUSTER: (&str, Duration) = ("/actuator/cluster", Duration::from_secs(2));
 
 #[derive(Default)]
@@ -17,6 +18,8 @@ pub struct Reported {
     pub nodes: Value,
     /// The pending change of the cluster; null if there is none.
     pub change: Value,
+    /// The leases of node numbers; null if unknown.
+    pub leases: Value,
     /// The state of backups; null if they have no store.
     pub backups: Value,
     /// The reason why the port reports nothing about the nodes.
@@ -46,6 +49,12 @@ impl Reported {
                 "management port {management}: {reason}; whether the cluster is changing is unknown"
             )),
         }
+        match leases(management).await {
+            Ok(leases) => reported.leases = leases,
+            Err(reason) => reported.problems.push(format!(
+                "management port {management}: {reason}; the leases of numbers are unknown"
+            )),
+        }
         match backups::state(management).await {
             Ok(state) => reported.backups = state,
             Err(reason) => reported.problems.push(format!(
@@ -61,8 +70,23 @@ async fn ask(management: &str, (path, timeout): (&str, Duration)) -> Result<Valu
     if !status.is_success() {
         return Err(Reason::refusal(status, &body));
     }
+    parse(path, &body)
+}
+
+/// Null if the server is of a version that does not tell.
+async fn leases(management: &str) -> Result<Value, Reason> {
+    let (path, timeout) = LEASES;
+    let (status, body) = fetch::get(management, path, timeout).await?;
+    match status {
+        StatusCode::NOT_FOUND => Ok(Value::Null),
+        status if status.is_success() => parse(path, &body),
+        status => Err(Reason::refusal(status, &body)),
+    }
+}
+
+fn parse(path: &str, body: &[u8]) -> Result<Value, Reason> {
     let not_json = |_| Reason(format!("the response to {path} is not JSON"));
-    serde_json::from_slice(&body).map_err(not_json)
+    serde_json::from_slice(body).map_err(not_json)
 }
 
 /// Why something is unknown, without the address, which the problem names.
