@@ -12,7 +12,7 @@ use crate::manifest::{FORMAT, Manifest};
 use crate::{BackupError, Store};
 
 pub(crate) const ALL: &str = "backups";
-const BEGUN: &str = "begun.json";
+pub(crate) const BEGUN: &str = "begun.json";
 const PROGRESS: &str = "progress.json";
 const FAILED: &str = "failed.json";
 const MANIFEST: &str = "manifest.json";

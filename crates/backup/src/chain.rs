@@ -8,7 +8,7 @@ use bytes::Bytes;
 use skep_objects::ObjectError;
 use skep_storage::log::Entry;
 
-use crate::backups::name;
+use crate::backups::{BEGUN, name};
 use crate::entries::decode;
 use crate::manifest::Cut;
 use crate::object::{pack, unpack};
@@ -18,6 +18,7 @@ use crate::{BackupError, Store};
 #[derive(Clone, Debug)]
 pub struct Chain {
     store: Store,
+    backup: u64,
     directory: String,
     /// The last entry in the backup itself.
     base: Cut,
@@ -37,6 +38,7 @@ impl Chain {
     pub fn new(store: &Store, backup: u64, partition: u32, base: Cut) -> Chain {
         Chain {
             store: store.clone(),
+            backup,
             directory: name(backup, &format!("continued/partition-{partition}")),
             base,
         }
@@ -44,6 +46,22 @@ impl Chain {
 
     pub(crate) fn name(&self, first: u64) -> String {
         format!("{}/{first:020}", self.directory)
+    }
+
+    /// Checks that the backup is in this store: the directory may be another one, because its mount is missing.
+    ///
+    /// # Errors
+    /// [`BackupError::OtherStore`], or the store cannot be used.
+    pub fn expect_backup(&self) -> Result<(), BackupError> {
+        let begun = name(self.backup, BEGUN);
+        if self.store.find(&begun)?.is_some() {
+            return Ok(());
+        }
+        Err(BackupError::OtherStore {
+            store: self.store.shown().to_string(),
+            id: self.backup,
+            reason: format!("the object '{begun}' is missing here"),
+        })
     }
 
     /// Writes entries after all existing ones. Returns `false` if somebody has already written entries starting with this one.

@@ -33,6 +33,7 @@ mod entries;
 mod forgotten;
 mod manifest;
 mod markers;
+mod mount;
 mod object;
 mod owner;
 mod ranges;
@@ -51,6 +52,7 @@ pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use forgotten::{forget, forgotten};
 pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
+pub use mount::Mount;
 pub use object::{PIECE, pack, unpack};
 pub use owner::own;
 pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
@@ -79,6 +81,12 @@ pub enum BackupError {
         id: u64,
         reason: String,
     },
+    /// A directory without the mount that it had.
+    #[error(
+        "'{store}' has no cluster.json any more and is on another file system than before: its mount is missing, and nothing is written to \
+         it. Mount it again, or restart this node if it is to be a new store"
+    )]
+    NotMounted { store: String },
     #[error("the backup {id} cannot be used: {reason}")]
     Unusable { id: u64, reason: String },
     #[error("the backup {id} cannot be deleted: {reason}")]

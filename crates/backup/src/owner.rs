@@ -6,7 +6,7 @@ use skep_objects::ObjectError;
 use crate::backups::{found, list, text};
 use crate::{BackupError, Store};
 
-const OWNER: &str = "cluster.json";
+pub(crate) const OWNER: &str = "cluster.json";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

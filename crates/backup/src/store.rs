@@ -1,6 +1,8 @@
 //! The location of backups, for threads that may block.
 
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,6 +13,8 @@ use tokio::runtime::{Builder, Runtime};
 #[derive(Clone)]
 pub struct Store {
     objects: Objects,
+    /// If it is a directory.
+    directory: Option<Arc<Path>>,
     runtime: Arc<Own>,
 }
 
@@ -47,6 +51,10 @@ impl Store {
             .map_err(unavailable)?;
         Ok(Store {
             objects: Objects::open(location)?,
+            directory: match location {
+                Location::Directory(directory) => Some(directory.as_path().into()),
+                _ => None,
+            },
             runtime: Arc::new(Own(Some(runtime))),
         })
     }
@@ -54,6 +62,13 @@ impl Store {
     /// The location, for messages.
     pub fn shown(&self) -> &str {
         self.objects.shown()
+    }
+
+    /// The file system that a directory is on, or would be created on. `None`: it is no directory.
+    pub(crate) fn device(&self) -> Option<u64> {
+        let mut existing = self.directory.as_ref()?.ancestors();
+        let found = existing.find_map(|it| std::fs::metadata(it).ok())?;
+        Some(found.dev())
     }
 
     /// Waits for a future, which may need a runtime.

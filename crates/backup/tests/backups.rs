@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use skep_backup::{
-    BackupError, BackupKind, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest,
+    BackupError, BackupKind, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest, Mount,
     PartitionManifest, Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list,
     newest, newest_moment, own, verify,
 };
@@ -335,6 +335,46 @@ fn a_small_damaged_object_neither_hides_other_backups_nor_keeps_its_own_from_bei
             assert_eq!(states(&store), [(3, Completed), (1, Completed)]);
         }
     }
+}
+
+/// The path of the store is a link: to the mounted directory, and to what is there without the mount.
+#[test]
+fn a_directory_on_another_file_system_is_the_store_only_with_its_content() {
+    let (here, memory) = (
+        tempfile::tempdir().unwrap(),
+        tempfile::tempdir_in("/dev/shm"),
+    );
+    let memory = memory.unwrap();
+    let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().unwrap());
+    assert_ne!(device(here.path()), device(memory.path()));
+    let links = tempfile::tempdir().unwrap();
+    let path = links.path().join("store");
+    let mount = Mount::default();
+    let expect = |target: &Path| {
+        let _ = std::fs::remove_file(&path);
+        std::os::unix::fs::symlink(target, &path).unwrap();
+        mount.expect(&Store::open(&Location::Directory(path.clone())).unwrap())
+    };
+    expect(memory.path()).unwrap();
+    expect(here.path()).unwrap();
+    own(
+        &Store::open(&Location::Directory(path.clone())).unwrap(),
+        "it",
+        1,
+    )
+    .unwrap();
+    expect(here.path()).unwrap();
+    let missing = expect(memory.path()).unwrap_err();
+    assert!(
+        matches!(missing, BackupError::NotMounted { .. }),
+        "{missing}"
+    );
+    let owner = "cluster.json";
+    std::fs::copy(here.path().join(owner), memory.path().join(owner)).unwrap();
+    expect(memory.path()).unwrap();
+    std::fs::remove_file(memory.path().join(owner)).unwrap();
+    expect(memory.path()).unwrap();
+    assert!(expect(here.path()).is_ok(), "it has its content");
 }
 
 #[test]

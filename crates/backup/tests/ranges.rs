@@ -280,6 +280,20 @@ fn the_log_ends_where_the_marker_cuts_it() {
 
 /// The second of two leaders finds the name taken, and continues behind the first one's data.
 #[test]
+fn a_chain_knows_whether_its_backup_is_in_the_store() {
+    let fixture = Fixture::new();
+    fixture.base(1, 100, None);
+    fixture.chain(1).expect_backup().unwrap();
+    let elsewhere = Fixture::new();
+    let error = elsewhere.chain(1).expect_backup().unwrap_err();
+    assert!(
+        matches!(error, BackupError::OtherStore { id: 1, .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("is mounted on all nodes"));
+}
+
+#[test]
 fn two_leaders_leave_one_log() {
     let fixture = Fixture::new();
     fixture.base(2, 100, None);

@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// Set in the inner process: the directory that the outer process created for it.
 const INSIDE: &str = "SKEP_SANDBOX";
@@ -15,6 +16,8 @@ const INSIDE: &str = "SKEP_SANDBOX";
 const LIMIT: &str = "900s";
 /// Variable that requests more rounds, which take longer.
 const MORE_ROUNDS: &str = "SKEP_POWER_CUTS";
+/// How long somebody may use a file system that is to be unmounted.
+const UNMOUNTED: Duration = Duration::from_secs(60);
 /// Exit code of the inner process if the machine does not permit its work.
 const NOT_RUN: i32 = 77;
 
@@ -156,6 +159,20 @@ impl FileSystem {
         if let Err(why) = mounted {
             not_permitted("mounting an ext4 image on a loop device", &why);
         }
+    }
+
+    /// Unmounts an image while a server may be using it; its mount point is an empty directory then. Waits until nobody has a file open.
+    pub fn take_away(&self) {
+        let began = Instant::now();
+        while let Err(why) = command("umount", &[text(&self.root)]) {
+            assert!(began.elapsed() < UNMOUNTED, "still in use: {why}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Mounts an image again.
+    pub fn bring_back(&self) {
+        self.mount();
     }
 
     /// Free bytes.

@@ -108,7 +108,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
     };
     let unreachable = |error: &dyn std::fmt::Display| Refusal::Unreachable(error.to_string());
     let store = Store::open(&config.location).map_err(|error| unreachable(&error))?;
-    own(&store, &state.cluster_id, now()).map_err(|error| match error {
+    claim(cluster, &store, &state).map_err(|error| match error {
         BackupError::OtherCluster { .. } => Refusal::Invalid(error.to_string()),
         error => unreachable(&error),
     })?;
@@ -148,6 +148,15 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
     let spawned = thread.spawn(move || coordinator.run(&state));
     spawned.map_err(|error| unreachable(&error))?;
     Ok(id)
+}
+
+/// Checks that the store is this cluster's, or makes it that.
+fn claim(cluster: &Cluster, store: &Store, state: &State) -> Result<(), BackupError> {
+    let mount = cluster.parts().mount();
+    mount.expect(store)?;
+    own(store, &state.cluster_id, now())?;
+    // From now on it is known where it is.
+    mount.expect(store)
 }
 
 /// The error message of a cluster without a backup store.

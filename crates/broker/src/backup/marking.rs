@@ -128,6 +128,8 @@ impl Marking {
                 self.store.insert(store).clone()
             }
         };
+        // What is missing there may be in the store.
+        cluster.parts().mount().expect(&store)?;
         let state = cluster.state();
         if state.purge.is_some() {
             // Half of it may already be deleted; another range begins afterwards.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, Begun, Cut, LogPart, PIECE, PartitionManifest, Store, StoredObject, Upload,
+    BackupError, Begun, Cut, LogPart, Mount, PIECE, PartitionManifest, Store, StoredObject, Upload,
     encode_entries,
 };
 use skep_storage::kv::StreamWriter;
@@ -43,6 +43,7 @@ pub struct Parts {
     metrics: BackupFamilies,
     running: Mutex<BTreeMap<Key, Arc<Part>>>,
     wishes: Arc<Wishes>,
+    mount: Mount,
 }
 
 /// One partition's part.
@@ -99,6 +100,7 @@ impl Parts {
             metrics,
             running: Mutex::default(),
             wishes: Arc::default(),
+            mount: Mount::default(),
         }
     }
 
@@ -109,6 +111,11 @@ impl Parts {
     /// The requests to this node's log-shipping thread.
     pub(super) fn wishes(&self) -> &Arc<Wishes> {
         &self.wishes
+    }
+
+    /// Where this node has seen the store.
+    pub(super) fn mount(&self) -> &Mount {
+        &self.mount
     }
 
     pub fn config(&self) -> Option<&BackupConfig> {

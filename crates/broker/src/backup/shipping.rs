@@ -5,6 +5,7 @@
 //! released first, unless backups are required: the range then breaks, and nothing continues that backup.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -407,9 +408,29 @@ impl Copy {
 
     /// Ships as much as is on the local disk, up to a committed entry.
     fn ship_upto(&mut self, chain: &Chain, upto: u64, rate: u64) -> Result<(), Unmarked> {
-        let Some(mut next) = self.next(chain)? else {
+        let Some(next) = self.next(chain)? else {
             return Ok(());
         };
+        if next > upto {
+            return Ok(());
+        }
+        let shipped = self.ship_entries(chain, next..=upto, rate);
+        // The mount of the directory may have vanished meanwhile: what was written since is elsewhere, and is shipped again.
+        if let Err(elsewhere) = chain.expect_backup() {
+            self.next = None;
+            return Err(elsewhere.into());
+        }
+        shipped
+    }
+
+    fn ship_entries(
+        &mut self,
+        chain: &Chain,
+        entries: RangeInclusive<u64>,
+        rate: u64,
+    ) -> Result<(), Unmarked> {
+        let (mut next, upto) = entries.into_inner();
+        chain.expect_backup()?;
         while next <= upto {
             if !self.is_committed() {
                 return Ok(());

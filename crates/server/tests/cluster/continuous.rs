@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use skep_client::{Client, CreateInstance};
+use skep_testkit::sandbox::{self, FileSystem};
 
 use super::backups::{PATH, directory, instances, said, settings, skep};
 use super::{Nodes, SIZE};
@@ -291,4 +292,48 @@ async fn after_its_state_was_deleted_another_range_begins() {
     assert_eq!(status, 200, "the backup itself stays: {body}");
     let (status, body) = server.management("DELETE", &one).unwrap();
     assert_eq!(status, 204, "nothing needs it any more: {body}");
+}
+
+#[test]
+fn a_directory_without_its_mount_gets_nothing_and_its_range_goes_on_afterwards() {
+    let name =
+        "continuous::a_directory_without_its_mount_gets_nothing_and_its_range_goes_on_afterwards";
+    sandbox::run(name, async |place| {
+        let disk = FileSystem::ext4(&place, 96);
+        let store = disk.root.join("store");
+        let arguments = [
+            directory(&store),
+            settings(&[("continuous", "true"), ("checkpoint-interval", "PT1S")]),
+        ]
+        .concat();
+        let (data, log) = (place.join("data"), place.join("log"));
+        let server = crate::start(&data, &arguments, log).await;
+        deploy_one_task(&server.client()).await;
+        let mut ledger = Ledger::default();
+        ledger.create_until_marked(&server).await;
+        let before = state(&server);
+        let first = &before["ranges"][0]["start"]["checkpointId"];
+
+        disk.take_away();
+        // The management port would create the directory.
+        eventually("the shipper and the marker miss the mount", async || {
+            ledger.create(&server.client()).await;
+            let said = server.log();
+            said.contains("the log cannot be shipped to the store")
+                && said.contains("its mount is missing")
+        })
+        .await;
+        assert!(!store.join("backups").exists() && !store.join("cluster.json").exists());
+        disk.bring_back();
+
+        ledger.create_until_marked(&server).await;
+        let after = state(&server);
+        let ranges = after["ranges"].as_array().unwrap();
+        assert_eq!(ranges.len(), 1, "{after}");
+        assert_eq!(&ranges[0]["start"]["checkpointId"], first, "{after}");
+        let id = first.to_string();
+        let verify = ["backup", "verify", id.as_str(), "--replay"];
+        let verified = out(&skep(&verify, &data, &arguments));
+        assert!(verified.contains("each partition was cut"), "{verified}");
+    });
 }
