@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backups::{found, newest_complete, text};
 use crate::markers::{Broken, break_off};
-use crate::{BackupError, Store, own};
+use crate::{BackupError, Store, Writer, own};
 
 const FORGOTTEN: &str = "forgotten.json";
 
@@ -21,12 +21,12 @@ struct Forgotten {
 /// A store without a complete backup stays as it is.
 ///
 /// # Errors
-/// [`BackupError::OtherCluster`], or the store cannot be used.
-pub fn forget(store: &Store, cluster_id: &str, now: i64) -> Result<(), BackupError> {
+/// [`BackupError::OtherCluster`], [`BackupError::OtherRestore`], or the store cannot be used.
+pub fn forget(store: &Store, by: Writer<'_>, now: i64) -> Result<(), BackupError> {
     let Some(newest) = newest_complete(store, None, |_| true)? else {
         return Ok(());
     };
-    own(store, cluster_id, now)?;
+    own(store, by, now)?;
     let upto = newest.backup_id;
     // First, or a marker could follow that is not shown.
     let reason = "its checkpoint state was deleted".to_string();

@@ -54,7 +54,7 @@ pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use mount::Mount;
 pub use object::{PIECE, pack, unpack};
-pub use owner::own;
+pub use owner::{Writer, own};
 pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
 pub use read::Reader;
 pub use restores::{JOINED_FOR, Joined, Other, Participant, Restored, foresee, join};
@@ -81,6 +81,12 @@ pub enum BackupError {
         id: u64,
         reason: String,
     },
+    /// The cluster before a restore, or the cluster of another one.
+    #[error(
+        "this cluster does not write to '{store}': {reason}. Give it another directory, or another base-path in the bucket \
+         (camunda.data.primary-storage.backup)"
+    )]
+    OtherRestore { store: String, reason: String },
     /// A directory without the mount that it had.
     #[error(
         "'{store}' has no cluster.json any more and is on another file system than before: its mount is missing, and nothing is written to \

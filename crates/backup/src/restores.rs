@@ -32,6 +32,13 @@ pub struct Restored {
     pub nodes: Vec<u32>,
     /// The replication factor.
     pub copies: u32,
+    /// Its cluster takes no backups in this store.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub drill: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The first object of a restore.
@@ -330,6 +337,12 @@ pub fn join(store: &Store, of: &Restored, by: &Participant<'_>) -> Result<Joined
         epoch: by.from,
         reason: format!("other nodes claimed {ATTEMPTS} epochs meanwhile; run the restore again"),
     })
+}
+
+/// When the restore with this epoch began, and whether it is a drill. `None`: the store was read-only.
+pub(crate) fn claim_of(store: &Store, epoch: u64) -> Result<Option<(i64, bool)>, BackupError> {
+    let claimed = found::<Claimed>(store, &claim_name(epoch))?;
+    Ok(claimed.map(|claimed| (claimed.at, claimed.of.drill)))
 }
 
 fn claim(of: &Restored, at: i64) -> bytes::Bytes {

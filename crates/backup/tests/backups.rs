@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use skep_backup::{
     BackupError, BackupKind, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest, Mount,
-    PartitionManifest, Progress, Reader, SILENT, Store, Upload, delete, encode_entries, find, list,
-    newest, newest_moment, own, verify,
+    PartitionManifest, Progress, Reader, SILENT, Store, Upload, Writer, delete, encode_entries,
+    find, list, newest, newest_moment, own, verify,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -32,6 +32,14 @@ fn begun(id: u64) -> Begun {
         began_at: 1,
         broker_id: 0,
         partitions: 1,
+    }
+}
+
+/// A cluster that was never restored.
+fn by(cluster_id: &str) -> Writer<'_> {
+    Writer {
+        cluster_id,
+        epoch: 0,
     }
 }
 
@@ -359,7 +367,7 @@ fn a_directory_on_another_file_system_is_the_store_only_with_its_content() {
     expect(here.path()).unwrap();
     own(
         &Store::open(&Location::Directory(path.clone())).unwrap(),
-        "it",
+        by("it"),
         1,
     )
     .unwrap();
@@ -380,9 +388,9 @@ fn a_directory_on_another_file_system_is_the_store_only_with_its_content() {
 #[test]
 fn a_store_belongs_to_the_cluster_of_its_first_backup() {
     let Fixture { directory, store } = fixture();
-    own(&store, "it", 1).unwrap();
-    own(&store, "it", 2).unwrap();
-    let refused = own(&store, "other", 3).unwrap_err().to_string();
+    own(&store, by("it"), 1).unwrap();
+    own(&store, by("it"), 2).unwrap();
+    let refused = own(&store, by("other"), 3).unwrap_err().to_string();
     let shown = directory.path().display().to_string();
     for part in ["the cluster it", "the cluster other", "base-path", &shown] {
         assert!(refused.contains(part), "{refused}");
@@ -390,17 +398,17 @@ fn a_store_belongs_to_the_cluster_of_its_first_backup() {
     // Earlier versions left no object: the backups tell.
     std::fs::remove_file(directory.path().join("cluster.json")).unwrap();
     complete(&store, 1);
-    assert!(own(&store, "other", 4).is_err());
-    own(&store, "it", 5).unwrap();
+    assert!(own(&store, by("other"), 4).is_err());
+    own(&store, by("it"), 5).unwrap();
     std::fs::remove_file(directory.path().join("cluster.json")).unwrap();
     let others = Begun {
         cluster_id: "other".to_string(),
         ..begun(2)
     };
     others.create(&store).unwrap();
-    own(&store, "other", 6).unwrap();
+    own(&store, by("other"), 6).unwrap();
     assert!(
-        own(&store, "it", 7).is_err(),
+        own(&store, by("it"), 7).is_err(),
         "the first one of both has it"
     );
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use skep_backup::{
     BackupError, BackupKind, Begun, Broken, Chain, Continued, Cut, FORMAT, Location, LogPart,
-    Manifest, Marker, Moment, PartitionManifest, Reader, Store, Upload, begin, break_off, broken,
-    delete, encode_entries, forget, forgotten, is_needed, latest, moment, newest_moment, ranges,
-    verify,
+    Manifest, Marker, Moment, PartitionManifest, Reader, Store, Upload, Writer, begin, break_off,
+    broken, delete, encode_entries, forget, forgotten, is_needed, latest, moment, newest_moment,
+    ranges, verify,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -34,6 +34,14 @@ fn state() -> State {
         partitions: 1,
     };
     State::bootstrapped("it".to_string(), &layout, 0)
+}
+
+/// A cluster that was never restored.
+fn by(cluster_id: &str) -> Writer<'_> {
+    Writer {
+        cluster_id,
+        epoch: 0,
+    }
 }
 
 /// Entries without records, as after elections.
@@ -457,17 +465,17 @@ fn a_damaged_backup_can_be_deleted_and_does_not_hide_others() {
 fn what_was_forgotten_is_continued_by_nothing_and_can_still_be_restored() {
     let fixture = Fixture::new();
     let store = &fixture.store;
-    forget(store, "it", 50).unwrap();
+    forget(store, by("it"), 50).unwrap();
     let objects = std::fs::read_dir(fixture.directory.path()).unwrap();
     assert_eq!(objects.count(), 0, "there is nothing to forget");
     fixture.base(1, 100, None);
     fixture.ship(1, 10, 14);
     fixture.mark(1, 110, 14);
-    let other = forget(store, "other", 120).unwrap_err();
+    let other = forget(store, by("other"), 120).unwrap_err();
     assert!(matches!(other, BackupError::OtherCluster { .. }), "{other}");
     assert_eq!(forgotten(store).unwrap(), None);
     assert_eq!(broken(store, 1).unwrap(), None);
-    forget(store, "it", 120).unwrap();
+    forget(store, by("it"), 120).unwrap();
     assert_eq!(forgotten(store).unwrap(), Some(1));
     let why = broken(store, 1).unwrap().unwrap();
     assert_eq!(why.reason, "its checkpoint state was deleted");
@@ -475,7 +483,7 @@ fn what_was_forgotten_is_continued_by_nothing_and_can_still_be_restored() {
     assert_eq!(is_needed(store, 1, true).unwrap(), None);
     // Nobody has continued the next one yet: it is not continued afterwards either.
     fixture.backup(2, 200);
-    forget(store, "it", 210).unwrap();
+    forget(store, by("it"), 210).unwrap();
     assert_eq!(forgotten(store).unwrap(), Some(2));
     assert!(broken(store, 2).unwrap().is_some());
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Barrier;
 
 use skep_backup::{
-    BackupError, BackupKind, Begun, FORMAT, JOINED_FOR, Joined, Location, Manifest, Participant,
-    Restored, Store, foresee, join,
+    BackupError, BackupKind, Begun, FORMAT, JOINED_FOR, Joined, Location, Manifest, Marker,
+    Participant, Restored, Store, Writer, foresee, join, own,
 };
 use skep_cluster::{EPOCHS_OF_A_RESTORE as STEP, Layout, State};
 
@@ -32,6 +32,7 @@ fn moment(backup_id: u64) -> Restored {
         marker: None,
         nodes: vec![0, 1, 2],
         copies: 3,
+        drill: false,
     }
 }
 
@@ -223,4 +224,72 @@ fn a_store_that_cannot_be_written_needs_an_epoch() {
     let joined = fixture.join(&moment(7), &by);
     assert_eq!(joined.epoch, STEP);
     assert!(joined.unclaimed.is_some());
+}
+
+fn writer(epoch: u64) -> Writer<'static> {
+    Writer {
+        cluster_id: "it",
+        epoch,
+    }
+}
+
+fn refusal(store: &Store, epoch: u64, now: i64) -> String {
+    match own(store, writer(epoch), now) {
+        Err(error @ BackupError::OtherRestore { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_restored_cluster_has_the_store_unless_the_one_before_it_still_writes() {
+    let fixture = fixture();
+    let store = &fixture.store;
+    own(store, writer(0), 0).unwrap();
+    complete(store, 1, 0);
+    let begins = Participant {
+        now: 10,
+        ..node(0, "a")
+    };
+    assert_eq!(fixture.epoch(&moment(1), &begins), STEP);
+    let marker = Marker {
+        format: FORMAT,
+        backup_id: 1,
+        at: 20,
+        cuts: BTreeMap::new(),
+        cluster: State::default(),
+    };
+    marker.create(store).unwrap();
+    let refused = refusal(store, STEP, 30);
+    assert!(refused.contains("for the backup 1"), "{refused}");
+    own(store, writer(0), 31).unwrap();
+    std::fs::remove_dir_all(fixture.directory.path().join("backups/1/continued")).unwrap();
+    // It was recovered without a majority meanwhile.
+    own(store, writer(STEP + 1), 40).unwrap();
+    own(store, writer(STEP), 41).unwrap();
+    let refused = refusal(store, 0, 42);
+    assert!(refused.contains("has taken it over"), "{refused}");
+    std::fs::remove_file(fixture.directory.path().join("cluster.json")).unwrap();
+    own(store, writer(0), 43).unwrap();
+}
+
+#[test]
+fn the_cluster_of_a_drill_never_has_the_store() {
+    let fixture = fixture();
+    let store = &fixture.store;
+    own(store, writer(0), 0).unwrap();
+    complete(store, 1, 0);
+    let drill = Restored {
+        drill: true,
+        ..moment(1)
+    };
+    let epoch = fixture.epoch(&drill, &node(0, "a"));
+    let other = fixture.epoch(&moment(1), &node(0, "b"));
+    assert_ne!(epoch, other, "it is no part of a drill");
+    for _ in 0..2 {
+        let refused = refusal(store, epoch, 50);
+        assert!(refused.contains("--drill"), "{refused}");
+        // Without an owner too.
+        let _ = std::fs::remove_file(fixture.directory.path().join("cluster.json"));
+    }
+    own(store, writer(other), 51).unwrap();
 }

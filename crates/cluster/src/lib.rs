@@ -25,7 +25,7 @@ pub use leaders::spread;
 pub use operation::Operation;
 pub use plan::{Planned, Refusal, Request};
 pub use purge::{KeptExporting, Left, Purge};
-pub use restored::{EPOCHS_OF_A_RESTORE, next_restore};
+pub use restored::{EPOCHS_OF_A_RESTORE, next_restore, restore_of};
 pub use state::{
     Finished, Node, NodeState, Outcome, Replica, ReplicaState, Running, Scaled, State,
 };

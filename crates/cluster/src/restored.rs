@@ -20,6 +20,11 @@ pub fn next_restore(epoch: u64) -> Option<u64> {
     (next < MAX_EPOCH).then_some(next)
 }
 
+/// The epoch of the restore from which a cluster with this epoch comes; 0: it was never restored.
+pub fn restore_of(epoch: u64) -> u64 {
+    epoch - epoch % EPOCHS_OF_A_RESTORE
+}
+
 impl State {
     /// This backed-up state, moved to other nodes. `last_keys`: by partition, the counter part of the newest key in the backup.
     ///

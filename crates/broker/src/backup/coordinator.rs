@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, BackupKind, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, newest,
-    own,
+    BackupError, BackupKind, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, Writer,
+    newest, newest_complete, own,
 };
 use skep_cluster::{Refusal, State};
 
 use super::cut::Leaders;
+use super::lineage::Lineage;
 use super::{Step, StepFailed, Stepped};
 use crate::cluster::{Cluster, now};
 
@@ -109,7 +111,9 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
     let unreachable = |error: &dyn std::fmt::Display| Refusal::Unreachable(error.to_string());
     let store = Store::open(&config.location).map_err(|error| unreachable(&error))?;
     claim(cluster, &store, &state).map_err(|error| match error {
-        BackupError::OtherCluster { .. } => Refusal::Invalid(error.to_string()),
+        BackupError::OtherCluster { .. } | BackupError::OtherRestore { .. } => {
+            Refusal::Invalid(error.to_string())
+        }
         error => unreachable(&error),
     })?;
     let last = newest(&store).map_err(|error| unreachable(&error))?;
@@ -119,6 +123,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
             "the id {id} is not above {last}, the id of the newest backup: ids must increase"
         )));
     }
+    expect_grown(cluster, &store, &state)?;
     let begun = Begun {
         backup_id: id,
         cluster_id: state.cluster_id.clone(),
@@ -151,12 +156,39 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
 }
 
 /// Checks that the store is this cluster's, or makes it that.
-fn claim(cluster: &Cluster, store: &Store, state: &State) -> Result<(), BackupError> {
+pub(super) fn claim(cluster: &Cluster, store: &Store, state: &State) -> Result<(), BackupError> {
     let mount = cluster.parts().mount();
     mount.expect(store)?;
-    own(store, &state.cluster_id, now())?;
+    let by = Writer {
+        cluster_id: &state.cluster_id,
+        epoch: state.epoch,
+    };
+    own(store, by, now())?;
     // From now on it is known where it is.
     mount.expect(store)
+}
+
+/// Logs only grow: a cluster whose log is shorter than that of its newest backup is another one, which was given the same id. A partition
+/// that is led elsewhere is not looked at.
+fn expect_grown(cluster: &Cluster, store: &Store, state: &State) -> Result<(), Refusal> {
+    let lineage = Lineage::of(state);
+    let newest = newest_complete(store, None, |it| lineage.has(it));
+    let newest = newest.map_err(|error| Refusal::Unreachable(error.to_string()))?;
+    for of in newest.iter().flat_map(|it| &it.partitions) {
+        let here = cluster.replica_here(of.partition).filter(|it| it.leads());
+        let end = here.map(|it| it.status.applied.load(Ordering::Acquire));
+        if let Some(end) = end.filter(|end| *end < of.cut.index) {
+            return Err(Refusal::Invalid(format!(
+                "the log of partition {} ends with entry {end}, but that of the newest backup in '{}' with entry {}: that backup is of another \
+                 cluster with the same id. Give this one an id of its own (camunda.cluster.cluster-id), or another directory, or another \
+                 base-path in the bucket",
+                of.partition,
+                store.shown(),
+                of.cut.index
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The error message of a cluster without a backup store.

@@ -57,20 +57,23 @@ pub struct Plan {
     pub joined: Joined,
 }
 
-/// `epoch`: that of the restore, if the operator names it.
-///
+/// What operators say about a restore.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    /// The epoch, if they name it.
+    pub epoch: Option<u64>,
+    /// The cluster takes no backups in the store that it comes from.
+    pub drill: bool,
+}
+
 /// # Errors
 /// The backup cannot be restored with these settings, or the directory has data or is in use.
-pub fn plan(
-    config: &BrokerConfig,
-    reader: &Reader,
-    epoch: Option<u64>,
-) -> Result<Plan, RestoreError> {
+pub fn plan(config: &BrokerConfig, reader: &Reader, how: How) -> Result<Plan, RestoreError> {
     let layout = layout(config, reader)?;
     expect_free(config)?;
     let attempt = attempt(&config.directory)?.unwrap_or_default();
-    let by = participant(config, reader, epoch, &attempt);
-    let joined = foresee(reader.store(), &restored(reader, &layout), &by)?;
+    let by = participant(config, reader, how.epoch, &attempt);
+    let joined = foresee(reader.store(), &restored(reader, &layout, how), &by)?;
     planned(config, reader, &layout, joined)
 }
 
@@ -119,13 +122,14 @@ fn layout(config: &BrokerConfig, reader: &Reader) -> Result<Layout, RestoreError
 }
 
 /// What all nodes of this restore have in common.
-fn restored(reader: &Reader, layout: &Layout) -> Restored {
+fn restored(reader: &Reader, layout: &Layout, how: How) -> Restored {
     Restored {
         cluster_id: reader.manifest.cluster.cluster_id.clone(),
         backup_id: reader.moment.backup,
         marker: reader.moment.marker,
         nodes: layout.nodes.clone(),
         copies: layout.copies,
+        drill: how.drill,
     }
 }
 
@@ -203,18 +207,18 @@ fn attempt(root: &Path) -> std::io::Result<Option<String>> {
     }
 }
 
-/// Carries out the plan for this node. Blocks. `epoch`: that of the restore, if the operator names it. `says`: receives progress messages.
+/// Carries out the plan for this node. Blocks. `says`: receives progress messages.
 ///
 /// # Errors
 /// The directory already has data, the backup is damaged, or the disk fails. The directory does not start in that case.
 pub fn run(
     config: &BrokerConfig,
     reader: &Reader,
-    epoch: Option<u64>,
+    how: How,
     says: &mut dyn FnMut(String),
 ) -> Result<Plan, RestoreError> {
     // What does not fit is refused before anything is written.
-    plan(config, reader, epoch)?;
+    plan(config, reader, how)?;
     let layout = layout(config, reader)?;
     let root = &config.directory;
     create_dir_durably(root)?;
@@ -223,8 +227,8 @@ pub fn run(
     let attempt = attempt(root)?.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let text = format!("{}\n{attempt}\n", reader.manifest.backup_id);
     write_durably(&root.join(RESTORING), text.as_bytes())?;
-    let by = participant(config, reader, epoch, &attempt);
-    let joined = join(reader.store(), &restored(reader, &layout), &by)?;
+    let by = participant(config, reader, how.epoch, &attempt);
+    let joined = join(reader.store(), &restored(reader, &layout, how), &by)?;
     let plan = planned(config, reader, &layout, joined)?;
     for half in ["partitions", "replicas", "cluster-state"] {
         remove(&root.join(half))?;

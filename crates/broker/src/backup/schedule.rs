@@ -11,7 +11,7 @@ use skep_cluster::Refusal;
 use skep_model::timer_value::Cycle;
 
 use super::BackupConfig;
-use super::coordinator::{begin, next_id};
+use super::coordinator::{begin, claim, next_id};
 use crate::cluster::{Cluster, now};
 
 /// Interval between two checks of the time.
@@ -150,6 +150,11 @@ impl Keeper {
         let newest = backups.first().map(|backup| backup.id);
         retain_own(&mut backups, &cluster.state().cluster_id);
         if sweeps {
+            match claim(cluster, &store, &cluster.state()) {
+                // Earlier versions let several clusters have one store: each deletes its own.
+                Ok(()) | Err(BackupError::OtherCluster { .. }) => {}
+                Err(error) => return Err(text(error)),
+            }
             self.swept = Some(Instant::now());
             let continuous = self.config.continuous.is_some();
             for old in schedule.old(&backups, now, continuous) {

@@ -105,6 +105,11 @@ impl Shipped {
     pub fn expect_grown(&self, end: Option<&Cut>) -> Result<(), Unmarked> {
         let (partition, entry) = (self.partition, self.cut.index);
         match end {
+            Some(end) if end.index < self.base.index => Err(Unmarked::OtherCluster {
+                partition,
+                entry: self.base.index,
+                end: end.index,
+            }),
             Some(end) if end.index < entry => Err(Unmarked::Shorter {
                 partition,
                 entry,

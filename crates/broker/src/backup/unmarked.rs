@@ -39,6 +39,16 @@ pub enum Unmarked {
         entry: u64,
         end: u64,
     },
+    /// Logs only grow, so the backup belongs to somebody else, whose range goes on.
+    #[error(
+        "the log of partition {partition} ends with entry {end}, but that of the backup with entry {entry}: the backup is of another cluster \
+         with the same id. Give this cluster an id of its own (camunda.cluster.cluster-id), or another store"
+    )]
+    OtherCluster {
+        partition: u32,
+        entry: u64,
+        end: u64,
+    },
     #[error("no backup to continue from can be taken: {0}")]
     NoBackup(Refusal),
     #[error("{0}")]
@@ -63,6 +73,7 @@ impl Unmarked {
             Unmarked::Backup(_)
             | Unmarked::Store(_)
             | Unmarked::Log(_)
+            | Unmarked::OtherCluster { .. }
             | Unmarked::NoBackup(_)
             | Unmarked::NoCut(_)
             | Unmarked::Changed

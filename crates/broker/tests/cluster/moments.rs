@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use skep_backup::{Location, Moment, Reader, Store, moment, ranges, verify};
-use skep_broker::backup::restore;
+use skep_broker::backup::restore::{self, How};
 use skep_broker::backup::schedule::Schedule;
 
 const INTERVAL: Duration = Duration::from_millis(300);
@@ -156,7 +156,7 @@ async fn restore(store: &TempDir, config: BrokerConfig, moment: Moment) -> (Temp
     let restores = config.clone();
     ask(store, move |backups| {
         let reader = Reader::open_at(backups, moment).unwrap();
-        restore::run(&restores, &reader, None, &mut |_| {}).unwrap();
+        restore::run(&restores, &reader, How::default(), &mut |_| {}).unwrap();
     })
     .await;
     (directory, config)

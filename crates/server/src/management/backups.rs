@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use skep_backup::{Backup, BackupError, BackupState, Manifest, Moment, Range, Store};
+use skep_backup::{Backup, BackupError, BackupState, Manifest, Moment, Range, Store, Writer};
 use skep_broker::Broker;
 use skep_broker::backup::coordinator::no_store;
 use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
@@ -128,7 +128,9 @@ async fn ask<T: Send + 'static>(
         let status = match error {
             BackupError::Unknown(_) => StatusCode::NOT_FOUND,
             BackupError::Needed { .. } => StatusCode::CONFLICT,
-            BackupError::OtherCluster { .. } => StatusCode::BAD_REQUEST,
+            BackupError::OtherCluster { .. } | BackupError::OtherRestore { .. } => {
+                StatusCode::BAD_REQUEST
+            }
             BackupError::Objects(_) => StatusCode::BAD_GATEWAY,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
@@ -240,10 +242,14 @@ fn unfinished(backup: &Backup) -> Vec<Value> {
 
 /// Discards all checkpoints up to now: the next backup begins another range.
 async fn forget(broker: &Broker) -> Handled {
-    let cluster_id = broker.config().cluster_id.clone().unwrap_or_default();
+    let state = broker.cluster_state();
     let now = jiff::Timestamp::now().as_millisecond();
     ask(broker, move |store| {
-        skep_backup::forget(store, &cluster_id, now)
+        let by = Writer {
+            cluster_id: &state.cluster_id,
+            epoch: state.epoch,
+        };
+        skep_backup::forget(store, by, now)
     })
     .await?;
     Ok(no_content())

@@ -54,7 +54,7 @@ pub fn said(output: &Output) -> String {
 }
 
 /// Requests a backup; returns the status and the message of the answer.
-fn ask_for(server: &Server, id: u64) -> (u16, String) {
+pub fn ask_for(server: &Server, id: u64) -> (u16, String) {
     let (status, body) = server
         .manage("POST", PATH, &json!({ "backupId": id }).to_string())
         .expect("an answer");
@@ -68,7 +68,7 @@ fn find(server: &Server, id: u64) -> Option<Value> {
 }
 
 /// Takes a backup and waits until it is complete.
-async fn take(server: &Server, id: u64) {
+pub async fn take(server: &Server, id: u64) {
     let (status, message) = ask_for(server, id);
     assert_eq!(status, 202, "{message}");
     eventually("the backup is complete", async || {

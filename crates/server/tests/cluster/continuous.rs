@@ -25,7 +25,7 @@ fn instant(millis: i64) -> String {
 
 /// Acknowledged instances, with the times of request and answer.
 #[derive(Default)]
-struct Ledger(Vec<(i64, i64, i64)>);
+pub struct Ledger(Vec<(i64, i64, i64)>);
 
 impl Ledger {
     /// Repeats until one is acknowledged. Unanswered attempts may have created instances as well.
@@ -46,7 +46,7 @@ impl Ledger {
     }
 
     /// Creates instances until a marker later than now can be restored; returns its time.
-    async fn create_until_marked(&mut self, server: &Server) -> i64 {
+    pub async fn create_until_marked(&mut self, server: &Server) -> i64 {
         let (client, from) = (server.client(), now());
         let began = Instant::now();
         loop {
@@ -66,7 +66,7 @@ impl Ledger {
     }
 }
 
-fn state(server: &Server) -> Value {
+pub fn state(server: &Server) -> Value {
     let (status, body) = server.management("GET", &format!("{PATH}/state")).unwrap();
     assert_eq!(status, 200, "{body}");
     serde_json::from_str(&body).unwrap()

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use skep_backup::{BackupError, Moment, Reader, Store};
-use skep_broker::backup::restore::{self, Plan, RestoreError};
+use skep_broker::backup::restore::{self, How, Plan, RestoreError};
 
 use crate::args::ConfigArgs;
 use crate::cli::backup::{size, store};
@@ -24,6 +24,9 @@ pub struct RestoreArgs {
     /// is not in yet; if there is none, a new one].
     #[arg(long, value_name = "EPOCH")]
     epoch: Option<u64>,
+    /// Restore a cluster that takes no backups in this store, to try something out while the original cluster works.
+    #[arg(long)]
+    drill: bool,
     /// Print what would be restored, without restoring it.
     #[arg(long)]
     dry_run: bool,
@@ -76,10 +79,14 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         open(&store, args, config.cluster_id.as_deref()).map_err(|error| failed(&error))?;
     // Other backups may be damaged: that is no reason not to restore this one.
     let newest = skep_backup::newest_moment(&store, Some(&reader.manifest.cluster.cluster_id));
+    let how = How {
+        epoch: args.epoch,
+        drill: args.drill,
+    };
     let outcome = if args.dry_run {
-        restore::plan(&config, &reader, args.epoch)
+        restore::plan(&config, &reader, how)
     } else {
-        restore::run(&config, &reader, args.epoch, &mut |what| {
+        restore::run(&config, &reader, how, &mut |what| {
             complain!("restoring {what}");
         })
     };
@@ -98,6 +105,9 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
     text.push_str(&lost(&reader, newest));
     text.push_str(&epoch(&plan));
+    if args.drill {
+        text.push_str("For a drill: its cluster takes no backups in this store.\n");
+    }
     if !args.dry_run {
         text.push_str(&match plan.first.nodes.len() {
             1 => "Start it with `skep serve` and the same settings.\n".to_string(),
