@@ -3,15 +3,16 @@
 //! A record that an older node does not know stops its replicas, because it reads what the leader has written. So a command
 //! that leads to such records waits until every node has the version, and is refused meanwhile.
 
-use super::{Command, Request};
+use super::{BatchCommand, Command, Request};
 use crate::origin::Claims;
+use crate::value::BatchOperationType;
 
 /// Users and their permissions, signals of tenants and of callers whose permissions are checked, more and fewer partitions,
 /// checks of deployments.
 const SECOND: u32 = 2;
 /// Sessions of browsers that the cluster keeps.
 const THIRD: u32 = 3;
-/// What users of the web interface keep.
+/// What users of the web interface keep, and migrations, which may move the correlation key of the message that has started an instance.
 const FOURTH: u32 = 4;
 
 impl Request {
@@ -21,7 +22,12 @@ impl Request {
         match &self.command {
             Command::Identity(_) | Command::ScaleUp { .. } | Command::CheckDeployment(_) => SECOND,
             Command::Session(_) => THIRD,
-            Command::Kept(_) => FOURTH,
+            Command::Kept(_) | Command::MigrateProcessInstance(_) => FOURTH,
+            Command::Batch(BatchCommand::Create(create))
+                if create.kind == BatchOperationType::MigrateProcessInstance =>
+            {
+                FOURTH
+            }
             // It may have events that wait for signals.
             Command::Deploy(_) if !self.tenant.is_default() => SECOND,
             Command::BroadcastSignal(_) if is_checked() || !self.tenant.is_default() => SECOND,
@@ -29,7 +35,6 @@ impl Request {
             | Command::DeleteResource { .. }
             | Command::CreateProcessInstance(_)
             | Command::CancelProcessInstance { .. }
-            | Command::MigrateProcessInstance(_)
             | Command::ModifyProcessInstance(_)
             | Command::BanInstance { .. }
             | Command::ActivateJobs(_)
@@ -67,9 +72,14 @@ impl Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::{BroadcastSignal, Deploy, Draft, KeptCommand, SessionCommand};
+    use crate::command::{
+        BroadcastSignal, CreateBatchOperation, Deploy, Draft, KeptCommand, MigrateProcessInstance,
+        SessionCommand,
+    };
     use crate::document::Document;
+    use crate::key::Key;
     use crate::tenant::TenantId;
+    use crate::value::BatchPlan;
 
     #[test]
     fn a_command_names_the_version_that_introduced_it() {
@@ -100,5 +110,29 @@ mod tests {
         };
         assert_eq!(Request::internal(Command::Kept(list)).since(), 4);
         assert_eq!(Request::internal(Command::ResetClock).since(), 1);
+    }
+
+    #[test]
+    fn a_migration_waits_for_nodes_that_know_moved_correlation_keys() {
+        let one = Command::MigrateProcessInstance(MigrateProcessInstance {
+            process_instance_key: Key(1),
+            target_process_definition_key: Key(2),
+            mapping_instructions: Vec::new(),
+        });
+        assert_eq!(Request::internal(one).since(), 4);
+        let batch = |kind| {
+            let create = CreateBatchOperation {
+                kind,
+                filter: "{}".into(),
+                plan: BatchPlan::None,
+                follow_up: None,
+            };
+            Request::internal(Command::Batch(BatchCommand::Create(Box::new(create))))
+        };
+        let migrate = BatchOperationType::MigrateProcessInstance;
+        for kind in BatchOperationType::ALL {
+            let expected = if kind == migrate { 4 } else { 1 };
+            assert_eq!(batch(kind).since(), expected, "{kind:?}");
+        }
     }
 }

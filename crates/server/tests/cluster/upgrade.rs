@@ -343,11 +343,18 @@ async fn a_cluster_of_commit_bc7885cd_is_upgraded_node_by_node_under_load() {
     let server = cluster.server(0);
     let user =
         r#"{"username":"ada","password":"a long password","name":"A","email":"a@example.com"}"#;
-    let (status, body) = server.ask(server.rest, "POST", "/v2/users", user).unwrap();
-    assert!(
-        status == 503 && body.contains("node 2 speaks version 1"),
-        "{status} {body}"
-    );
+    // Its events could stop the replicas of node 2.
+    let migration = r#"{"targetProcessDefinitionKey":"2","mappingInstructions":[{"sourceElementId":"a","targetElementId":"b"}]}"#;
+    for (path, body) in [
+        ("/v2/users", user),
+        ("/v2/process-instances/1/migration", migration),
+    ] {
+        let (status, body) = server.ask(server.rest, "POST", path, body).unwrap();
+        assert!(
+            status == 503 && body.contains("node 2 speaks version 1"),
+            "{path}: {status} {body}"
+        );
+    }
     let partitions = r#"{"partitions":{"count":4,"replicationFactor":3}}"#;
     let (status, body) = server
         .manage("PATCH", "/actuator/cluster", partitions)
