@@ -35,6 +35,8 @@ mod scaling;
 mod secured;
 #[path = "cluster/sessions.rs"]
 mod sessions;
+#[path = "cluster/stragglers.rs"]
+mod stragglers;
 mod support;
 #[path = "cluster/upgrade.rs"]
 mod upgrade;

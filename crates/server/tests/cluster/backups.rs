@@ -43,7 +43,7 @@ fn restore(id: u64, data: &Path, arguments: &[String]) -> Output {
     skep(&["restore", "--backup", &id.to_string()], data, arguments)
 }
 
-fn expect_restored(id: u64, data: &Path, arguments: &[String]) {
+pub fn expect_restored(id: u64, data: &Path, arguments: &[String]) {
     let output = restore(id, data, arguments);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");

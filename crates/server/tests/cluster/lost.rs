@@ -51,6 +51,12 @@ fn known(server: &Server) -> Value {
 
 /// Starts a former node with its data: it must report that it is no longer a member.
 async fn is_refused(nodes: &Nodes, node: usize) {
+    let removed = format!("node {node} was removed as lost for good");
+    is_refused_saying(nodes, node, &[&removed, "empty its data directory"]).await;
+}
+
+/// Starts a node that the others refuse: it must report all of this.
+pub async fn is_refused_saying(nodes: &Nodes, node: usize, wanted: &[&str]) {
     let log = nodes.data.path().join(format!("{node}-again.log"));
     let mut again = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))
         .args(["serve", "--data"])
@@ -62,10 +68,9 @@ async fn is_refused(nodes: &Nodes, node: usize) {
         .stderr(std::fs::File::create(&log).unwrap())
         .spawn()
         .unwrap();
-    let wanted = format!("node {node} was removed as lost for good");
     eventually("the node to be refused", async || {
         let said = std::fs::read_to_string(&log).unwrap();
-        said.contains(&wanted) && said.contains("empty its data directory")
+        wanted.iter().all(|wanted| said.contains(wanted))
     })
     .await;
     let _ = again.kill();
