@@ -141,25 +141,17 @@ args! {
 }
 
 /// Value types of the reference for which this release writes no records: switching them on or off has no effect.
-const NOT_WRITTEN: [&str; 19] = [
+const NOT_WRITTEN: [&str; 11] = [
     "agentdefinition",
     "asyncrequest",
-    "authorization",
     "checkpoint",
     "deploymentdistribution",
     "globallistenerbatch",
-    "group",
-    "identitysetup",
     "jobmetricsbatch",
     "mapping",
-    "mappingrule",
     "messagebatch",
-    "role",
-    "scale",
-    "tenant",
     "usagemetric",
     "usagemetrics",
-    "user",
     "usertasks",
 ];
 

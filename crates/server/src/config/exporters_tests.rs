@@ -130,3 +130,11 @@ fn an_exporter_of_secondary_storage_and_an_unknown_setting_lead_to_warnings() {
     assert_eq!(loaded.warnings.len(), 2, "{:?}", loaded.warnings);
     assert_eq!(shown(&loaded).len(), 1);
 }
+
+#[test]
+fn what_is_said_to_be_unwritten_is_not_written() {
+    for value_type in ValueType::ALL {
+        let name = squeeze(value_type.name());
+        assert!(!NOT_WRITTEN.contains(&&*name), "{name} has records");
+    }
+}
