@@ -150,6 +150,11 @@ impl Cluster {
         &self.nodes
     }
 
+    /// The number of nodes of the cluster; of a foreign one it is unknown.
+    pub fn members(&self) -> Option<usize> {
+        self.guard.as_ref().map(|_| self.nodes.len())
+    }
+
     fn node(&mut self, number: u32) -> io::Result<&mut Node> {
         let mut nodes = self.nodes.iter_mut();
         let node = nodes.find(|node| node.number == number);
@@ -478,9 +483,12 @@ impl Cluster {
     }
 }
 
-/// Whether every one of these nodes answers, and all agree on leaders that are spread evenly. Blocks.
-pub fn are_even(rests: &[Rest]) -> bool {
+/// Whether every one of these nodes answers, and all agree on leaders that are spread evenly among this many members; of a foreign cluster
+/// (`None`) it is unknown how many there are, so every partition must have a leader. Blocks.
+pub fn are_even(rests: &[Rest], members: Option<usize>) -> bool {
     let seen: io::Result<Vec<Topology>> = rests.iter().map(Topology::of).collect();
-    let count = rests.len();
-    seen.is_ok_and(|seen| seen.iter().all(|topology| topology.is_even(count)))
+    let is_even = |topology: &Topology| {
+        members.map_or_else(|| topology.is_led(), |members| topology.is_even(members))
+    };
+    seen.is_ok_and(|seen| seen.iter().all(is_even))
 }

@@ -309,7 +309,7 @@ pub struct Request {
     deny_unknown_fields
 )]
 pub enum Until {
-    /// Every node answers, every partition has a leader, and no node leads more than its fair share, rounded up.
+    /// Every node answers, every partition has a leader, and the numbers of partitions that any two nodes lead differ by at most one.
     Even,
     /// At most this many instances are under way. Also yields `STEP.backlog`, the number at first, and, where M is known,
     /// `STEP.ideal-seconds`: backlog ÷ (M − rate).

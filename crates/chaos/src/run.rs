@@ -304,11 +304,11 @@ fn load(addresses: &str) -> LoadArgs {
 async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> anyhow::Result<()> {
     let end = Instant::now() + READY;
     loop {
-        let (rests, died) = {
+        let (rests, members, died) = {
             let mut cluster = lock(cluster);
-            (cluster.rests(), cluster.died())
+            (cluster.rests(), cluster.members(), cluster.died())
         };
-        if tokio::task::spawn_blocking(move || are_even(&rests)).await? {
+        if tokio::task::spawn_blocking(move || are_even(&rests, members)).await? {
             return Ok(());
         }
         anyhow::ensure!(

@@ -1,6 +1,6 @@
 //! Leaders of the partitions, as reported by a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use serde_json::Value;
@@ -61,11 +61,21 @@ impl Topology {
             .count()
     }
 
-    /// Whether every partition has a leader, and none of this many nodes leads more than its fair share, rounded up.
+    /// Whether every partition has a leader.
+    pub fn is_led(&self) -> bool {
+        self.partitions > 0 && self.leaders.len() == self.partitions
+    }
+
+    /// Whether every partition has a leader, and the numbers of partitions that any two of this many nodes lead differ by at most one.
     pub fn is_even(&self, nodes: usize) -> bool {
-        let fair = self.partitions.div_ceil(nodes.max(1));
-        let led = self.partitions > 0 && self.leaders.len() == self.partitions;
-        led && self.leaders.values().all(|node| self.leads(*node) <= fair)
+        let nodes = nodes.max(1);
+        let (least, most) = (self.partitions / nodes, self.partitions.div_ceil(nodes));
+        let leading: BTreeSet<u32> = self.leaders.values().copied().collect();
+        // A node that leads nothing is not among them.
+        let all_lead = least == 0 || leading.len() == nodes;
+        let share = least..=most;
+        let mut each = leading.iter().map(|node| self.leads(*node));
+        self.is_led() && all_lead && each.all(|led| share.contains(&led))
     }
 }
 
@@ -94,7 +104,39 @@ mod tests {
         assert_eq!((even.leader_of(2), even.leads(2)), (Some(1), 0));
         assert!(!of(&[broker(0, &[(1, "leader"), (2, "leader")])]).is_even(3));
         assert!(of(&[broker(0, &[(1, "leader"), (2, "leader")])]).is_even(1));
-        assert!(!of(&[broker(0, &[(1, "leader"), (2, "candidate")])]).is_even(3));
+        let half = of(&[broker(0, &[(1, "leader"), (2, "candidate")])]);
+        assert!(!half.is_even(3) && !half.is_led() && even.is_led());
         assert!(!Topology::read(&json!({})).is_even(1));
+    }
+
+    #[test]
+    fn leaders_are_not_even_when_a_node_leads_less_than_its_share() {
+        // The numbers of partitions that each node leads.
+        let of = |led: &[u32]| {
+            let (mut leaders, mut next) = (BTreeMap::new(), 0);
+            for (node, count) in (0..).zip(led) {
+                for _ in 0..*count {
+                    next += 1;
+                    leaders.insert(next, node);
+                }
+            }
+            let partitions = leaders.len();
+            Topology {
+                leaders,
+                partitions,
+            }
+        };
+        for (led, even) in [
+            ([2, 2, 0], false),
+            ([2, 1, 1], true),
+            ([3, 1, 1], false),
+            ([2, 2, 1], true),
+            ([1, 1, 0], true),
+            ([2, 0, 0], false),
+            ([3, 3, 0], false),
+            ([2, 2, 2], true),
+        ] {
+            assert_eq!(of(&led).is_even(3), even, "{led:?}");
+        }
     }
 }

@@ -483,8 +483,11 @@ impl Watched {
                 tokio::task::spawn_blocking(move || have_partitions(&addresses, count)).await?
             }
             Until::Even => {
-                let rests = lock(&stage.cluster).rests();
-                tokio::task::spawn_blocking(move || are_even(&rests)).await?
+                let (rests, members) = {
+                    let cluster = lock(&stage.cluster);
+                    (cluster.rests(), cluster.members())
+                };
+                tokio::task::spawn_blocking(move || are_even(&rests, members)).await?
             }
         })
     }
