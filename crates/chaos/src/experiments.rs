@@ -5,7 +5,7 @@ mod broker_loss;
 mod cold_start;
 mod cpu_budget;
 mod data_availability;
-mod disk_full;
+mod disks;
 mod executor_sweep;
 mod exporter_cost;
 mod gateway_skew;
@@ -17,11 +17,9 @@ mod query_honesty;
 mod region_loss;
 mod rest_vs_grpc;
 mod rto;
-mod scale_under_restarts;
-mod scale_up;
+mod scaling;
 mod search_outage;
 mod slow_completion;
-mod slow_disk;
 mod soak;
 mod token_expiry;
 mod worker_outage;
@@ -47,7 +45,7 @@ pub const ALL: [Experiment; 25] = [
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
     data_availability::EXPERIMENT,
-    disk_full::EXPERIMENT,
+    disks::disk_full::EXPERIMENT,
     executor_sweep::EXPERIMENT,
     exporter_cost::EXPERIMENT,
     gateway_skew::EXPERIMENT,
@@ -59,11 +57,11 @@ pub const ALL: [Experiment; 25] = [
     region_loss::EXPERIMENT,
     rest_vs_grpc::EXPERIMENT,
     rto::EXPERIMENT,
-    scale_under_restarts::EXPERIMENT,
-    scale_up::EXPERIMENT,
+    scaling::scale_under_restarts::EXPERIMENT,
+    scaling::scale_up::EXPERIMENT,
     search_outage::EXPERIMENT,
     slow_completion::EXPERIMENT,
-    slow_disk::EXPERIMENT,
+    disks::slow_disk::EXPERIMENT,
     soak::EXPERIMENT,
     token_expiry::EXPERIMENT,
     worker_outage::EXPERIMENT,

@@ -1,6 +1,6 @@
 //! Partitions are added while nodes are killed and stopped.
 
-use super::{Experiment, invariants, step, wait};
+use crate::experiments::{Experiment, invariants, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Until, Who};
 
 pub const EXPERIMENT: Experiment = Experiment {

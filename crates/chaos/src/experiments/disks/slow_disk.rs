@@ -1,6 +1,6 @@
 //! The flushes of a node's disk take longer and longer.
 
-use super::{Experiment, invariants, ready, step, wait};
+use crate::experiments::{Experiment, invariants, ready, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Take, Until};
 
 pub const EXPERIMENT: Experiment = Experiment {

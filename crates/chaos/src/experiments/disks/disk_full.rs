@@ -1,6 +1,6 @@
 //! Another program fills the disk of a node.
 
-use super::{Experiment, invariants, small_disk, step, wait};
+use crate::experiments::{Experiment, invariants, small_disk, step, wait};
 use crate::plan::{
     Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Request, Take, Until, Who,
 };

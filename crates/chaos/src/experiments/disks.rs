@@ -1,0 +1,4 @@
+//! Disks are full or slow.
+
+pub mod disk_full;
+pub mod slow_disk;
