@@ -70,6 +70,8 @@ pub struct Network {
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
+    /// The number of members: the first nodes.
+    members: u32,
     ways: Ways,
     store: Option<Store>,
     login: Option<Login>,
@@ -108,6 +110,7 @@ impl Cluster {
         let (nodes, links) = node::with_ports(&plan, network.nodes, &program, &directory)?;
         let mut cluster = Self {
             nodes,
+            members: plan.count,
             ways: Ways::between(links),
             store,
             login,
@@ -131,6 +134,7 @@ impl Cluster {
     pub fn of_others(host: &str) -> Self {
         Self {
             nodes: vec![Node::of_others(host)],
+            members: 1,
             ways: Ways::default(),
             store: None,
             login: None,
@@ -150,9 +154,10 @@ impl Cluster {
         &self.nodes
     }
 
-    /// The number of nodes of the cluster; of a foreign one it is unknown.
+    /// The number of members of the cluster; of a foreign one it is unknown.
     pub fn members(&self) -> Option<usize> {
-        self.guard.as_ref().map(|_| self.nodes.len())
+        let members = usize::try_from(self.members).unwrap_or(usize::MAX);
+        self.guard.as_ref().map(|_| members)
     }
 
     fn node(&mut self, number: u32) -> io::Result<&mut Node> {
@@ -420,13 +425,15 @@ impl Cluster {
         died.map(u32::from).sum()
     }
 
-    /// Requests this number of partitions.
+    /// Requests this number of partitions, and of nodes if given.
     ///
     /// # Errors
     /// No node answers, or the cluster refuses it.
-    pub fn scale(&self, partitions: u32) -> io::Result<()> {
+    pub fn scale(&mut self, partitions: u32, nodes: Option<u32>) -> io::Result<()> {
         self.guard()?;
-        changes::scale(&self.management_addresses(), partitions)
+        changes::scale(&self.management_addresses(), partitions, nodes)?;
+        self.members = nodes.unwrap_or(self.members);
+        Ok(())
     }
 
     /// Cancels the pending change, and returns its number.
@@ -454,6 +461,14 @@ impl Cluster {
         nodes.map(|node| node.management.clone()).collect()
     }
 
+    /// Addresses of the management ports of all members.
+    pub fn management_of_members(&self) -> Vec<String> {
+        let members = self.members().unwrap_or(usize::MAX);
+        let mut addresses = self.management_addresses();
+        addresses.truncate(members);
+        addresses
+    }
+
     /// The REST API of a node, for requests of the run itself.
     fn rest(&self, node: &Node) -> Rest {
         Rest {
@@ -467,9 +482,10 @@ impl Cluster {
         self.nodes.iter().map(|node| self.rest(node)).collect()
     }
 
-    /// Addresses of the REST API of all nodes.
+    /// Addresses of the REST API of all nodes that were started.
     pub fn rest_addresses(&self) -> Vec<String> {
-        self.nodes.iter().map(|node| node.rest.clone()).collect()
+        let up = self.nodes.iter().filter(|node| node.is_up());
+        up.map(|node| node.rest.clone()).collect()
     }
 
     /// The addresses by which workers reach the REST API of all nodes.
@@ -483,12 +499,13 @@ impl Cluster {
     }
 }
 
-/// Whether every one of these nodes answers, and all agree on leaders that are spread evenly among this many members; of a foreign cluster
-/// (`None`) it is unknown how many there are, so every partition must have a leader. Blocks.
+/// Whether as many of these nodes answer as there are members, and all agree on leaders that are spread evenly among them; of a foreign
+/// cluster (`None`) it is unknown how many there are, so every partition must have a leader. Blocks.
 pub fn are_even(rests: &[Rest], members: Option<usize>) -> bool {
-    let seen: io::Result<Vec<Topology>> = rests.iter().map(Topology::of).collect();
+    let seen = rests.iter().filter_map(|rest| Topology::of(rest).ok());
+    let seen: Vec<Topology> = seen.collect();
     let is_even = |topology: &Topology| {
         members.map_or_else(|| topology.is_led(), |members| topology.is_even(members))
     };
-    seen.is_ok_and(|seen| seen.iter().all(is_even))
+    seen.len() >= members.unwrap_or(1) && seen.iter().all(is_even)
 }

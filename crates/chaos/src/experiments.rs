@@ -84,6 +84,14 @@ fn wait(name: &str, until: Until, limit_s: f64) -> Step {
     step(name, 0.0, Action::Wait { until, limit_s })
 }
 
+/// Requests this number of partitions on the same nodes.
+fn scale(partitions: u32) -> Action {
+    Action::Scale {
+        partitions,
+        nodes: None,
+    }
+}
+
 fn settings(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
     let settings = settings.iter();
     settings

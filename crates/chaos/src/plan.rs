@@ -43,6 +43,9 @@ fn drain() -> f64 {
 pub struct Nodes {
     pub count: u32,
     pub partitions: u32,
+    /// Further nodes, which are no members of the cluster and not started at first: `start` starts them, and `scale` makes them members.
+    #[serde(skip_serializing_if = "is_none_spare")]
+    pub spare: u32,
     /// Settings of all nodes, by the names of docs/configuration.md.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
@@ -66,6 +69,11 @@ pub struct Nodes {
     pub backups: bool,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde asks
+fn is_none_spare(count: &u32) -> bool {
+    *count == 0
+}
+
 /// The database that holds secondary storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -78,6 +86,7 @@ impl Default for Nodes {
         Self {
             count: 1,
             partitions: 1,
+            spare: 0,
             settings: BTreeMap::new(),
             disk_mib: None,
             cores: None,
@@ -171,8 +180,12 @@ pub enum Action {
     Store(StoreState),
     /// Makes the identity provider available, or unavailable.
     Issuer(IssuerState),
-    /// Requests this number of partitions; done when the cluster has begun the change.
-    Scale { partitions: u32 },
+    /// Requests this number of partitions, and of nodes if given: the first ones; done when the cluster has begun the change.
+    Scale {
+        partitions: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nodes: Option<u32>,
+    },
     /// Cancels the cluster's pending change; done when the cluster has begun to.
     CancelChange,
     /// Sends a request to a node; `STEP.right` is 1 if the answer has the required status, `STEP.ms` its latency.
@@ -309,12 +322,12 @@ pub struct Request {
     deny_unknown_fields
 )]
 pub enum Until {
-    /// Every node answers, every partition has a leader, and the numbers of partitions that any two nodes lead differ by at most one.
+    /// Every member answers, every partition has a leader, and the numbers of partitions that any two members lead differ by at most one.
     Even,
     /// At most this many instances are under way. Also yields `STEP.backlog`, the number at first, and, where M is known,
     /// `STEP.ideal-seconds`: backlog ÷ (M − rate).
     OpenAtMost(f64),
-    /// Every node knows that this many partitions take part, and knows of no pending change.
+    /// Every member knows that this many partitions take part, and knows of no pending change.
     Partitions(u32),
     /// This many creations were acknowledged since the step began.
     Created(u64),

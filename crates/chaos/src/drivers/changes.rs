@@ -9,10 +9,22 @@ use crate::http;
 
 const CLUSTER: &str = "/actuator/cluster";
 
-/// Requests this number of partitions.
-pub fn scale(management_addresses: &[String], partitions: u32) -> io::Result<()> {
-    let body = json!({ "partitions": { "count": partitions } }).to_string();
+/// Requests this number of partitions, and of nodes if given.
+pub fn scale(
+    management_addresses: &[String],
+    partitions: u32,
+    nodes: Option<u32>,
+) -> io::Result<()> {
+    let body = wish(partitions, nodes).to_string();
     request(management_addresses, ("PATCH", CLUSTER), &body).map(|_| ())
+}
+
+fn wish(partitions: u32, nodes: Option<u32>) -> Value {
+    let partitions = json!({ "count": partitions });
+    match nodes {
+        None => json!({ "partitions": partitions }),
+        Some(nodes) => json!({ "brokers": { "count": nodes }, "partitions": partitions }),
+    }
 }
 
 /// Cancels the pending change, and returns its number.
@@ -45,7 +57,7 @@ fn request(
     Err(error)
 }
 
-/// Whether every node knows that this many partitions take part, and knows of no pending change. Blocks.
+/// Whether each of these nodes knows that this many partitions take part, and knows of no pending change. Blocks.
 pub fn have_partitions(management_addresses: &[String], count: u32) -> bool {
     management_addresses.iter().all(|address| {
         let cluster = http::json(address, "GET", CLUSTER, "", PATIENCE);
@@ -72,6 +84,13 @@ fn has_partitions(cluster: &Value, count: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nodes_are_asked_for_only_if_they_change() {
+        assert_eq!(wish(6, None), json!({ "partitions": { "count": 6 } }));
+        let both = json!({ "brokers": { "count": 5 }, "partitions": { "count": 6 } });
+        assert_eq!(wish(6, Some(5)), both);
+    }
 
     #[test]
     fn partitions_count_once_all_take_part_and_no_change_is_running() {

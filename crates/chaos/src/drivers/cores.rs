@@ -27,15 +27,26 @@ fn list(cores: &[usize]) -> String {
     cores.collect::<Vec<String>>().join(",")
 }
 
+/// What the clients of nodes with a quota need at least.
+const OF_CLIENTS: f64 = 0.5;
+
 /// The number of cores dedicated to all nodes together.
 fn of_nodes(nodes: &Nodes) -> Option<usize> {
-    let count = usize::try_from(nodes.count).unwrap_or(usize::MAX);
+    let count = usize::try_from(nodes.count + nodes.spare).unwrap_or(usize::MAX);
     Some(nodes.cores?.saturating_mul(count))
 }
 
-/// Whether at least one is left for the clients.
+/// The quotas of all nodes together.
+fn of_quotas(nodes: &Nodes) -> Option<f64> {
+    Some(nodes.quota? * f64::from(nodes.count + nodes.spare))
+}
+
+/// Whether enough is left for the clients: one core of dedicated ones, half a core beside quotas.
 pub(super) fn suffice(nodes: &Nodes) -> bool {
-    of_nodes(nodes).is_none_or(|needed| needed < allowed().len())
+    let all = allowed().len();
+    let machine = f64::from(u32::try_from(all).unwrap_or(u32::MAX));
+    of_nodes(nodes).is_none_or(|needed| needed < all)
+        && of_quotas(nodes).is_none_or(|needed| needed + OF_CLIENTS <= machine)
 }
 
 /// The command prefix that confines a node to its own cores.
@@ -114,6 +125,16 @@ mod tests {
         assert!(!all.is_empty());
         assert!(suffice(&nodes(9, None)));
         assert!(!suffice(&nodes(1, Some(all.len()))));
+        let with_quota = |count, spare, quota| Nodes {
+            count,
+            spare,
+            quota: Some(quota),
+            ..Nodes::default()
+        };
+        let machine = f64::from(u32::try_from(all.len()).unwrap());
+        assert!(suffice(&with_quota(1, 0, machine - OF_CLIENTS)));
+        assert!(!suffice(&with_quota(1, 0, machine)));
+        assert!(!suffice(&with_quota(1, 1, machine / 2.0)));
         let first = words(&nodes(1, Some(1)), 0);
         assert_eq!(first.last(), Some(&all[0].to_string()));
         assert_eq!(words(&nodes(1, None), 0), [""; 0]);

@@ -71,7 +71,7 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
         (does(|it| matches!(it, Action::Disk { .. })), Need::Strace),
         (is_limited, Need::ControlGroups),
         (does(|it| matches!(it, Action::Memory { .. })), Need::Memory),
-        (nodes.cores.is_some(), Need::Cores),
+        (nodes.cores.is_some() || nodes.quota.is_some(), Need::Cores),
     ];
     let needs = needs.into_iter().filter(|(is_needed, _)| *is_needed);
     needs.map(|(_, need)| need).collect()

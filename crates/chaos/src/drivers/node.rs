@@ -67,7 +67,8 @@ pub(super) fn with_ports(
     program: &Path,
     directory: &Path,
 ) -> io::Result<(Vec<Node>, Links)> {
-    let count = usize::try_from(plan.count).map_err(io::Error::other)? * 4;
+    let all = plan.count + plan.spare;
+    let count = usize::try_from(all).map_err(io::Error::other)? * 4;
     // The ports stay free while a node is down: no outgoing connection gets one of these.
     let ports = skep_testbed::free_ports(count)?;
     let each = ports.chunks_exact(4).filter_map(|ports| match ports {
@@ -83,47 +84,52 @@ pub(super) fn with_ports(
     } else {
         (Links::default(), internal)
     };
-    let points = advertised.iter().map(|port| format!("127.0.0.1:{port}"));
-    let points = points.collect::<Vec<String>>().join(",");
+    let points = contact_points(plan, &advertised)?;
     let each = each.into_iter().zip(advertised);
-    let nodes = (0..plan.count)
-        .zip(each)
-        .map(|(number, (ports, advertised))| {
-            let [rest, grpc, management, _] = ports;
-            let data = directory.join("nodes").join(number.to_string());
-            let mut command = cores::words(plan, number);
-            command.push(program.display().to_string());
-            let add = |command: &mut Vec<String>, words: &[&str]| {
-                command.extend(words.iter().map(ToString::to_string));
-            };
-            add(&mut command, &["serve", "--address", "127.0.0.1", "--data"]);
-            command.push(data.join("data").display().to_string());
-            for (flag, port) in [
-                ("--rest-port", rest),
-                ("--grpc-port", grpc),
-                ("--management-port", management),
-            ] {
-                add(&mut command, &[flag, &port.to_string()]);
-            }
-            Node {
-                number,
-                rest: format!("127.0.0.1:{rest}"),
-                grpc: format!("127.0.0.1:{grpc}"),
-                management: format!("127.0.0.1:{management}"),
-                log: directory.join(format!("node-{number}.log")),
-                data,
-                disk_mib: plan.disk_mib,
-                command,
-                settings: settings(plan, number, &points, ports, advertised),
-                state: State::Down,
-                paused: None,
-                cores: plan.quota,
-                memory_mib: None,
-                group: None,
-                flush_delay: Duration::ZERO,
-            }
-        });
+    let nodes = (0..all).zip(each).map(|(number, (ports, advertised))| {
+        let [rest, grpc, management, _] = ports;
+        let data = directory.join("nodes").join(number.to_string());
+        let mut command = cores::words(plan, number);
+        command.push(program.display().to_string());
+        let add = |command: &mut Vec<String>, words: &[&str]| {
+            command.extend(words.iter().map(ToString::to_string));
+        };
+        add(&mut command, &["serve", "--address", "127.0.0.1", "--data"]);
+        command.push(data.join("data").display().to_string());
+        for (flag, port) in [
+            ("--rest-port", rest),
+            ("--grpc-port", grpc),
+            ("--management-port", management),
+        ] {
+            add(&mut command, &[flag, &port.to_string()]);
+        }
+        Node {
+            number,
+            rest: format!("127.0.0.1:{rest}"),
+            grpc: format!("127.0.0.1:{grpc}"),
+            management: format!("127.0.0.1:{management}"),
+            log: directory.join(format!("node-{number}.log")),
+            data,
+            disk_mib: plan.disk_mib,
+            command,
+            settings: settings(plan, number, &points, ports, advertised),
+            state: State::Down,
+            paused: None,
+            cores: plan.quota,
+            memory_mib: None,
+            group: None,
+            flush_delay: Duration::ZERO,
+        }
+    });
     Ok((nodes.collect(), links))
+}
+
+/// The addresses of the nodes that begin the cluster.
+fn contact_points(plan: &Nodes, advertised: &[u16]) -> io::Result<String> {
+    let members = usize::try_from(plan.count).map_err(io::Error::other)?;
+    let ports = advertised.iter().take(members);
+    let points: Vec<String> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
+    Ok(points.join(","))
 }
 
 fn settings(
@@ -135,10 +141,12 @@ fn settings(
 ) -> BTreeMap<String, String> {
     let cluster = |name: &str, value: String| (format!("camunda.cluster.{name}"), value);
     let mut settings = vec![cluster("partition-count", plan.partitions.to_string())];
-    if plan.count > 1 {
+    if plan.count + plan.spare > 1 {
+        // A node beyond the size would refuse its own number.
+        let size = plan.count.max(number + 1);
         settings.extend([
             cluster("node-id", number.to_string()),
-            cluster("size", plan.count.to_string()),
+            cluster("size", size.to_string()),
             cluster("replication-factor", plan.count.to_string()),
             cluster("initial-contact-points", points.to_string()),
             cluster("network.internal-api.port", internal.to_string()),
@@ -200,6 +208,11 @@ impl Node {
 
     pub(super) fn is_down(&self) -> bool {
         matches!(self.state, State::Down)
+    }
+
+    /// The number of cores that it may use, if that is limited.
+    pub fn quota(&self) -> Option<f64> {
+        self.cores
     }
 
     /// The process, if the node is ours.

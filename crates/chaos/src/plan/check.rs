@@ -18,9 +18,18 @@ impl Plan {
         if self.criteria.is_empty() {
             return Err("there are no criteria: nothing would be judged".into());
         }
-        let nodes = self.nodes.count;
-        if !(1..=9).contains(&nodes) || self.nodes.partitions == 0 {
-            return Err("nodes: a cluster has 1 to 9 nodes and at least one partition".into());
+        let all = self.nodes.count.saturating_add(self.nodes.spare);
+        if self.nodes.count == 0 || all > 9 || self.nodes.partitions == 0 {
+            return Err(
+                "nodes: a cluster has 1 to 9 nodes, the spare ones included, and at least one partition"
+                    .into(),
+            );
+        }
+        if self.nodes.spare > 0 && self.nodes.backups {
+            return Err(
+                "nodes: spare: a backup is restored by all nodes, and spare nodes are no members"
+                    .into(),
+            );
         }
         if !self.nodes.quota.is_none_or(is_part_of_machine) {
             return Err("nodes: quota: from 0.01 to 1024 cores".into());
@@ -98,7 +107,7 @@ impl Plan {
             | Action::Limit { who, .. } => node_of(*who),
             Action::Slow { way, .. } | Action::Cut(way) => match way {
                 Way::ToWorkers => None,
-                Way::Into(who) | Way::OutOf(who) | Way::Around(who) if self.nodes.count > 1 => {
+                Way::Into(who) | Way::OutOf(who) | Way::Around(who) if self.all_nodes() > 1 => {
                     node_of(*who)
                 }
                 Way::Into(_) | Way::OutOf(_) | Way::Around(_) => {
@@ -112,6 +121,10 @@ impl Plan {
                 let most = nodes.iter().max();
                 Some(*most.ok_or("through: nodes: at least one")?)
             }
+            Action::Scale { nodes: Some(0), .. } => {
+                return Err("scale: nodes: at least one".into());
+            }
+            Action::Scale { nodes, .. } => nodes.map(|count| count - 1),
             Action::Request(request) => Some(request.node),
             Action::Wait { until, .. } => node_asked(until),
             Action::Store(_) if self.nodes.store.is_none() => {
@@ -137,19 +150,23 @@ impl Plan {
             | Action::Heal
             | Action::Store(_)
             | Action::Issuer(_)
-            | Action::Scale { .. }
             | Action::CancelChange
             | Action::Backup { .. }
             | Action::Erase
             | Action::Restore { .. } => None,
         };
-        match node.filter(|node| *node >= self.nodes.count) {
+        match node.filter(|node| *node >= self.all_nodes()) {
             Some(node) => Err(format!(
                 "there is no node {node}: the nodes are 0 to {}",
-                self.nodes.count - 1
+                self.all_nodes() - 1
             )),
             None => Ok(()),
         }
+    }
+
+    /// The number of nodes, the spare ones included.
+    fn all_nodes(&self) -> u32 {
+        self.nodes.count + self.nodes.spare
     }
 
     /// Checks windows: one that no step begins would never be measured.
@@ -215,7 +232,9 @@ mod tests {
             ("{memory: {node: 0, mib: 1}}", "from 16 to 1048576"),
             ("{disk: {node: 0, late-ms: 1e6}}", "from 0 to 10000"),
             ("{cut: {into: {node: 0}}}", "no way leads to another"),
-            ("{scale: {nodes: 2}}", "unknown field `nodes`"),
+            ("{scale: {nodes: 2}}", "missing field `partitions`"),
+            ("{scale: {partitions: 2, nodes: 2}}", "there is no node 1"),
+            ("{scale: {partitions: 2, nodes: 0}}", "at least one"),
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),
             ("{through: {nodes: [0, 3]}}", "there is no node 3"),
@@ -239,6 +258,16 @@ mod tests {
                 "hypothesis: b",
                 "hypothesis: b\nnodes: {disk-mib: 64}",
                 "goes with its node",
+            ),
+            (
+                "hypothesis: b",
+                "hypothesis: b\nnodes: {count: 5, spare: 5}",
+                "1 to 9 nodes",
+            ),
+            (
+                "hypothesis: b",
+                "hypothesis: b\nnodes: {spare: 1, backups: true}",
+                "spare nodes are no members",
             ),
             ("hypothesis", "hypotheses", "unknown field"),
         ] {

@@ -150,7 +150,14 @@ impl fmt::Display for Action {
             Self::Issuer(state) => write!(f, "the identity provider {state}"),
             Self::Cut(way) => write!(f, "what is said {way} is held up"),
             Self::Heal => f.write_str("the network is as before"),
-            Self::Scale { partitions } => write!(f, "{partitions} partitions are asked for"),
+            Self::Scale {
+                partitions,
+                nodes: None,
+            } => write!(f, "{partitions} partitions are asked for"),
+            Self::Scale {
+                partitions,
+                nodes: Some(nodes),
+            } => write!(f, "{nodes} nodes and {partitions} partitions are asked for"),
             Self::CancelChange => f.write_str("the change is cancelled"),
             Self::Request(request) => request.fmt(f),
             Self::Wait { until, limit_s } => write!(f, "wait until {until}, at most {limit_s} s"),

@@ -232,7 +232,7 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
 /// Carries out actions on the cluster as a whole.
 fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
     match action {
-        Action::Scale { partitions } => cluster.scale(*partitions)?,
+        Action::Scale { partitions, nodes } => cluster.scale(*partitions, *nodes)?,
         Action::CancelChange => return cluster.cancel_change(),
         Action::Store(state) => cluster.set_store(*state)?,
         Action::Issuer(state) => cluster.set_issuer(*state)?,
@@ -479,7 +479,7 @@ impl Watched {
             }
             Until::Partitions(count) => {
                 let count = *count;
-                let addresses = lock(&stage.cluster).management_addresses();
+                let addresses = lock(&stage.cluster).management_of_members();
                 tokio::task::spawn_blocking(move || have_partitions(&addresses, count)).await?
             }
             Until::Even => {

@@ -1,6 +1,6 @@
 //! Partitions are added while nodes are killed and stopped.
 
-use crate::experiments::{Experiment, invariants, step, wait};
+use crate::experiments::{Experiment, invariants, scale, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Until, Who};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -47,7 +47,7 @@ fn plan(full: bool) -> Plan {
 /// A change during which two nodes restart.
 fn round(partitions: u32) -> [Step; 7] {
     [
-        step("scale", 3.0, Action::Scale { partitions }),
+        step("scale", 3.0, scale(partitions)),
         step("kill", 0.3, Action::Kill(Who::LeaderOf(1))),
         step("start", 4.0, Action::Start),
         step("term", 1.0, Action::Stop(Who::LeaderOf(2))),
@@ -59,10 +59,9 @@ fn round(partitions: u32) -> [Step; 7] {
 
 /// A change that cannot proceed while a node is away, and is cancelled.
 fn cancelled_round(partitions: u32) -> [Step; 5] {
-    let more = partitions + 1;
     [
         step("away", 3.0, Action::Kill(Who::LeaderOf(1))),
-        step("stuck", 5.0, Action::Scale { partitions: more }),
+        step("stuck", 5.0, scale(partitions + 1)),
         step("cancel", 2.0, Action::CancelChange),
         step("start", 1.0, Action::Start),
         wait("cancelled", Until::Partitions(partitions), LIMIT_S),

@@ -1,6 +1,6 @@
 //! Partitions are added while clients work.
 
-use crate::experiments::{Experiment, invariants, step, wait};
+use crate::experiments::{Experiment, invariants, scale, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until, Who};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -18,7 +18,7 @@ fn plan(full: bool) -> Plan {
     let mut steps = vec![
         step("workers", 0.0, Action::Workers(true)),
         step("base", 0.0, Action::Load(Rate::PerSecond(RATE))),
-        step("scale", 12.0, Action::Scale { partitions: AFTER }),
+        step("scale", 12.0, scale(AFTER)),
     ];
     for _ in 0..if full { 4 } else { 0 } {
         steps.push(step("kill", 1.0, Action::Kill(Who::LeaderOf(1))));
