@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::plan::{Criterion, Limit, Plan};
+use crate::plan::{Criterion, Limit, Plan, Provided};
 use crate::record::{Kind, Record};
 pub use measure::{Measured, Missing};
 
@@ -33,10 +33,14 @@ impl Finding {
     }
 
     fn holds(&self) -> bool {
-        match self.limit {
-            Limit::AtMost(most) => self.measured.value() <= most,
-            Limit::AtLeast(least) => self.measured.value() >= least,
-        }
+        is_within(self.limit, self.measured)
+    }
+}
+
+fn is_within(limit: Limit, measured: Measured) -> bool {
+    match limit {
+        Limit::AtMost(most) => measured.value() <= most,
+        Limit::AtLeast(least) => measured.value() >= least,
     }
 }
 
@@ -108,6 +112,10 @@ fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
             amount(measured.value(), &criterion.unit)
         ));
     }
+    let unmet = criterion.provided.iter().find_map(|it| unmet(it, record));
+    if let Some(why) = unmet {
+        return Verdict::NotRun(why);
+    }
     let Some(limit) = limit(criterion, record) else {
         return Verdict::NotRun("how long a flush takes here was not measured".into());
     };
@@ -117,6 +125,22 @@ fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
     } else {
         Verdict::Refuted(finding)
     }
+}
+
+/// Why a precondition does not hold.
+fn unmet(provided: &Provided, record: &Record) -> Option<String> {
+    let measured = match Measured::of(&provided.measure, record) {
+        Ok(measured) => measured,
+        Err(missing) => return Some(missing.to_string()),
+    };
+    let met = is_within(provided.limit, measured);
+    (!met).then(|| {
+        let Provided {
+            otherwise, limit, ..
+        } = provided;
+        let (series, value) = (&provided.measure.of, amount(measured.value(), ""));
+        format!("{otherwise}: {series} is {value}, not {limit}")
+    })
 }
 
 /// The limit, adapted to this machine.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::drivers::Network;
-pub use criterion::{Criterion, Limit, Measure, Take, Window};
+pub use criterion::{Criterion, Limit, Measure, Provided, Take, Window};
 
 /// An experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

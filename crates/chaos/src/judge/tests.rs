@@ -143,6 +143,24 @@ fn a_criterion_without_measurements_counts_as_not_run() {
 }
 
 #[test]
+fn a_criterion_whose_precondition_does_not_hold_counts_as_not_run() {
+    let of = |measure, least| {
+        let criterion = at_most(Measure::of("p99"), 99.0);
+        criterion.provided(measure, Limit::AtLeast(least), "clients were the limit")
+    };
+    let met = judged(of(Measure::of("p99"), 16.0), &record());
+    assert!(matches!(met, Verdict::Held(_)), "{met:?}");
+    let unmet = judged(of(Measure::of("p99"), 16.5), &record());
+    let said = "clients were the limit: p99 is 16, not ≥ 16.5";
+    assert_eq!(unmet, Verdict::NotRun(said.into()));
+    let unknown = judged(of(Measure::of("none"), 1.0), &record());
+    assert!(
+        matches!(&unknown, Verdict::NotRun(why) if why.contains("none was not measured")),
+        "{unknown:?}"
+    );
+}
+
+#[test]
 fn speed_is_not_judged_on_a_noisy_machine_and_counts_are() {
     let mut noisy = record();
     noisy.samples.push(sample(0.0, NOISY, 1.0));
@@ -244,6 +262,10 @@ fn every_criterion_can_be_refuted(plan: &Plan) {
         let with = |value| {
             let mut record = empty.clone();
             fed(&criterion.measure, value, &mut record);
+            for provided in &criterion.provided {
+                let (Limit::AtMost(met) | Limit::AtLeast(met)) = provided.limit;
+                fed(&provided.measure, met, &mut record);
+            }
             judged(criterion.clone(), &record)
         };
         let name = format!("{}: {}", plan.name, criterion.name);

@@ -172,8 +172,13 @@ impl Plan {
     /// Checks windows: one that no step begins would never be measured.
     fn check_windows(&self) -> Result<(), String> {
         let known = |name: &String| self.steps.iter().any(|step| step.name == *name);
-        for criterion in &self.criteria {
-            let mut measure = Some(&criterion.measure);
+        let measures = self.criteria.iter().flat_map(|criterion| {
+            let provided = criterion.provided.iter().map(|it| &it.measure);
+            let all = std::iter::once(&criterion.measure).chain(provided);
+            all.map(move |measure| (criterion, measure))
+        });
+        for (criterion, measure) in measures {
+            let mut measure = Some(measure);
             while let Some(of) = measure {
                 let named = of.window.iter();
                 let mut named = named.flat_map(|window| [Some(&window.from), window.to.as_ref()]);
@@ -274,6 +279,9 @@ mod tests {
             let error = Plan::from_yaml(&good.replace(from, to)).unwrap_err();
             assert!(error.contains(said), "{error}");
         }
+        let provided = "limit: {at-most: 1}, provided: [{measure: {of: open, window: {from: bse}}, limit: {at-most: 1}, otherwise: x}]}";
+        let error = Plan::from_yaml(&good.replace("limit: {at-most: 1}}", provided)).unwrap_err();
+        assert!(error.contains("no step is named bse"), "{error}");
         let nothing = &good[..good.find("criteria").unwrap()];
         let error = Plan::from_yaml(&format!("{nothing}criteria: []\n")).unwrap_err();
         assert!(error.contains("nothing would be judged"), "{error}");

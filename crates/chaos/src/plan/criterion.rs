@@ -25,6 +25,19 @@ pub struct Criterion {
     /// Whether the experiment may be HELD even if this is NOT RUN.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+    /// Without these the value means nothing, and the criterion is NOT RUN.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provided: Vec<Provided>,
+}
+
+/// A precondition of a criterion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Provided {
+    pub measure: Measure,
+    pub limit: Limit,
+    /// What is the case otherwise.
+    pub otherwise: String,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // as serde asks
@@ -158,12 +171,23 @@ impl Criterion {
             post: None,
             timed: false,
             optional: false,
+            provided: Vec::new(),
         }
     }
 
     /// Marks it as being about speed.
     pub fn timed(mut self) -> Self {
         self.timed = true;
+        self
+    }
+
+    /// See [`Criterion::provided`].
+    pub fn provided(mut self, measure: Measure, limit: Limit, otherwise: &str) -> Self {
+        self.provided.push(Provided {
+            measure,
+            limit,
+            otherwise: otherwise.into(),
+        });
         self
     }
 
