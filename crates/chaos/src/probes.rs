@@ -4,11 +4,13 @@ mod clients;
 mod machine;
 mod nodes;
 mod searches;
+mod shares;
 
 pub use clients::Clients;
 pub use machine::{Calibration, Machine, calibrate, own_memory};
-pub use nodes::{Nodes, SHARES_OVER_S, Seen};
+pub use nodes::{Nodes, Seen};
 pub use searches::{Reader, Searches};
+pub use shares::SHARES_OVER_S;
 
 /// Counts are far below 2^53.
 #[allow(clippy::cast_precision_loss)]

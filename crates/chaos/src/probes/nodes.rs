@@ -1,6 +1,6 @@
 //! Metrics of the nodes and of their processes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use skep_load::server::usage;
 
 use super::float;
+use super::shares::Shares;
 use crate::drivers::Node;
 use crate::http;
 
@@ -42,11 +43,6 @@ const LABELLED: [(&str, &str, &str); 6] = [
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
 
-/// Seconds over which the nodes' shares of all requests are compared.
-pub const SHARES_OVER_S: f64 = 20.0;
-/// The shares of fewer requests mean nothing.
-const REQUESTS_TO_COMPARE: f64 = 100.0;
-
 /// A node that does not answer within this time has no values for this second.
 const LIMIT: Duration = Duration::from_millis(800);
 
@@ -56,6 +52,8 @@ pub struct Seen {
     pub number: u32,
     pub pid: Option<i32>,
     pub management: String,
+    /// The number of cores that it may use, if that is limited.
+    pub quota: Option<f64>,
     /// Its log.
     pub log: PathBuf,
 }
@@ -66,6 +64,7 @@ impl Seen {
             number: node.number,
             pid: node.process().map(|process| process.pid),
             management: node.management.clone(),
+            quota: node.quota(),
             log: node.log.clone(),
         }
     }
@@ -76,42 +75,10 @@ impl Seen {
 pub struct Nodes {
     /// Process, time and CPU seconds, by node.
     before: BTreeMap<u32, (Option<i32>, Instant, f64)>,
-    shares: Shares,
+    gateways: Shares,
+    partitions: Shares,
     /// The bytes of each log that were read, and their lines.
     logs: BTreeMap<u32, (u64, u64)>,
-}
-
-/// The nodes' shares of all requests.
-#[derive(Debug, Default)]
-struct Shares {
-    /// Requests answered by each node since its start, at each of the last looks.
-    looks: VecDeque<(Instant, BTreeMap<u32, f64>)>,
-}
-
-impl Shares {
-    /// The requests of the busiest node ÷ the mean of these nodes, over the last [`SHARES_OVER_S`]; `None` if there were few.
-    fn busiest(&mut self, now: Instant, answered: BTreeMap<u32, f64>) -> Option<f64> {
-        let over = Duration::from_secs_f64(SHARES_OVER_S);
-        while let Some((at, _)) = self.looks.get(1) {
-            if now.saturating_duration_since(*at) < over {
-                break;
-            }
-            self.looks.pop_front();
-        }
-        self.looks.push_back((now, answered));
-        let (_, first) = self.looks.front()?;
-        let (_, last) = self.looks.back()?;
-        // The counters of a node that started again begin at 0.
-        let growths = last.iter().map(|(node, count)| match first.get(node) {
-            Some(before) if before <= count => count - before,
-            _ => *count,
-        });
-        let growths: Vec<f64> = growths.collect();
-        let total: f64 = growths.iter().sum();
-        let most = growths.iter().copied().fold(0.0, f64::max);
-        let count = float(u64::try_from(growths.len()).unwrap_or(u64::MAX));
-        (total >= REQUESTS_TO_COMPARE).then(|| most * count / total)
-    }
 }
 
 impl Nodes {
@@ -125,7 +92,7 @@ impl Nodes {
             let answers = asked.into_iter().map(|it| it.join().ok().flatten());
             answers.collect()
         });
-        for (node, text) in nodes.iter().zip(texts) {
+        for (node, text) in nodes.iter().zip(&texts) {
             let own = |name: &str| format!("node{}.{name}", node.number);
             for (name, value) in text.iter().flat_map(|text| families(text)) {
                 *values.entry(name.to_string()).or_default() += value;
@@ -140,9 +107,18 @@ impl Nodes {
             let requests = values.get(&format!("node{}.requests", node.number));
             Some((node.number, *requests?))
         });
-        if let Some(busiest) = self.shares.busiest(Instant::now(), answered.collect()) {
+        let now = Instant::now();
+        if let Some((busiest, _)) = self.gateways.compare(now, answered.collect()) {
             values.insert("busiest-gateway".into(), busiest);
         }
+        // Without the answer of one node the jobs of its partitions would seem to be gone.
+        let texts: Option<Vec<String>> = texts.into_iter().collect();
+        let shares = texts.and_then(|texts| self.partitions.compare(now, jobs_created(&texts)));
+        if let Some((busiest, idlest)) = shares {
+            values.insert("busiest-partition".into(), busiest);
+            values.insert("idlest-partition".into(), idlest);
+        }
+        cores_of_all(nodes, values);
     }
 
     /// Lines in the logs of these nodes; `None` for a foreign cluster.
@@ -187,6 +163,46 @@ impl Nodes {
             values.insert(own("cores"), cores);
         }
     }
+}
+
+/// Cores of all nodes together, and the share of their quotas that nodes with one used.
+fn cores_of_all(nodes: &[Seen], values: &mut BTreeMap<String, f64>) {
+    let (mut all, mut limited, mut quotas) = (None::<f64>, 0.0_f64, 0.0_f64);
+    for node in nodes {
+        let cores = values.get(&format!("node{}.cores", node.number));
+        let Some(cores) = cores.copied() else {
+            continue;
+        };
+        all = Some(all.unwrap_or(0.0) + cores);
+        if let Some(quota) = node.quota {
+            limited += cores;
+            quotas += quota;
+        }
+    }
+    if let Some(all) = all {
+        values.insert("nodes-cores".into(), all);
+    }
+    if quotas > 0.0 {
+        values.insert("quota-used".into(), limited / quotas);
+    }
+}
+
+/// Jobs created in each partition, summed over the nodes.
+fn jobs_created(texts: &[String]) -> BTreeMap<u32, f64> {
+    let mut created = BTreeMap::new();
+    for line in texts.iter().flat_map(|text| text.lines()) {
+        if !line.starts_with(JOBS) || !line.contains("action=\"created\"") {
+            continue;
+        }
+        let partition = line.split("partition=\"").nth(1);
+        let partition = partition.and_then(|rest| rest.split('"').next()?.parse::<u32>().ok());
+        let value = line.rsplit('}').next();
+        let value = value.and_then(|value| value.split_whitespace().next()?.parse::<f64>().ok());
+        if let (Some(partition), Some(value)) = (partition, value) {
+            *created.entry(partition).or_default() += value;
+        }
+    }
+    created
 }
 
 fn metrics(address: &str) -> Option<String> {
@@ -239,18 +255,35 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_node_is_compared_with_the_mean_of_the_last_seconds() {
-        let mut shares = Shares::default();
-        let begin = Instant::now();
-        let mut look = |second: u64, counts: [f64; 3]| {
-            let at = begin + Duration::from_secs(second);
-            shares.busiest(at, (0..).zip(counts).collect())
+    fn jobs_of_a_partition_are_summed_over_the_nodes_that_led_it() {
+        let line = |action: &str, partition: u32, count: u32| {
+            format!(
+                "zeebe_job_events_total{{action=\"{action}\",partition=\"{partition}\"}} {count}\n"
+            )
         };
-        assert_eq!(look(0, [1000.0, 0.0, 0.0]), None, "nothing happened since");
-        assert_eq!(look(10, [1060.0, 0.0, 0.0]), None, "few requests");
-        assert_eq!(look(20, [1300.0, 0.0, 0.0]), Some(3.0));
-        // The first look is no longer among the last 20 s; node 2 has started again.
-        assert_eq!(look(31, [1360.0, 300.0, 300.0]), Some(1.0));
-        assert_eq!(look(41, [1360.0, 300.0, 60.0]), Some(300.0 * 3.0 / 420.0));
+        let one = line("created", 1, 5) + &line("completed", 1, 3);
+        let two = line("created", 1, 2) + &line("created", 2, 4);
+        assert_eq!(jobs_created(&[one, two]), [(1, 7.0), (2, 4.0)].into());
+    }
+
+    #[test]
+    fn the_share_of_quotas_is_that_of_nodes_with_one() {
+        let seen = |number, quota| Seen {
+            number,
+            pid: None,
+            management: String::new(),
+            quota,
+            log: PathBuf::new(),
+        };
+        let nodes = [seen(0, Some(0.5)), seen(1, Some(0.5)), seen(2, None)];
+        let mut values = BTreeMap::new();
+        cores_of_all(&nodes, &mut values);
+        assert!(values.is_empty(), "nothing is known yet");
+        for (node, cores) in [(0, 0.5), (1, 0.25), (2, 1.0)] {
+            values.insert(format!("node{node}.cores"), cores);
+        }
+        cores_of_all(&nodes, &mut values);
+        assert_eq!(values.get("nodes-cores"), Some(&1.75));
+        assert_eq!(values.get("quota-used"), Some(&0.75));
     }
 }
