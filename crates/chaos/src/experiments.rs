@@ -39,7 +39,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 25] = [
+pub const ALL: [Experiment; 26] = [
     blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
@@ -57,6 +57,7 @@ pub const ALL: [Experiment; 25] = [
     region_loss::EXPERIMENT,
     rest_vs_grpc::EXPERIMENT,
     rto::EXPERIMENT,
+    scaling::scale_linear::EXPERIMENT,
     scaling::scale_under_restarts::EXPERIMENT,
     scaling::scale_up::EXPERIMENT,
     search_outage::EXPERIMENT,
