@@ -5,6 +5,7 @@ mod changes;
 mod cores;
 mod disk;
 mod group;
+mod leases;
 mod links;
 mod login;
 mod needs;
@@ -24,10 +25,12 @@ use skep_client::Authorization;
 
 use crate::guard::{Guard, Undo};
 use crate::http::Rest;
-use crate::plan::{IssuerState, Nodes, StoreKind, StoreState, Way, Who};
+use crate::plan::{BucketState, IssuerState, Nodes, StoreKind, StoreState, Way, Who};
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
+use leases::Leases;
+pub use leases::{leased_numbers, owners};
 use login::Login;
 pub use needs::{Need, missing, needs};
 pub use node::Node;
@@ -75,6 +78,7 @@ pub struct Cluster {
     ways: Ways,
     store: Option<Store>,
     login: Option<Login>,
+    leases: Option<Leases>,
     /// The directory of their backups, if they take any.
     backups: Option<PathBuf>,
     guard: Option<SharedGuard>,
@@ -107,6 +111,9 @@ impl Cluster {
         }
         let login = plan.tokens_s.map(Login::start).transpose()?;
         plan.settings.extend(login.iter().flat_map(Login::settings));
+        let leases = plan.leases.then(|| Leases::start(&guard)).transpose()?;
+        plan.settings
+            .extend(leases.iter().flat_map(Leases::settings));
         let (nodes, links) = node::with_ports(&plan, network.nodes, &program, &directory)?;
         let mut cluster = Self {
             nodes,
@@ -114,6 +121,7 @@ impl Cluster {
             ways: Ways::between(links),
             store,
             login,
+            leases,
             backups,
             guard: Some(guard.clone()),
         };
@@ -138,6 +146,7 @@ impl Cluster {
             ways: Ways::default(),
             store: None,
             login: None,
+            leases: None,
             backups: None,
             guard: None,
         }
@@ -181,6 +190,24 @@ impl Cluster {
         Err(error)
     }
 
+    /// Management ports of the nodes that were started.
+    pub fn management_of_started(&self) -> BTreeMap<u32, String> {
+        let up = self.nodes.iter().filter(|node| node.is_up());
+        up.map(|node| (node.number, node.management.clone()))
+            .collect()
+    }
+
+    /// The nodes that were started, by the number that each has in the cluster.
+    fn by_number(&self) -> BTreeMap<u32, u32> {
+        let started = self.management_of_started();
+        if self.leases.is_none() {
+            return started.into_keys().map(|node| (node, node)).collect();
+        }
+        let owners = owners(&started).into_iter();
+        let each = owners.filter_map(|(number, owners)| Some((number, *owners.first()?)));
+        each.collect()
+    }
+
     /// The number of the node that `who` refers to.
     ///
     /// # Errors
@@ -190,12 +217,15 @@ impl Cluster {
         loop {
             let found = match who {
                 Who::Node(number) => Some(number),
-                Who::LeaderOf(partition) => self.topology()?.leader_of(partition),
+                Who::LeaderOf(partition) => {
+                    let leader = self.topology()?.leader_of(partition);
+                    leader.and_then(|number| self.by_number().get(&number).copied())
+                }
                 Who::Follower => {
                     let topology = self.topology()?;
-                    let mut up = self.nodes.iter().filter(|node| node.is_up());
-                    let idle = up.find(|node| topology.leads(node.number) == 0);
-                    idle.map(|node| node.number)
+                    let mut nodes = self.by_number().into_iter();
+                    let idle = nodes.find(|(number, _)| topology.leads(*number) == 0);
+                    idle.map(|(_, node)| node)
                 }
             };
             match found {
@@ -382,6 +412,16 @@ impl Cluster {
         let store =
             store.ok_or_else(|| io::Error::other("the nodes have no store of their own"))?;
         store.set(state)
+    }
+
+    /// Makes the bucket with the leases available, or unavailable.
+    ///
+    /// # Errors
+    /// The nodes lease no numbers, or the server cannot be started.
+    pub fn set_bucket(&mut self, state: BucketState) -> io::Result<()> {
+        let leases = self.leases.as_mut();
+        let leases = leases.ok_or_else(|| io::Error::other("the nodes lease no numbers"))?;
+        leases.set(state)
     }
 
     /// Makes the identity provider available, or unavailable in some manner.

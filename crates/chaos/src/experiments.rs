@@ -10,6 +10,7 @@ mod executor_sweep;
 mod exporter_cost;
 mod gateway_skew;
 mod job_streams;
+mod lease_loss;
 mod memory_ladder;
 mod network_cut;
 mod overload;
@@ -39,7 +40,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 26] = [
+pub const ALL: [Experiment; 27] = [
     blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
@@ -50,6 +51,7 @@ pub const ALL: [Experiment; 26] = [
     exporter_cost::EXPERIMENT,
     gateway_skew::EXPERIMENT,
     job_streams::EXPERIMENT,
+    lease_loss::EXPERIMENT,
     memory_ladder::EXPERIMENT,
     network_cut::EXPERIMENT,
     overload::EXPERIMENT,

@@ -67,6 +67,10 @@ pub struct Nodes {
     /// Whether nodes take backups, to a directory of the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub backups: bool,
+    /// Whether nodes have no numbers of their own but lease them from a bucket of an S3 server of the run. They share a data directory, and
+    /// a node of the plan is a process, whatever its number is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub leases: bool,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // as serde asks
@@ -94,6 +98,7 @@ impl Default for Nodes {
             store: None,
             tokens_s: None,
             backups: false,
+            leases: false,
         }
     }
 }
@@ -180,6 +185,8 @@ pub enum Action {
     Store(StoreState),
     /// Makes the identity provider available, or unavailable.
     Issuer(IssuerState),
+    /// Makes the bucket with the leases available, or unavailable.
+    Bucket(BucketState),
     /// Requests this number of partitions, and of nodes if given: the first ones; done when the cluster has begun the change.
     Scale {
         partitions: u32,
@@ -295,6 +302,16 @@ pub enum IssuerState {
     OtherKey,
 }
 
+/// State of the bucket with the leases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BucketState {
+    /// It works normally.
+    Serves,
+    /// Nobody listens on the port of its server.
+    Away,
+}
+
 /// A request to a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -324,6 +341,8 @@ pub struct Request {
 pub enum Until {
     /// Every member answers, every partition has a leader, and the numbers of partitions that any two members lead differ by at most one.
     Even,
+    /// Every number of a member is leased by a process that serves.
+    Owned,
     /// At most this many instances are under way. Also yields `STEP.backlog`, the number at first, and, where M is known,
     /// `STEP.ideal-seconds`: backlog ÷ (M − rate).
     OpenAtMost(f64),
@@ -365,6 +384,7 @@ impl Action {
             | Self::Heal
             | Self::Store(_)
             | Self::Issuer(_)
+            | Self::Bucket(_)
             | Self::Scale { .. }
             | Self::CancelChange => true,
             Self::Load(_)

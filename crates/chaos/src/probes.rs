@@ -1,6 +1,7 @@
 //! Probes that sample each second: the clients' own ledger, the nodes' metrics, `/proc`.
 
 mod clients;
+mod leases;
 mod machine;
 mod nodes;
 mod searches;

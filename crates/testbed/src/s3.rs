@@ -36,7 +36,16 @@ impl S3Server {
         made.map_err(|why| not_run("s3", &why)).ok()
     }
 
-    fn make() -> Result<S3Server, String> {
+    /// Whether there is a server on this machine.
+    pub fn is_installed() -> bool {
+        program().is_some()
+    }
+
+    /// Prepares a server without starting it.
+    ///
+    /// # Errors
+    /// Why it cannot run on this machine.
+    pub fn make() -> Result<S3Server, String> {
         let program = program().ok_or_else(|| {
             format!("{PROGRAM} is neither in the path nor in .cache/bin; .ci/setup stores installs it where there is Go")
         })?;
@@ -85,6 +94,11 @@ impl S3Server {
         if let Some(mut process) = self.process.take() {
             process.end("KILL");
         }
+    }
+
+    /// Everything of the server is below it.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     fn buckets(&self) -> PathBuf {

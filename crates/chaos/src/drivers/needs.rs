@@ -9,6 +9,7 @@ use crate::plan::{Action, Plan};
 pub enum Need {
     Mounts,
     Postgres,
+    S3,
     Strace,
     ControlGroups,
     Memory,
@@ -21,6 +22,7 @@ impl Need {
         match self {
             Self::Mounts => "mounts",
             Self::Postgres => "postgres",
+            Self::S3 => "s3",
             Self::Strace => "strace",
             Self::ControlGroups => "cgroups",
             Self::Memory => "memory",
@@ -38,6 +40,10 @@ impl Need {
             Self::Postgres => (
                 skep_testbed::Postgres::is_installed(),
                 "PostgreSQL is not installed (apt-get install postgresql)",
+            ),
+            Self::S3 => (
+                skep_testbed::S3Server::is_installed(),
+                "versitygw, a server of S3, is not installed (go install github.com/versity/versitygw/cmd/versitygw@v1.8.0)",
             ),
             Self::Strace => (
                 disk::flushes_can_be_late(),
@@ -68,6 +74,7 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
     let needs = [
         (nodes.disk_mib.is_some(), Need::Mounts),
         (nodes.store.is_some(), Need::Postgres),
+        (nodes.leases, Need::S3),
         (does(|it| matches!(it, Action::Disk { .. })), Need::Strace),
         (is_limited, Need::ControlGroups),
         (does(|it| matches!(it, Action::Memory { .. })), Need::Memory),

@@ -88,7 +88,7 @@ pub(super) fn with_ports(
     let each = each.into_iter().zip(advertised);
     let nodes = (0..all).zip(each).map(|(number, (ports, advertised))| {
         let [rest, grpc, management, _] = ports;
-        let data = directory.join("nodes").join(number.to_string());
+        let data = directory.join("nodes").join(data_name(plan, number));
         let mut command = cores::words(plan, number);
         command.push(program.display().to_string());
         let add = |command: &mut Vec<String>, words: &[&str]| {
@@ -124,9 +124,23 @@ pub(super) fn with_ports(
     Ok((nodes.collect(), links))
 }
 
-/// The addresses of the nodes that begin the cluster.
+/// The name of a node's directory. Processes that lease their numbers share one, which has a directory for each number.
+fn data_name(plan: &Nodes, number: u32) -> String {
+    if plan.leases {
+        "leased".into()
+    } else {
+        number.to_string()
+    }
+}
+
+/// The addresses of the nodes that begin the cluster. If numbers are leased, that may be any of them.
 fn contact_points(plan: &Nodes, advertised: &[u16]) -> io::Result<String> {
     let members = usize::try_from(plan.count).map_err(io::Error::other)?;
+    let members = if plan.leases {
+        advertised.len()
+    } else {
+        members
+    };
     let ports = advertised.iter().take(members);
     let points: Vec<String> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
     Ok(points.join(","))
@@ -142,10 +156,16 @@ fn settings(
     let cluster = |name: &str, value: String| (format!("camunda.cluster.{name}"), value);
     let mut settings = vec![cluster("partition-count", plan.partitions.to_string())];
     if plan.count + plan.spare > 1 {
-        // A node beyond the size would refuse its own number.
-        let size = plan.count.max(number + 1);
+        let (id, size) = if plan.leases {
+            let task = format!("process-{number}");
+            (cluster("node-id-provider.s3.task-id", task), plan.count)
+        } else {
+            // A node beyond the size would refuse its own number.
+            let size = plan.count.max(number + 1);
+            (cluster("node-id", number.to_string()), size)
+        };
         settings.extend([
-            cluster("node-id", number.to_string()),
+            id,
             cluster("size", size.to_string()),
             cluster("replication-factor", plan.count.to_string()),
             cluster("initial-contact-points", points.to_string()),

@@ -25,6 +25,12 @@ impl Plan {
                     .into(),
             );
         }
+        if self.nodes.leases && (self.nodes.backups || self.nodes.disk_mib.is_some()) {
+            return Err(
+                "nodes: leases: the nodes share a data directory, so neither disk-mib nor backups can be set"
+                    .into(),
+            );
+        }
         if self.nodes.spare > 0 && self.nodes.backups {
             return Err(
                 "nodes: spare: a backup is restored by all nodes, and spare nodes are no members"
@@ -93,9 +99,35 @@ impl Plan {
         }
     }
 
+    /// What the nodes lack for the action.
+    fn lack(&self, action: &Action) -> Option<&'static str> {
+        let nodes = &self.nodes;
+        match action {
+            Action::Store(_) if nodes.store.is_none() => {
+                Some("there is no database: set nodes.store to postgres")
+            }
+            Action::Issuer(_) if nodes.tokens_s.is_none() => {
+                Some("there is no identity provider: set nodes.tokens-s")
+            }
+            Action::Backup { .. } | Action::Restore { .. } if !nodes.backups => {
+                Some("the nodes take no backups: set nodes.backups to true")
+            }
+            Action::Bucket(_)
+            | Action::Wait {
+                until: Until::Owned,
+                ..
+            } if !nodes.leases => Some("there is no bucket with leases: set nodes.leases to true"),
+            Action::Replace(_) | Action::Erase if nodes.leases => {
+                Some("nodes with leases share their data: it is not erased")
+            }
+            _ => None,
+        }
+    }
+
     fn check_step(&self, action: &Action) -> Result<(), String> {
         let wrong = self.wrong_disk(action);
-        if let Some(why) = wrong.or_else(|| self.wrong_amount(action)) {
+        let wrong = wrong.or_else(|| self.wrong_amount(action));
+        if let Some(why) = wrong.or_else(|| self.lack(action)) {
             return Err(why.into());
         }
         let node = match action {
@@ -127,15 +159,6 @@ impl Plan {
             Action::Scale { nodes, .. } => nodes.map(|count| count - 1),
             Action::Request(request) => Some(request.node),
             Action::Wait { until, .. } => node_asked(until),
-            Action::Store(_) if self.nodes.store.is_none() => {
-                return Err("there is no database: set nodes.store to postgres".into());
-            }
-            Action::Issuer(_) if self.nodes.tokens_s.is_none() => {
-                return Err("there is no identity provider: set nodes.tokens-s".into());
-            }
-            Action::Backup { .. } | Action::Restore { .. } if !self.nodes.backups => {
-                return Err("the nodes take no backups: set nodes.backups to true".into());
-            }
             Action::Load(_)
             | Action::Flood(_)
             | Action::Saturate(_)
@@ -150,6 +173,7 @@ impl Plan {
             | Action::Heal
             | Action::Store(_)
             | Action::Issuer(_)
+            | Action::Bucket(_)
             | Action::CancelChange
             | Action::Backup { .. }
             | Action::Erase
@@ -204,6 +228,7 @@ fn node_asked(until: &Until) -> Option<u32> {
         Until::Answer(request) => Some(request.node),
         Until::Status { who, .. } => node_of(*who),
         Until::Even
+        | Until::Owned
         | Until::OpenAtMost(_)
         | Until::Partitions(_)
         | Until::Created(_)
@@ -250,6 +275,11 @@ mod tests {
             ),
             ("{issuer: away}", "set nodes.tokens-s"),
             ("{store: stopped}", "set nodes.store to postgres"),
+            ("{bucket: away}", "set nodes.leases to true"),
+            (
+                "{wait: {until: owned, limit-s: 1}}",
+                "set nodes.leases to true",
+            ),
         ] {
             let error = Plan::from_yaml(&PLAN.replace("FAULT", fault)).unwrap_err();
             assert!(error.contains(said), "{error}");
@@ -273,6 +303,11 @@ mod tests {
                 "hypothesis: b",
                 "hypothesis: b\nnodes: {spare: 1, backups: true}",
                 "spare nodes are no members",
+            ),
+            (
+                "hypothesis: b",
+                "hypothesis: b\nnodes: {leases: true, disk-mib: 64}",
+                "share a data directory",
             ),
             ("hypothesis", "hypotheses", "unknown field"),
         ] {

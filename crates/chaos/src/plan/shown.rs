@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    Action, Delivery, IssuerState, Rate, Request, SATURATED, StoreState, Through, Until, Way, Who,
-    Wire,
+    Action, BucketState, Delivery, IssuerState, Rate, Request, SATURATED, StoreState, Through,
+    Until, Way, Who, Wire,
 };
 
 impl fmt::Display for Rate {
@@ -78,10 +78,20 @@ impl fmt::Display for IssuerState {
     }
 }
 
+impl fmt::Display for BucketState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Serves => "serves",
+            Self::Away => "is away",
+        })
+    }
+}
+
 impl fmt::Display for Until {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Even => f.write_str("all nodes answer and lead evenly"),
+            Self::Owned => f.write_str("every number is leased by a process that serves"),
             Self::OpenAtMost(open) => write!(f, "at most {open} instances are under way"),
             Self::Partitions(count) => write!(f, "{count} partitions take part"),
             Self::Created(count) => write!(f, "{count} creations are acknowledged"),
@@ -148,6 +158,7 @@ impl fmt::Display for Action {
             Self::Slow { way, delay_ms } => write!(f, "what is said {way} is {delay_ms} ms late"),
             Self::Store(state) => write!(f, "the database {state}"),
             Self::Issuer(state) => write!(f, "the identity provider {state}"),
+            Self::Bucket(state) => write!(f, "the bucket with the leases {state}"),
             Self::Cut(way) => write!(f, "what is said {way} is held up"),
             Self::Heal => f.write_str("the network is as before"),
             Self::Scale {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use skep_load::server::usage;
 
-use super::float;
 use super::shares::Shares;
+use super::{float, leases};
 use crate::drivers::Node;
 use crate::http;
 
@@ -111,6 +111,7 @@ impl Nodes {
         if let Some((busiest, _)) = self.gateways.compare(now, answered.collect()) {
             values.insert("busiest-gateway".into(), busiest);
         }
+        leases::note(texts.iter().flatten(), values);
         // Without the answer of one node the jobs of its partitions would seem to be gone.
         let texts: Option<Vec<String>> = texts.into_iter().collect();
         let shares = texts.and_then(|texts| self.partitions.compare(now, jobs_created(&texts)));

@@ -10,7 +10,7 @@ use skep_load::Running;
 use super::readers::Readers;
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
-use crate::drivers::{Change, Cluster, are_even, have_partitions};
+use crate::drivers::{Change, Cluster, are_even, have_partitions, owners};
 use crate::http::Rest;
 use crate::plan::{Action, Plan, Rate, Request, Step, Until, Wire};
 use crate::probes::float;
@@ -236,6 +236,7 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         Action::CancelChange => return cluster.cancel_change(),
         Action::Store(state) => cluster.set_store(*state)?,
         Action::Issuer(state) => cluster.set_issuer(*state)?,
+        Action::Bucket(state) => cluster.set_bucket(*state)?,
         Action::Heal => cluster.heal(),
         Action::Erase => return some(cluster.erase()?, "node", "there"),
         Action::Resume => return some(cluster.resume()?, "node", "paused"),
@@ -481,6 +482,14 @@ impl Watched {
                 let count = *count;
                 let addresses = lock(&stage.cluster).management_of_members();
                 tokio::task::spawn_blocking(move || have_partitions(&addresses, count)).await?
+            }
+            Until::Owned => {
+                let (started, members) = {
+                    let cluster = lock(&stage.cluster);
+                    (cluster.management_of_started(), cluster.members())
+                };
+                let owners = tokio::task::spawn_blocking(move || owners(&started)).await?;
+                members.is_some_and(|members| owners.len() >= members)
             }
             Until::Even => {
                 let (rests, members) = {

@@ -42,6 +42,11 @@ const CUT: &str = "{slow: {way: to-workers, delay-ms: 20}}}
 - {name: others, do: {wait: {until: {created: 10}, limit-s: 120}}}
 - {name: heal, do: heal}
 - {name: even, do: {wait: {until: even, limit-s: 120}}";
+const LEASED: &str = "start}
+- {name: kill, after-s: 3, do: {kill: {node: 0}}}
+- {name: owned, do: {wait: {until: owned, limit-s: 120}}}
+- {name: again, do: {wait: {until: {created: 10}, limit-s: 120}}";
+const BUCKET: &str = "nodes:\n  leases: true\n  spare: 1\n";
 const PAUSED: &str = "{pause: {node: 0}}}
 - {name: long, after-s: 600, do: resume";
 
@@ -225,6 +230,30 @@ fn a_database_comes_when_the_plan_says_so_and_goes_with_a_run_that_is_killed() {
         !databases.iter().any(is_database)
     });
     eventually("the node is gone", || processes_of(here).is_empty());
+}
+
+#[test]
+fn the_number_of_a_killed_process_goes_to_the_one_that_waits() {
+    let directory = workplace();
+    let here = directory.path();
+    let plan = PLAN.replace("FAULT", LEASED).replace("nodes:\n", BUCKET);
+    std::fs::write(here.join("plan.yaml"), plan).unwrap();
+    let ran = run(here, &["chaos", "plan.yaml", "--report", "report"]);
+    let said = format!("{}{}", stdout(&ran), stderr(&ran));
+    if said.contains("a server of S3, is not installed") {
+        // Without a store nothing is done, which does not count as success.
+        assert_eq!(ran.status.code(), Some(3), "{said}");
+        assert!(!here.join("report/nodes").exists());
+        return;
+    }
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("small: HELD (4 of 4 criteria held)"),
+        "{said}"
+    );
+    let log = std::fs::read_to_string(here.join("report/node-1.log")).unwrap();
+    assert!(log.contains("this process has the number"), "{log}");
+    assert_eq!(processes_of(here), [""; 0]);
 }
 
 #[test]
