@@ -4,6 +4,7 @@ mod backups;
 mod changes;
 mod cores;
 mod disk;
+mod faults;
 mod group;
 mod leases;
 mod links;
@@ -17,6 +18,7 @@ mod ways;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,10 +27,11 @@ use skep_client::Authorization;
 
 use crate::guard::{Guard, Undo};
 use crate::http::Rest;
-use crate::plan::{BucketState, IssuerState, Nodes, StoreKind, StoreState, Way, Who};
+use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, StoreKind, StoreState, Way, Who};
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
+use faults::Faulty;
 use leases::Leases;
 pub use leases::{leased_numbers, owners};
 use login::Login;
@@ -69,6 +72,17 @@ pub struct Network {
     pub service: bool,
 }
 
+/// Nodes that ended by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Died {
+    pub nodes: u32,
+    /// Those of them that ended since a page of a file could not be read.
+    pub by_sigbus: u32,
+}
+
+/// The number of the signal on Linux.
+const SIGBUS: i32 = 7;
+
 /// The nodes of a run.
 #[derive(Debug)]
 pub struct Cluster {
@@ -79,6 +93,7 @@ pub struct Cluster {
     store: Option<Store>,
     login: Option<Login>,
     leases: Option<Leases>,
+    faulty: Vec<Faulty>,
     /// The directory of their backups, if they take any.
     backups: Option<PathBuf>,
     guard: Option<SharedGuard>,
@@ -122,6 +137,7 @@ impl Cluster {
             store,
             login,
             leases,
+            faulty: Vec::new(),
             backups,
             guard: Some(guard.clone()),
         };
@@ -147,6 +163,7 @@ impl Cluster {
             store: None,
             login: None,
             leases: None,
+            faulty: Vec::new(),
             backups: None,
             guard: None,
         }
@@ -459,10 +476,51 @@ impl Cluster {
         self.ways.heal();
     }
 
-    /// The number of nodes that ended by themselves since the last call.
-    pub fn died(&mut self) -> u32 {
-        let died = self.nodes.iter_mut().map(Node::has_died);
-        died.map(u32::from).sum()
+    /// The nodes that ended by themselves since the last call.
+    pub fn died(&mut self) -> Died {
+        let mut died = Died::default();
+        for status in self.nodes.iter_mut().filter_map(Node::has_died) {
+            died.nodes += 1;
+            died.by_sigbus += u32::from(status.signal() == Some(SIGBUS));
+        }
+        died
+    }
+
+    /// Makes the disk of a node fail.
+    ///
+    /// # Errors
+    /// The node is down, its disk fails already, or the machine does not permit it.
+    pub fn fail_disk(&mut self, number: u32, fault: DiskFault) -> io::Result<()> {
+        let guard = self.guard()?;
+        if self.faulty.iter().any(|faulty| faulty.node == number) {
+            return Err(io::Error::other(format!(
+                "the disk of node {number} fails already"
+            )));
+        }
+        let faulty = Faulty::begin(self.node(number)?, fault, &guard)?;
+        self.faulty.push(faulty);
+        Ok(())
+    }
+
+    /// Makes all disks work again. Returns the number of those that failed.
+    ///
+    /// # Errors
+    /// One does not; it does with the end of the run at the latest.
+    pub fn mend_disks(&mut self) -> io::Result<usize> {
+        let guard = self.guard()?;
+        let mut count = 0;
+        while let Some(faulty) = self.faulty.pop() {
+            faulty.end(&guard)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// The REST APIs of nodes whose disk fails, by their numbers.
+    pub fn faulty(&self) -> Vec<(u32, Rest)> {
+        let is_faulty = |node: &&Node| self.faulty.iter().any(|it| it.node == node.number);
+        let nodes = self.nodes.iter().filter(is_faulty);
+        nodes.map(|node| (node.number, self.rest(node))).collect()
     }
 
     /// Requests this number of partitions, and of nodes if given.
@@ -537,6 +595,13 @@ impl Cluster {
     pub fn service_address(&self) -> Option<String> {
         self.ways.service_address()
     }
+}
+
+/// Whether none of these nodes leads a partition, by its own account. Blocks.
+pub fn lead_nothing(nodes: &[(u32, Rest)]) -> bool {
+    nodes
+        .iter()
+        .all(|(node, rest)| Topology::of(rest).is_ok_and(|topology| topology.leads(*node) == 0))
 }
 
 /// Whether as many of these nodes answer as there are members, and all agree on leaders that are spread evenly among them; of a foreign

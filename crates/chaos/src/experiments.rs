@@ -40,7 +40,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 27] = [
+pub const ALL: [Experiment; 28] = [
     blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
@@ -54,6 +54,7 @@ pub const ALL: [Experiment; 27] = [
     lease_loss::EXPERIMENT,
     memory_ladder::EXPERIMENT,
     network_cut::EXPERIMENT,
+    disks::network_disk::EXPERIMENT,
     overload::EXPERIMENT,
     query_honesty::EXPERIMENT,
     region_loss::EXPERIMENT,

@@ -175,6 +175,10 @@ pub enum Action {
     },
     /// Restarts the node on a disk with this additional delay of each flush; done when it has started.
     Disk { node: u32, late_ms: f64 },
+    /// Makes the disk of a running node fail, as one on the network does.
+    FailDisk { who: Who, how: DiskFault },
+    /// Makes all disks work normally again.
+    MendDisks,
     /// Delays messages on a way through the network by this much.
     Slow { way: Way, delay_ms: f64 },
     /// Cuts a way: its messages no longer arrive, but no connection ends.
@@ -302,6 +306,18 @@ pub enum IssuerState {
     OtherKey,
 }
 
+/// How a disk fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskFault {
+    /// Each write and each flush ends with an error.
+    Errors,
+    /// No write and no flush ends.
+    Hangs,
+    /// It does not tell how much space is free.
+    SpaceUnknown,
+}
+
 /// State of the bucket with the leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -343,6 +359,8 @@ pub enum Until {
     Even,
     /// Every number of a member is leased by a process that serves.
     Owned,
+    /// The nodes whose disk fails lead no partition, by their own account.
+    Relieved,
     /// At most this many instances are under way. Also yields `STEP.backlog`, the number at first, and, where M is known,
     /// `STEP.ideal-seconds`: backlog ÷ (M − rate).
     OpenAtMost(f64),
@@ -379,6 +397,8 @@ impl Action {
             | Self::Memory { .. }
             | Self::Settings { .. }
             | Self::Disk { .. }
+            | Self::FailDisk { .. }
+            | Self::MendDisks
             | Self::Slow { .. }
             | Self::Cut(_)
             | Self::Heal

@@ -312,7 +312,7 @@ async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> an
             return Ok(());
         }
         anyhow::ensure!(
-            died == 0,
+            died.nodes == 0,
             "a node ended while it started; {} has the logs",
             directory.display()
         );

@@ -72,7 +72,7 @@ fn wait_until_ready(cluster: &mut Cluster) -> std::io::Result<()> {
         if answer.is_ok_and(|(status, _)| status == 200) {
             return Ok(());
         }
-        if cluster.died() > 0 {
+        if cluster.died().nodes > 0 {
             return Err(std::io::Error::other("it ended"));
         }
         if Instant::now() >= end {

@@ -1,7 +1,7 @@
 //! Requirements of a plan on the machine, found by trying.
 
 use super::group::Limit;
-use super::{cores, disk};
+use super::{cores, disk, faults};
 use crate::plan::{Action, Plan};
 
 /// A feature that a machine may lack.
@@ -11,6 +11,8 @@ pub enum Need {
     Postgres,
     S3,
     Strace,
+    /// `strace` attaches to running programs.
+    Attach,
     ControlGroups,
     Memory,
     Cores,
@@ -24,6 +26,7 @@ impl Need {
             Self::Postgres => "postgres",
             Self::S3 => "s3",
             Self::Strace => "strace",
+            Self::Attach => "strace -p",
             Self::ControlGroups => "cgroups",
             Self::Memory => "memory",
             Self::Cores => "cores",
@@ -48,6 +51,10 @@ impl Need {
             Self::Strace => (
                 disk::flushes_can_be_late(),
                 "strace is not installed (apt-get install strace), or may not trace programs here",
+            ),
+            Self::Attach => (
+                faults::can_be_injected(),
+                "strace is not installed (apt-get install strace), or may not attach to running programs here",
             ),
             Self::ControlGroups => (
                 Limit::Cores(0.5).is_permitted(),
@@ -76,6 +83,10 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
         (nodes.store.is_some(), Need::Postgres),
         (nodes.leases, Need::S3),
         (does(|it| matches!(it, Action::Disk { .. })), Need::Strace),
+        (
+            does(|it| matches!(it, Action::FailDisk { .. })),
+            Need::Attach,
+        ),
         (is_limited, Need::ControlGroups),
         (does(|it| matches!(it, Action::Memory { .. })), Need::Memory),
         (nodes.cores.is_some() || nodes.quota.is_some(), Need::Cores),

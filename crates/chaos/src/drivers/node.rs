@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::group::{Group, Limit};
@@ -181,7 +181,10 @@ fn settings(
 }
 
 /// A program that waits until it may [`begin`].
-fn spawned<'w>(mut words: impl Iterator<Item = &'w String>, log: File) -> io::Result<Child> {
+pub(super) fn spawned<'w>(
+    mut words: impl Iterator<Item = &'w String>,
+    log: File,
+) -> io::Result<Child> {
     let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
     Command::new(program)
         .args(words)
@@ -193,7 +196,7 @@ fn spawned<'w>(mut words: impl Iterator<Item = &'w String>, log: File) -> io::Re
         .spawn()
 }
 
-fn begin(child: &mut Child) -> io::Result<()> {
+pub(super) fn begin(child: &mut Child) -> io::Result<()> {
     let Some(mut input) = child.stdin.take() else {
         return Ok(());
     };
@@ -392,15 +395,13 @@ impl Node {
         Ok(true)
     }
 
-    /// Whether it has ended by itself; true for the first call only.
-    pub(super) fn has_died(&mut self) -> bool {
-        let ended = match &mut self.state {
-            State::Up { child, .. } => matches!(child.try_wait(), Ok(Some(_))),
-            State::Foreign | State::Down => false,
+    /// How it has ended by itself; `None` from the second call on.
+    pub(super) fn has_died(&mut self) -> Option<ExitStatus> {
+        let State::Up { child, .. } = &mut self.state else {
+            return None;
         };
-        if ended {
-            self.state = State::Down;
-        }
-        ended
+        let status = child.try_wait().ok().flatten()?;
+        self.state = State::Down;
+        Some(status)
     }
 }

@@ -1,4 +1,5 @@
-//! Disks are full or slow.
+//! Disks are full, slow, or fail.
 
 pub mod disk_full;
+pub mod network_disk;
 pub mod slow_disk;

@@ -117,9 +117,9 @@ impl Plan {
                 until: Until::Owned,
                 ..
             } if !nodes.leases => Some("there is no bucket with leases: set nodes.leases to true"),
-            Action::Replace(_) | Action::Erase if nodes.leases => {
-                Some("nodes with leases share their data: it is not erased")
-            }
+            Action::Replace(_) | Action::Erase | Action::FailDisk { .. } if nodes.leases => Some(
+                "nodes with leases share their data: it is not erased, and no disk is that of one of them",
+            ),
             _ => None,
         }
     }
@@ -136,6 +136,7 @@ impl Plan {
             | Action::Replace(who)
             | Action::Pause(who)
             | Action::Fill { who, .. }
+            | Action::FailDisk { who, .. }
             | Action::Limit { who, .. } => node_of(*who),
             Action::Slow { way, .. } | Action::Cut(way) => match way {
                 Way::ToWorkers => None,
@@ -170,6 +171,7 @@ impl Plan {
             | Action::Resume
             | Action::Start
             | Action::Free
+            | Action::MendDisks
             | Action::Heal
             | Action::Store(_)
             | Action::Issuer(_)
@@ -229,6 +231,7 @@ fn node_asked(until: &Until) -> Option<u32> {
         Until::Status { who, .. } => node_of(*who),
         Until::Even
         | Until::Owned
+        | Until::Relieved
         | Until::OpenAtMost(_)
         | Until::Partitions(_)
         | Until::Created(_)
@@ -277,6 +280,14 @@ mod tests {
             ("{store: stopped}", "set nodes.store to postgres"),
             ("{bucket: away}", "set nodes.leases to true"),
             (
+                "{fail-disk: {who: {node: 1}, how: hangs}}",
+                "there is no node 1",
+            ),
+            (
+                "{fail-disk: {who: {node: 0}, how: burns}}",
+                "unknown variant `burns`",
+            ),
+            (
                 "{wait: {until: owned, limit-s: 1}}",
                 "set nodes.leases to true",
             ),
@@ -284,6 +295,10 @@ mod tests {
             let error = Plan::from_yaml(&PLAN.replace("FAULT", fault)).unwrap_err();
             assert!(error.contains(said), "{error}");
         }
+    }
+
+    #[test]
+    fn plans_that_contradict_themselves_are_refused_with_the_reason() {
         let good = PLAN.replace("FAULT", "{kill: {node: 0}}");
         Plan::from_yaml(&good).unwrap();
         for (from, to, said) in [

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{
-    Action, BucketState, Delivery, IssuerState, Rate, Request, SATURATED, StoreState, Through,
-    Until, Way, Who, Wire,
+    Action, BucketState, Delivery, DiskFault, IssuerState, Rate, Request, SATURATED, StoreState,
+    Through, Until, Way, Who, Wire,
 };
 
 impl fmt::Display for Rate {
@@ -78,6 +78,16 @@ impl fmt::Display for IssuerState {
     }
 }
 
+impl fmt::Display for DiskFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Errors => "refuses each write and flush",
+            Self::Hangs => "ends no write and no flush",
+            Self::SpaceUnknown => "does not tell its free space",
+        })
+    }
+}
+
 impl fmt::Display for BucketState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -92,6 +102,7 @@ impl fmt::Display for Until {
         match self {
             Self::Even => f.write_str("all nodes answer and lead evenly"),
             Self::Owned => f.write_str("every number is leased by a process that serves"),
+            Self::Relieved => f.write_str("nodes whose disk fails lead nothing"),
             Self::OpenAtMost(open) => write!(f, "at most {open} instances are under way"),
             Self::Partitions(count) => write!(f, "{count} partitions take part"),
             Self::Created(count) => write!(f, "{count} creations are acknowledged"),
@@ -155,6 +166,8 @@ impl fmt::Display for Action {
                     "node {node} starts again, each flush takes {late_ms} ms longer"
                 )
             }
+            Self::FailDisk { who, how } => write!(f, "the disk of {who} {how}"),
+            Self::MendDisks => f.write_str("all disks work again"),
             Self::Slow { way, delay_ms } => write!(f, "what is said {way} is {delay_ms} ms late"),
             Self::Store(state) => write!(f, "the database {state}"),
             Self::Issuer(state) => write!(f, "the identity provider {state}"),

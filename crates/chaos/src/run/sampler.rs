@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{Stage, lock};
+use crate::drivers::Died;
 use crate::probes::{Clients, Machine, Nodes, float, own_memory};
 use crate::record::Sample;
 
@@ -59,7 +60,7 @@ struct Probes {
     clients: Clients,
     nodes: Nodes,
     machine: Machine,
-    died: u32,
+    died: Died,
 }
 
 impl Probes {
@@ -68,7 +69,7 @@ impl Probes {
             clients: Clients::new(Arc::clone(&stage.live)),
             nodes: Nodes::default(),
             machine: Machine::default(),
-            died: 0,
+            died: Died::default(),
         }
     }
 
@@ -78,13 +79,17 @@ impl Probes {
         let at = stage.now();
         let seen = {
             let mut cluster = lock(&stage.cluster);
-            self.died += cluster.died();
+            let died = cluster.died();
+            self.died.nodes += died.nodes;
+            self.died.by_sigbus += died.by_sigbus;
             let up = cluster.nodes().iter().filter(|node| node.is_up());
             up.map(crate::probes::Seen::of).collect::<Vec<_>>()
         };
         let up = u64::try_from(seen.len()).unwrap_or(u64::MAX);
         values.insert("nodes-up".into(), float(up));
-        values.insert("nodes-died".into(), f64::from(self.died));
+        values.insert("nodes-died".into(), f64::from(self.died.nodes));
+        let by_sigbus = f64::from(self.died.by_sigbus);
+        values.insert("nodes-died-by-sigbus".into(), by_sigbus);
         if let Some(idle) = self.machine.idle() {
             values.insert("machine.idle".into(), idle);
         }

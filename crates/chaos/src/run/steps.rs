@@ -10,7 +10,7 @@ use skep_load::Running;
 use super::readers::Readers;
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
-use crate::drivers::{Change, Cluster, are_even, have_partitions, owners};
+use crate::drivers::{Change, Cluster, are_even, have_partitions, lead_nothing, owners};
 use crate::http::Rest;
 use crate::plan::{Action, Plan, Rate, Request, Step, Until, Wire};
 use crate::probes::float;
@@ -198,6 +198,11 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.fill(number, leave_mib * MIB)?;
             number
         }
+        Action::FailDisk { who, how } => {
+            let number = cluster.find(*who)?;
+            cluster.fail_disk(number, *how)?;
+            number
+        }
         Action::Limit { who, cores } => {
             let number = cluster.find(*who)?;
             cluster.limit(number, *cores)?;
@@ -241,6 +246,7 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         Action::Erase => return some(cluster.erase()?, "node", "there"),
         Action::Resume => return some(cluster.resume()?, "node", "paused"),
         Action::Start => return some(cluster.start_again()?, "node", "down"),
+        Action::MendDisks => return some(cluster.mend_disks()?, "disk", "faulty"),
         Action::Free => return some(cluster.free()?, "disk", "filled"),
         // Actions on a node, or on the clients.
         Action::Kill(_)
@@ -252,6 +258,7 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         | Action::Memory { .. }
         | Action::Settings { .. }
         | Action::Disk { .. }
+        | Action::FailDisk { .. }
         | Action::Slow { .. }
         | Action::Cut(_)
         | Action::Load(_)
@@ -490,6 +497,11 @@ impl Watched {
                 };
                 let owners = tokio::task::spawn_blocking(move || owners(&started)).await?;
                 members.is_some_and(|members| owners.len() >= members)
+            }
+            Until::Relieved => {
+                let faulty = lock(&stage.cluster).faulty();
+                anyhow::ensure!(!faulty.is_empty(), "no disk fails");
+                tokio::task::spawn_blocking(move || lead_nothing(&faulty)).await?
             }
             Until::Even => {
                 let (rests, members) = {

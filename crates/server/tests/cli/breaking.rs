@@ -47,6 +47,10 @@ const LEASED: &str = "start}
 - {name: owned, do: {wait: {until: owned, limit-s: 120}}}
 - {name: again, do: {wait: {until: {created: 10}, limit-s: 120}}";
 const BUCKET: &str = "nodes:\n  leases: true\n  spare: 1\n";
+const UNKNOWN: &str = "{fail-disk: {who: {node: 0}, how: space-unknown}}}
+- {name: unknown, do: {wait: {until: {created: 150}, limit-s: 120}}}
+- {name: mend, do: mend-disks}
+- {name: again, do: {wait: {until: {created: 10}, limit-s: 120}}";
 const PAUSED: &str = "{pause: {node: 0}}}
 - {name: long, after-s: 600, do: resume";
 
@@ -253,6 +257,25 @@ fn the_number_of_a_killed_process_goes_to_the_one_that_waits() {
     );
     let log = std::fs::read_to_string(here.join("report/node-1.log")).unwrap();
     assert!(log.contains("this process has the number"), "{log}");
+    assert_eq!(processes_of(here), [""; 0]);
+}
+
+#[test]
+fn a_disk_that_does_not_tell_its_free_space_is_not_taken_for_a_full_one() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, UNKNOWN);
+    let ran = run(here, &["chaos", "plan.yaml", "--report", "report"]);
+    let said = format!("{}{}", stdout(&ran), stderr(&ran));
+    if said.contains("may not attach to running programs") {
+        // Without the fault nothing is done, which does not count as success.
+        assert_eq!(ran.status.code(), Some(3), "{said}");
+        return;
+    }
+    assert_eq!(ran.status.code(), Some(0), "{said}");
+    assert!(said.contains("mend       done: 1 disk"), "{said}");
+    let log = std::fs::read_to_string(here.join("report/node-0.log")).unwrap();
+    assert!(log.contains("DISK_NOT_WATCHED"), "{log}");
     assert_eq!(processes_of(here), [""; 0]);
 }
 
