@@ -80,6 +80,24 @@ test("all incidents of an error are retried at a time, and the batch is watched"
   await expect(page.getByText("7 of 7").first()).toBeVisible();
 });
 
+test("an error is grouped by process and element, and what is at one element is retried alone", async ({ page, open, api }) => {
+  await open("/incidents");
+  await page.getByRole("link", { name: /card network/ }).click();
+  const where = page.getByRole("list", { name: "Where it is" });
+  await expect(where.getByRole("list", { name: "Elements of Order v2" }).getByRole("listitem")).toContainText("19 incidents");
+  await where.getByRole("link", { name: "Charge card" }).click();
+  await expect(page.getByText("at charge in Order v1")).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "3 incidents" })).toBeVisible();
+  await page.getByRole("button", { name: "Retry all 3" }).click();
+  await expect(page.getByRole("dialog").getByText("charge in Order v1")).toBeVisible();
+  await page.getByRole("button", { name: "Retry them" }).click();
+  await expect(where.getByRole("link", { name: "Charge card" })).toHaveCount(0);
+  await page.getByRole("link", { name: "Show all places" }).click();
+  await expect(page.getByRole("status").filter({ hasText: "19 incidents" })).toBeVisible();
+  const left = await api.post("/incidents/search", { filter: { state: "ACTIVE", elementId: "charge", errorMessage: { $like: "The card network*" } } });
+  expect(left.items.length).toBe(19);
+});
+
 test("exactly what the filter finds is cancelled, and above a hundred the number is typed", async ({ page, open, api }) => {
   test.slow();
   for (let n = 0; n < 105; n += 1) await api.start("trip", { traveller: n < 103 ? "everybody" : "nobody" });

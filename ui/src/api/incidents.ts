@@ -1,8 +1,8 @@
 // Questions about incidents.
-import { type Answer, type Body, post } from "./client";
-import type { InstanceKey } from "./keys";
+import { type Answer, type Body, get, post } from "./client";
+import type { DefinitionKey, ElementKey, InstanceKey } from "./keys";
 import { PAGE, useList } from "./list";
-import { live } from "./live";
+import { type Ask, live, once, queries } from "./live";
 import { here } from "./tenant";
 
 export type Incident = Answer<"/incidents/search", "post">["items"][number];
@@ -26,6 +26,41 @@ export const byDefinition = (error: number) =>
       sort: [{ field: "activeInstancesWithErrorCount", order: "DESC" }],
       page: { limit: 1000 },
     }, how));
+
+/** Elements of one definition that an error is shown at. */
+export const ELEMENTS = 20;
+
+export interface ErrorElement {
+  elementId: string;
+  name: string;
+  incidents: number;
+  more: boolean;
+}
+
+/** The name of an element never changes within its definition. */
+const nameOf = (definition: DefinitionKey, id: string, by: ElementKey) =>
+  queries.ensureQueryData(once(["definitions", "element-name", definition, id], async (how) => {
+    const { elementName } = await get("/element-instances/{elementInstanceKey}", { elementInstanceKey: by }, how);
+    return elementName ?? id;
+  }));
+
+async function elementsOf(how: Ask, error: ErrorGroup, definition: DefinitionKey) {
+  // The statistics count incidents of any error in these instances: they say where to look, and a search says how many there are.
+  const { items } = await post("/process-definitions/{processDefinitionKey}/statistics/element-instances", { processDefinitionKey: definition }, {
+    filter: { state: "ACTIVE", incidentErrorHashCode: error.errorHashCode },
+  }, how);
+  const candidates = items.filter(({ incidents }) => incidents > 0).toSorted((a, b) => b.incidents - a.incidents);
+  const found = await Promise.all(candidates.slice(0, ELEMENTS).map(async ({ elementId }): Promise<ErrorElement | undefined> => {
+    const filter: IncidentFilter = { errorMessage: error.errorMessage, processDefinitionKey: definition, elementId, state: "ACTIVE" };
+    const { items: [first], page } = await post("/incidents/search", {}, { filter, page: { limit: 1 } }, how);
+    return first && { elementId, name: await nameOf(definition, elementId, first.elementInstanceKey), incidents: page.totalItems, more: page.hasMoreTotalItems };
+  }));
+  return { items: found.flatMap((each) => each ?? []).toSorted((a, b) => b.incidents - a.incidents), cut: candidates.length > ELEMENTS };
+}
+
+/** At which elements of a definition an error is, the most frequent first. */
+export const byElement = (error: ErrorGroup, definition: DefinitionKey) =>
+  live(["incidents", "by-element", error.errorHashCode, definition], (how) => elementsOf(how, error, definition));
 
 /** Open incidents that a filter finds, the newest first. */
 export const useIncidents = (filter: IncidentFilter, after?: string) =>

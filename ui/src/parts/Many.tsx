@@ -12,14 +12,16 @@ export interface ManyProps {
   /** The filter in words, as it is shown. */
   terms: readonly string[];
   label: string;
+  /** Of what, where the label alone does not say it. */
+  of?: string;
 }
 
-export function Many({ command, filter, terms, label }: ManyProps) {
+export function Many({ command, filter, terms, label, of }: ManyProps) {
   const [open, setOpen] = useState(false);
   const Icon = icons[command];
   return (
     <>
-      <button type="button" className="button small" onClick={() => setOpen(true)}>
+      <button type="button" className={`button small${of === undefined ? "" : " quiet"}`} aria-label={of === undefined ? undefined : `${label}: ${of}`} onClick={() => setOpen(true)}>
         <Icon size={14} aria-hidden="true" />
         {label}
       </button>

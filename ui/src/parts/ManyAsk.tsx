@@ -11,7 +11,7 @@ const commands = {
   delete: { title: t.deleteManyTitle, go: t.doDelete, run: deleteMany, danger: true },
 } as const;
 
-export default function Ask({ command, filter, terms, close }: Omit<ManyProps, "label"> & { close: () => void }) {
+export default function Ask({ command, filter, terms, close }: Omit<ManyProps, "label" | "of"> & { close: () => void }) {
   const { title, go, run, danger } = commands[command];
   return (
     <ManyForm title={title} filter={filter} terms={terms} go={go} danger={danger} run={() => run(filter)} close={close}>

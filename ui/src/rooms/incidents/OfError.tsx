@@ -2,8 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { type ErrorGroup, type Incident, byDefinition, useIncidents } from "../../api/incidents";
-import type { Filter } from "../../api/instances";
+import { type ErrorGroup, type ErrorPlace, type Incident, byDefinition, useIncidents } from "../../api/incidents";
 import { router } from "../../app/router";
 import { Many } from "../../parts/Many";
 import { NextWindow } from "../../parts/NextWindow";
@@ -14,7 +13,9 @@ import { type Col, Table } from "../../parts/Table";
 import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
-import { atLeast, number } from "../../text/format";
+import { atLeast } from "../../text/format";
+import { bulkFilter, listFilter } from "./filter";
+import { Places, nameOf } from "./Places";
 import type { IncidentSearch } from "./search";
 
 const t = text.incidents;
@@ -37,21 +38,31 @@ const columns: readonly Col<Incident>[] = [
   { id: "retry", name: text.commands.retry, width: 124, number: true, cell: (row) => <RetryButton incident={row.incidentKey} job={row.jobKey} /> },
 ];
 
-export function OfError({ error, search }: { error: ErrorGroup | undefined; search: IncidentSearch }) {
-  const filter = useMemo(() => (error ? { errorMessage: error.errorMessage } : {}), [error]);
+interface OfErrorProps {
+  error: ErrorGroup | undefined;
+  search: IncidentSearch;
+}
+
+export function OfError({ error, search }: OfErrorProps) {
+  const filter = useMemo(() => listFilter(error, search), [error, search]);
   const { query, list } = useIncidents(filter, search.after);
   const shownColumns = useTenantColumn(useMemo(() => (error ? columns.filter((column) => column.id !== "error") : columns), [error]), "element");
-  const bulk = useMemo<Filter>(
-    () => (error ? { state: "ACTIVE", hasIncident: true, incidentErrorHashCode: error.errorHashCode } : { state: "ACTIVE", hasIncident: true }),
-    [error],
-  );
+  const places = useQuery({ ...byDefinition(error?.errorHashCode ?? 0), enabled: error !== undefined }).data?.items ?? NOWHERE;
+  const where = error && placeOf(places, search);
+  const terms = [error ? error.errorMessage : t.allErrors, ...(where === undefined ? [] : [where])];
   return (
     <section className="list" aria-label={t.title}>
-      {error ? <Message error={error} /> : null}
+      {error ? (
+        <header className="side-head">
+          <h2 className="error-whole">{error.errorMessage}</h2>
+          <Places error={error} places={places} search={search} />
+        </header>
+      ) : null}
       <div className="list-head">
         <b role="status">{query.data ? text.words.count(list.total, "incident", "incidents") + (list.more ? "+" : "") : " "}</b>
+        {where === undefined ? null : <Narrowed places={places} where={where} search={search} />}
         <span className="grow" />
-        {list.total > 0 ? <Many command="retry" filter={bulk} terms={[error ? error.errorMessage : t.allErrors]} label={t.retryAll(atLeast(list.total, list.more))} /> : null}
+        {list.total > 0 ? <Many command="retry" filter={bulkFilter(error, search)} terms={terms} label={t.retryAll(atLeast(list.total, list.more))} /> : null}
       </div>
       <div className="list-body">
         <Shown query={query} rows={8}>
@@ -74,25 +85,34 @@ export function OfError({ error, search }: { error: ErrorGroup | undefined; sear
   );
 }
 
-/** The whole text of the error, and in which processes it is. */
-function Message({ error }: { error: ErrorGroup }) {
-  const places = useQuery(byDefinition(error.errorHashCode)).data?.items ?? [];
+const NOWHERE: readonly ErrorPlace[] = [];
+const chosenIn = (places: readonly ErrorPlace[], { process }: IncidentSearch) => places.find(({ processDefinitionKey }) => processDefinitionKey === process);
+
+/** The chosen place in words; its key, where the error has left that process meanwhile. */
+function placeOf(places: readonly ErrorPlace[], search: IncidentSearch): string | undefined {
+  if (search.process === undefined) return search.element;
+  const place = chosenIn(places, search);
+  const name = place ? nameOf(place) : search.process;
+  return search.element === undefined ? name : t.at(search.element, name);
+}
+
+/** That only a place of the error is listed, with the ways back to all of them and to the instances. */
+function Narrowed({ places, where, search }: { places: readonly ErrorPlace[]; where: string; search: IncidentSearch }) {
+  const place = chosenIn(places, search);
   return (
-    <header className="side-head">
-      <h2 className="error-whole">{error.errorMessage}</h2>
-      <ul className="error-places" aria-label={t.places}>
-        {places.map((each) => (
-          <li key={each.processDefinitionKey}>
-            <Link
-              to="/processes"
-              search={{ process: each.processDefinitionId, version: String(each.processDefinitionVersion), state: "incident", hash: String(error.errorHashCode) }}
-            >
-              {`${each.processDefinitionName ?? each.processDefinitionId} v${each.processDefinitionVersion}`}
-            </Link>
-            <span className="faint figure">{` ${number(each.activeInstancesWithErrorCount)}`}</span>
-          </li>
-        ))}
-      </ul>
-    </header>
+    <>
+      <span className="clip muted">{t.within(where)}</span>
+      <Link to="/incidents" search={{ error: search.error, find: search.find }} activeOptions={{ exact: true }}>
+        {t.everywhere}
+      </Link>
+      {place ? (
+        <Link
+          to="/processes"
+          search={{ process: place.processDefinitionId, version: String(place.processDefinitionVersion), state: "incident", hash: search.error, element: search.element }}
+        >
+          {t.showInstances}
+        </Link>
+      ) : null}
+    </>
   );
 }
