@@ -73,3 +73,29 @@ test("a form is drawn, refused without an id, and deployed", async ({ page, open
   await fits(page);
   await expect(page.locator(".fjs-powered-by, .bjs-powered-by").first()).toBeVisible();
 });
+
+test("the boards are dark in the dark look, and models keep their colours to themselves", async ({ page, open }) => {
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = "rgb(26, 25, 22)";
+  const drafts = async () => JSON.stringify(await page.evaluate(() => Object.values(localStorage)));
+  await open("/studio?sample=order");
+  const task = page.locator('[data-element-id="charge"] .djs-visual > :first-child');
+  await expect(task).toHaveCSS("fill", dark);
+  await expect(page.locator(".bio-properties-panel-group").first()).toHaveCSS("background-color", dark);
+  await page.locator('[data-element-id="charge"]').first().dblclick();
+  await expect(page.locator(".djs-direct-editing-parent")).toHaveCSS("background-color", dark);
+  await page.keyboard.type("Charge it");
+  await page.locator(".djs-container svg").first().click({ position: { x: 400, y: 500 } });
+  await expect.poll(drafts).toContain("Charge it");
+  expect(await drafts()).not.toContain("--surface");
+  await open("/studio");
+  await page.getByRole("link", { name: "Cover", exact: true }).click();
+  await page.getByRole("button", { name: "What is paid" }).click();
+  await expect(page.locator(".board.dmn")).toHaveCSS("background-color", dark);
+  await expect(page.locator("td.input-cell").first()).toHaveCSS("color", "rgb(237, 235, 228)");
+  await page.getByRole("button", { name: "Requirements" }).click();
+  await expect(page.locator(".djs-shape .djs-visual > :first-child").first()).toHaveCSS("fill", dark);
+  await open("/studio");
+  await page.getByRole("button", { name: "New form" }).click();
+  await expect(page.locator(".fjs-palette-container")).toHaveCSS("background-color", dark);
+});

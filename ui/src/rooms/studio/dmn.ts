@@ -10,6 +10,7 @@ import "dmn-js/dist/assets/dmn-js-literal-expression.css";
 import "dmn-js/dist/assets/dmn-js-boxed-expression.css";
 import "dmn-js/dist/assets/dmn-js-boxed-expression-controls.css";
 import "dmn-js/dist/assets/dmn-font/css/dmn-embedded.css";
+import "./ink.css";
 
 interface History {
   undo: () => void;
@@ -41,7 +42,10 @@ function holds(element: unknown, id: string): boolean {
 
 export function makeDmn(container: HTMLElement, tell: (views: View[]) => void): DmnEditor {
   trustStyles();
-  const modeler = new DmnModeler({ container });
+  const modeler = new DmnModeler({
+    container,
+    drd: { drdRenderer: { defaultFillColor: "var(--surface)", defaultStrokeColor: "var(--diagram)", defaultLabelColor: "var(--ink)" } },
+  });
   const listeners: (() => void)[] = [];
   modeler.on("viewer.created", ({ viewer }) => viewer.on("commandStack.changed", () => listeners.forEach((listener) => listener())));
   modeler.on("views.changed", () => tell(modeler.getViews().map(({ id, name, type }) => ({ id, name: name ?? id, whole: type === "drd", active: modeler.getActiveView()?.id === id }))));

@@ -3,6 +3,7 @@ import { FormEditor } from "@bpmn-io/form-js-editor";
 import { type Editor, trustStyles } from "./editor";
 import "@bpmn-io/form-js-editor/dist/assets/form-js-editor.css";
 import "@bpmn-io/form-js-editor/dist/assets/properties-panel.css";
+import "./ink.css";
 
 interface History {
   undo: () => void;

@@ -9,6 +9,7 @@ import "bpmn-js/dist/assets/diagram-js.css";
 import "bpmn-js/dist/assets/bpmn-js.css";
 import "bpmn-js/dist/assets/bpmn-font/css/bpmn-embedded.css";
 import "@bpmn-io/properties-panel/dist/assets/properties-panel.css";
+import "./ink.css";
 
 interface Selection {
   select: (element: unknown) => void;
@@ -32,6 +33,8 @@ export function makeModeler(container: HTMLElement, panel: HTMLElement): Modeler
     propertiesPanel: { parent: panel },
     additionalModules: [BpmnPropertiesPanelModule, BpmnPropertiesProviderModule, ZeebePropertiesProviderModule, ZeebeBehaviorsModule],
     moddleExtensions: { zeebe },
+    // Names of tokens: they follow the look, and are not written into models.
+    bpmnRenderer: { defaultFillColor: "var(--surface)", defaultStrokeColor: "var(--diagram)", defaultLabelColor: "var(--ink)" },
     textRenderer: {
       defaultStyle: { fontFamily: "Inter Variable, system-ui, sans-serif", fontSize: 12, lineHeight: 1.25 },
       // Models give names outside of shapes the room that Arial of 11 needs; ours is wider.

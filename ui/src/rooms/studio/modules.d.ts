@@ -22,7 +22,7 @@ declare module "dmn-js/lib/Modeler" {
     on: (event: string, listener: () => void) => void;
   }
   export default class DmnModeler {
-    constructor(options: { container: HTMLElement });
+    constructor(options: { container: HTMLElement; drd?: { drdRenderer: Record<string, string> } });
     importXML: (xml: string) => Promise<{ warnings: string[] }>;
     saveXML: (options: { format: boolean }) => Promise<{ xml: string }>;
     getViews: () => View[];
