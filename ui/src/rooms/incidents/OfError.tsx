@@ -31,11 +31,11 @@ const columns: readonly Col<Incident>[] = [
       </Link>
     ),
   },
-  { id: "process", name: t.process, width: "1fr", minWidth: 110, cell: (row) => <span className="clip">{row.processDefinitionId}</span> },
-  { id: "element", name: t.element, width: "1fr", minWidth: 110, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
+  { id: "process", name: t.process, width: "1fr", minWidth: 96, cell: (row) => <span className="clip">{row.processDefinitionId}</span> },
+  { id: "element", name: t.element, width: "1fr", minWidth: 96, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
   { id: "error", name: t.error, width: "3fr", minWidth: 180, cell: (row) => <span className="clip" title={row.errorMessage}>{row.errorMessage}</span> },
   { id: "since", name: t.since, width: 104, cell: (row) => <Time at={row.creationTime} /> },
-  { id: "retry", name: text.commands.retry, width: 124, number: true, cell: (row) => <RetryButton incident={row.incidentKey} job={row.jobKey} /> },
+  { id: "retry", name: text.commands.retry, width: 112, number: true, cell: (row) => <RetryButton incident={row.incidentKey} job={row.jobKey} /> },
 ];
 
 interface OfErrorProps {
@@ -59,7 +59,7 @@ export function OfError({ error, search }: OfErrorProps) {
         </header>
       ) : null}
       <div className="list-head">
-        <b role="status">{query.data ? text.words.count(list.total, "incident", "incidents") + (list.more ? "+" : "") : " "}</b>
+        <b role="status">{query.data ? t.incidents(atLeast(list.total, list.more), list.total === 1) : " "}</b>
         {where === undefined ? null : <Narrowed places={places} where={where} search={search} />}
         <span className="grow" />
         {list.total > 0 ? <Many command="retry" filter={bulkFilter(error, search)} terms={terms} label={t.retryAll(atLeast(list.total, list.more))} /> : null}

@@ -28,7 +28,7 @@ const columns: readonly Col<JobRow>[] = [
   {
     id: "instance",
     name: t.instance,
-    width: 192,
+    width: 184,
     cell: (row) => (
       <>
         <State name={row.state} bare />
@@ -38,17 +38,17 @@ const columns: readonly Col<JobRow>[] = [
       </>
     ),
   },
-  { id: "element", name: t.element, width: "1fr", minWidth: 120, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
-  { id: "worker", name: t.worker, width: "1fr", minWidth: 132, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
+  { id: "element", name: t.element, width: "1fr", minWidth: 96, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
+  { id: "worker", name: t.worker, width: "1fr", minWidth: 148, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
   { id: "error", name: t.error, width: "3fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
-  { id: "since", name: t.since, width: 112, number: true, cell: (row) => <Time at={row.creationTime} /> },
+  { id: "since", name: t.since, width: 104, number: true, cell: (row) => <Time at={row.creationTime} /> },
 ];
 
 /** With the way to change what can be changed. */
 const tries = (change: (job: JobRow) => void): Col<JobRow> => ({
   id: "tries",
   name: t.tries,
-  width: 112,
+  width: 108,
   number: true,
   cell: (row) => (
     <>
