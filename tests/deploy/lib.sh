@@ -37,6 +37,14 @@ until_ok() {
 
 refused() { ! "$@"; }
 
+# prints PATTERN COMMAND…: the command succeeds, and a line of its output matches. In a pipe grep would end at the first match, with -q
+# and with its output to /dev/null alike, and podman fails where it can write no more.
+prints() {
+  local said
+  said=$("${@:2}") || { printf '%s\n' "$said"; return 1; }
+  grep -qE -e "$1" <<<"$said" || { printf 'no %s in: %s\n' "$1" "$said"; return 1; }
+}
+
 summary() { # NAME
   say "$1: $passed passed, $failed failed"
   [ "$failed" = 0 ]
