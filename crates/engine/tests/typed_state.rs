@@ -11,6 +11,7 @@ const NO_CHANGE: &[&str] = &[
     "record",
     "contains",
     "step",
+    "remaining",
     "is_runaway",
     "origin",
     "steps",

@@ -405,3 +405,40 @@ fn joins_inside_of_joins_are_waited_for_in_any_order_of_their_branches() {
     }
     ends_once("inclusive-nested", model!("inclusive-nested"), &[0]);
 }
+
+/// Each gateway leads to the next one and back to another, so what ends anywhere may be what all of them wait for. If their
+/// checks piled up, thousands of turns would be spent on them.
+#[test]
+fn loops_of_many_gateways_soon_reach_the_limit_of_steps() {
+    const GATEWAYS: usize = 100;
+    let mut loops = Bpmn::process("p").start("s").inclusive("g0");
+    for i in 1..GATEWAYS {
+        loops = loops.when("=true").inclusive(format!("g{i}"));
+    }
+    loops = loops.when("=true").service_task("t", "t").end("e");
+    for i in 0..GATEWAYS - 1 {
+        let back = (i * 7 + 3) % GATEWAYS;
+        if back != i + 1 {
+            loops = loops
+                .from(&format!("g{i}"))
+                .when("=true")
+                .to(&format!("g{back}"));
+        }
+    }
+    let mut rig = Rig::with(loops);
+    rig.interrupted = true;
+    let instance = rig.create("p", "{}");
+    let mut turns = 0;
+    while turns < 1000 && rig.run_work() {
+        turns += 1;
+    }
+    assert!(
+        turns < 1000,
+        "{} elements are done",
+        rig.completed(instance).len()
+    );
+    assert_eq!(rig.incident().kind, "UNKNOWN");
+    rig.cancel(instance).unwrap();
+    while rig.run_work() {}
+    rig.assert_terminated(instance);
+}

@@ -11,6 +11,9 @@ use crate::processing::Context;
 use crate::state::DeployedProcess;
 use crate::state::joins::Joins;
 
+/// Price of looking at one element of a graph, or at the tokens of one gateway, in evaluation steps.
+pub(super) const VISIT: u64 = 4;
+
 /// Takes sequence flows. Whether a waiting token leaves its scope at rest is only known after all of them are taken.
 pub(super) fn take_all(cx: &mut Context<'_>, el: &Subject, flows: &[ElementIndex]) {
     let mut all_go_on = true;
@@ -121,10 +124,14 @@ pub(super) fn reconsider_joins(cx: &mut Context<'_>, of: &Subject) {
             join_again(cx, scope, join.0);
         }
     }
+    cx.budget.take_work(VISIT * joins.len() as u64);
 }
 
-/// Checks again whether the gateway has all its tokens.
+/// Checks again whether the gateway has all its tokens. A check that is still queued is enough.
 pub(crate) fn join_again(cx: &mut Context<'_>, scope: Key, gateway: u32) {
+    if cx.steps.checks_join(scope, gateway, cx.state) {
+        return;
+    }
     cx.steps.push(Step::Activate(Activation {
         scope,
         element: gateway,
@@ -152,17 +159,32 @@ pub(super) fn one_is_complete(graph: &Process, joins: &Joins) -> bool {
     })
 }
 
+/// The tokens that wait at joins of this scope, if any do.
+fn joins_in<'c>(cx: &'c mut Context<'_>, scope: Key) -> Option<&'c Joins> {
+    let row = cx.state.elements.get(scope)?;
+    let joins = &row.extra.as_ref()?.joins;
+    (joins.tokens() > 0).then_some(joins)
+}
+
 /// The outcome for a scope with sequence flows in which nothing is active any more: it is done, unless tokens wait at joins
 /// whose missing tokens can never arrive.
 pub(super) fn at_rest(cx: &mut Context<'_>, scope: &Subject) -> Rest {
-    let row = cx.state.elements.get(scope.key);
-    let extra = row.and_then(|row| row.extra.as_ref());
-    let Some(extra) = extra.filter(|extra| extra.joins.tokens() > 0) else {
+    if joins_in(cx, scope.key).is_none() {
+        return Rest::Done;
+    }
+    // If the join cannot go on, the scope is looked at again.
+    if cx.steps.checks_in(scope.key, cx.state) {
+        return Rest::Waits;
+    }
+    let Some(joins) = joins_in(cx, scope.key) else {
         return Rest::Done;
     };
     let graph = &scope.process.graph;
-    let gateways: Vec<u32> = extra.joins.gateways().collect();
-    if one_is_complete(graph, &extra.joins) {
+    let gateways: Vec<u32> = joins.gateways().collect();
+    let is_complete = one_is_complete(graph, joins);
+    // Looked at here and by the search for the first one.
+    cx.budget.take_work(2 * VISIT * gateways.len() as u64);
+    if is_complete {
         return Rest::Waits;
     }
     // No other token can come: an inclusive gateway proceeds with the tokens it has.

@@ -3,6 +3,8 @@
 //! Steps run in the order in which they were queued. When the budget is spent, the remaining steps become a row
 //! ([`crate::state::Continuations`]) and run in a later batch, after other commands have had their turn.
 
+mod checks;
+
 use std::collections::VecDeque;
 
 use skep_feel::Limits;
@@ -10,6 +12,7 @@ use skep_protocol::Key;
 use skep_protocol::intent::ContinuationIntent;
 use skep_protocol::value::{ContinuationValue, QueuedStep, Step};
 
+use self::checks::Checks;
 use crate::engine::TurnTime;
 use crate::processing::Context;
 use crate::processing::conditions::Changes;
@@ -84,9 +87,13 @@ impl Budget {
         self.evaluated
     }
 
-    /// Charges for processed text: about a nanosecond per byte. It does not count as evaluation of an expression.
+    /// Charges for processed text: about a nanosecond per byte.
     pub fn take_bytes(&mut self, bytes: usize) {
-        let steps = bytes as u64 / Limits::STEP_NANOS;
+        self.take_work(bytes as u64 / Limits::STEP_NANOS);
+    }
+
+    /// Charges for work that is no evaluation of an expression but takes as long as this many of its steps.
+    pub fn take_work(&mut self, steps: u64) {
         self.evaluation = self.evaluation.saturating_sub(steps);
     }
 
@@ -106,6 +113,8 @@ pub(crate) struct Steps {
     /// Too many steps were waiting at some point: the remaining ones are deferred, or they would keep doubling just below
     /// the limit.
     runaway: bool,
+    /// Joins that are about to be checked. None: not counted in this turn, because nobody has asked.
+    checks: Option<Checks>,
     /// Variables set by the current step in scopes with listening conditions.
     pub changes: Changes,
 }
@@ -131,6 +140,7 @@ impl Steps {
 
     /// Queues a step at this distance from the last wait state.
     pub fn push_at(&mut self, step: Step, chain: u32) {
+        self.count(&step);
         self.queue.push_back(QueuedStep { step, chain });
     }
 
@@ -140,6 +150,7 @@ impl Steps {
         for (offset, step) in steps.iter().enumerate() {
             let step = QueuedStep { step: *step, chain };
             let place = (place + offset).min(self.queue.len());
+            self.count(&step.step);
             self.queue.insert(place, step);
         }
     }
@@ -162,6 +173,7 @@ impl Steps {
     /// Resumes this continuation: the next step comes from it.
     pub fn resume(&mut self, key: Key, state: &mut State) {
         self.resumed = Some(Resumed { key, taken: 0 });
+        self.checks = None;
         self.runaway = state.continuations.is_runaway(key);
     }
 
@@ -188,7 +200,40 @@ impl Steps {
         });
         let next = resumed.or_else(|| self.queue.pop_front())?;
         self.chain = next.chain.saturating_add(1);
+        if let Some(checks) = &mut self.checks {
+            checks.remove(&next.step);
+        }
         Some(next)
+    }
+
+    /// Whether a join of this scope is about to be checked.
+    pub fn checks_in(&mut self, scope: Key, state: &mut State) -> bool {
+        self.checks(state).any_in(scope)
+    }
+
+    /// Whether this join is about to be checked.
+    pub fn checks_join(&mut self, scope: Key, gateway: u32, state: &mut State) -> bool {
+        self.checks(state).has(scope, gateway)
+    }
+
+    fn checks(&mut self, state: &mut State) -> &Checks {
+        self.checks.get_or_insert_with(|| {
+            let mut checks = Checks::default();
+            if let Some(resumed) = self.resumed {
+                let steps = state.continuations.remaining(resumed.key, resumed.taken);
+                steps.for_each(|queued| checks.add(&queued.step));
+            }
+            self.queue
+                .iter()
+                .for_each(|queued| checks.add(&queued.step));
+            checks
+        })
+    }
+
+    fn count(&mut self, step: &Step) {
+        if let Some(checks) = &mut self.checks {
+            checks.add(step);
+        }
     }
 
     /// Marks that no step is running.
@@ -200,6 +245,7 @@ impl Steps {
 /// Stores the remaining steps, if any. Called once, at the end of a turn.
 pub(crate) fn suspend(cx: &mut Context<'_>) {
     let steps: Vec<QueuedStep> = cx.steps.queue.drain(..).collect();
+    cx.steps.checks = None;
     let runaway = std::mem::take(&mut cx.steps.runaway);
     let (key, taken, begins) = match cx.steps.resumed.take() {
         Some(resumed) => (resumed.key, resumed.taken, false),

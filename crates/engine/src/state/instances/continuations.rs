@@ -86,6 +86,14 @@ impl Continuations {
         row.steps.get(index as usize).copied()
     }
 
+    /// The steps from `index` on.
+    pub fn remaining(&mut self, key: Key, index: u32) -> impl Iterator<Item = &QueuedStep> + '_ {
+        let steps = self.table.get(key).map(|row| &row.steps);
+        steps
+            .into_iter()
+            .flat_map(move |steps| steps.iter().skip(index as usize))
+    }
+
     pub fn is_runaway(&mut self, key: Key) -> bool {
         self.table.get(key).is_some_and(|row| row.runaway)
     }

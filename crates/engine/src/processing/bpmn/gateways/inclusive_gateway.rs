@@ -77,7 +77,7 @@ pub(crate) fn waits(
         || comes_from_elsewhere(cx, scope, &mut search)
         || comes_from_gateway(cx, scope, &mut search)
             && first_at_rest(cx, graph, scope) != Some(activation.element);
-    cx.budget.take_evaluation(search.steps);
+    cx.budget.take_work(flows::VISIT * search.steps);
     waits
 }
 
