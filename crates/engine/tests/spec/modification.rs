@@ -587,6 +587,62 @@ fn canceling_listeners_do_not_run() {
     rig.assert_terminated(instance);
 }
 
+/// Both forms of the instruction end an element that is about to end.
+#[test]
+fn an_element_that_waits_for_its_canceling_listeners_ends_by_key_and_by_id() {
+    let by_key: fn(&Rig) -> TerminateInstruction = |rig| terminate(rig.element_key("t"));
+    let by_id: fn(&Rig) -> TerminateInstruction = |_| terminate_all("t");
+    for instruction in [by_key, by_id] {
+        let bpmn = Bpmn::process("p")
+            .start("s")
+            .sub_process("sub", |p| {
+                p.start("s1")
+                    .parallel("fork")
+                    .user_task("t")
+                    .task_listener("canceling", "listener")
+                    .end("e1")
+                    .from("fork")
+                    .service_task("w", "w")
+                    .end_error("throw", "broken")
+            })
+            .end("e")
+            .boundary_error("caught", "sub", "broken")
+            .end("e2");
+        let mut rig = Rig::with(bpmn);
+        let instance = rig.create("p", "{}");
+        rig.work("w", "{}");
+        assert_eq!(rig.jobs("listener").len(), 1);
+        assert!(rig.is_running(instance), "it waits for the listener");
+        let instruction = instruction(&rig);
+        rig.modify(instance).terminate(instruction).done();
+        assert_eq!(rig.terminated(instance), ["throw", "t", "sub"]);
+        rig.assert_completed(instance);
+    }
+}
+
+#[test]
+fn a_call_activity_that_waits_for_canceling_listeners_ends_by_its_id() {
+    let called = Bpmn::process("called")
+        .start("s")
+        .user_task("t")
+        .task_listener("canceling", "listener");
+    let mut rig = Rig::with(called.end("e"));
+    rig.deploy(
+        Bpmn::process("p")
+            .start("s")
+            .call_activity("call", "called")
+            .end("e")
+            .boundary_signal("caught", "call", "stop")
+            .end("e2"),
+    );
+    let instance = rig.create("p", "{}");
+    rig.broadcast("stop", "{}");
+    assert!(rig.is_running(instance), "it waits for the listener");
+    rig.modify(instance).terminate(terminate_all("call")).done();
+    assert_eq!(rig.terminated(instance), ["call"]);
+    rig.assert_completed(instance);
+}
+
 #[test]
 fn start_listeners_of_the_element_run_and_those_of_new_scopes_do_not() {
     let bpmn = Bpmn::process("p")

@@ -14,7 +14,7 @@ use super::search::Instances;
 use super::{INTENT, MAX_INSTRUCTIONS, refused};
 use crate::processing::bpmn::{Subject, modification, start_instructions};
 use crate::processing::{Context, reject};
-use crate::state::ElementInstance;
+use crate::state::{ElementInstance, ElementState};
 
 /// Builds the plan: the command with its move instructions resolved. Each element to activate has the scope to begin in,
 /// and each element instance to terminate has its key.
@@ -293,6 +293,7 @@ impl Planner<'_> {
             return self.end(key);
         }
         let element = self.find(&instruction.element_id, "terminates")?;
+        // Also those that already terminate, and wait for their listeners: a modification does not wait for them.
         let all = self.instances.of(cx, self.instance, element, |_| true)?;
         self.has_room_for(all.len())?;
         all.into_iter().try_for_each(|key| self.end(key))
@@ -331,7 +332,8 @@ impl Planner<'_> {
             vec![key]
         } else {
             let source = self.find(&instruction.source_element_id, "moves")?;
-            self.instances.of(cx, self.instance, source, |_| true)?
+            let stays = |row: &ElementInstance| row.state != ElementState::Terminating;
+            self.instances.of(cx, self.instance, source, stays)?
         };
         let target = self.find(&instruction.target_element_id, "activates")?;
         self.has_room_for(sources.len())?;

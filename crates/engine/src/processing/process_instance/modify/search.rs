@@ -8,7 +8,7 @@ use skep_protocol::{Key, Rejection};
 use super::refused;
 use crate::processing::Context;
 use crate::processing::bpmn::Subject;
-use crate::state::{ElementInstance, ElementState};
+use crate::state::ElementInstance;
 
 /// Maximum number of element instances to search for those of an element: more would keep others waiting.
 const MAX_SEARCHED: usize = 100_000;
@@ -20,7 +20,7 @@ pub(super) struct Instances {
 }
 
 impl Instances {
-    /// The instances of an element that are not terminating and satisfy `is_right`, oldest first within their scope.
+    /// The instances of an element that satisfy `is_right`, oldest first within their scope.
     pub fn of(
         &mut self,
         cx: &mut Context<'_>,
@@ -38,7 +38,7 @@ impl Instances {
         let all = by_element.get(&element.0);
         let right = all.into_iter().flatten().copied().filter(|key| {
             let row = cx.state.elements.get(*key);
-            row.is_some_and(|row| row.state != ElementState::Terminating && is_right(row))
+            row.is_some_and(is_right)
         });
         Ok(right.collect())
     }
