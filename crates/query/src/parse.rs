@@ -548,9 +548,11 @@ fn sorts(entity: &Entity, value: &Json) -> Result<Vec<Sort>> {
     Ok(sorts)
 }
 
+/// The field of this name, in any case: an enum of the API, unlike the names in a filter.
 fn sortable(entity: &Entity, name: &str) -> Result<usize> {
-    let at = entity.index_of(name);
-    match at.filter(|at| entity.field(*at).sortable) {
+    let mut fields = entity.fields.iter();
+    let at = fields.position(|field| field.sortable && field.name.eq_ignore_ascii_case(name));
+    match at {
         Some(at) => Ok(at),
         None => {
             let fields = entity.fields.iter().filter(|field| field.sortable);

@@ -292,6 +292,25 @@ fn latest_versions_are_sorted_by_id_and_a_page_continues_after_all_versions() {
     );
 }
 
+/// The fields of a sort are an enum of the API, and the names in a filter are not.
+#[test]
+fn every_sort_of_every_entity_is_read_in_any_letter_case() {
+    let sorted_by = |entity, name: &str| {
+        let body = format!(r#"{{"sort": [{{"field": "{name}"}}]}}"#);
+        let search = search(entity, &body).unwrap_or_else(|error| panic!("{body}: {error}"));
+        search.sort
+    };
+    for entity in skep_query::entities::ALL {
+        for field in entity.fields.iter().filter(|field| field.sortable) {
+            let exact = sorted_by(entity, field.name);
+            assert_eq!(sorted_by(entity, &field.name.to_uppercase()), exact);
+            assert_eq!(sorted_by(entity, &field.name.to_lowercase()), exact);
+        }
+    }
+    let error = refused(r#"{"filter": {"STATE": "ACTIVE"}}"#);
+    assert!(error.contains("'filter.STATE'"), "{error}");
+}
+
 #[test]
 fn every_sort_and_plain_filter_of_every_entity_can_be_asked_for() {
     for entity in skep_query::entities::ALL {
