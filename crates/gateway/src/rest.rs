@@ -32,7 +32,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
+use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap};
 use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
@@ -367,6 +367,9 @@ async fn receive_within(
     mut body: Incoming,
 ) -> Result<Received, Problem> {
     if !http_body::Body::is_end_stream(&body) {
+        if let Err(problem) = check_content_encoding(headers) {
+            return Err(unread(problem, headers, body));
+        }
         check_content_type(headers.get(CONTENT_TYPE), takes)?;
     }
     let mut first = Bytes::new();
@@ -376,13 +379,22 @@ async fn receive_within(
         None => Box::pin(body::read(&mut body, first, limit, front, budget)).await,
     };
     received.map_err(|mut problem| {
-        problem.unread_body = true;
-        // A client that waits for permission to send the body has not sent it.
-        if problem.status == StatusCode::PAYLOAD_TOO_LARGE && !headers.contains_key(EXPECT) {
-            body::drain(body);
+        if problem.status == StatusCode::PAYLOAD_TOO_LARGE {
+            return unread(problem, headers, body);
         }
+        problem.unread_body = true;
         problem
     })
+}
+
+/// The refusal of a body that may be large, of which at least a part was not read.
+fn unread(mut problem: Problem, headers: &HeaderMap, body: Incoming) -> Problem {
+    problem.unread_body = true;
+    // A client that waits for permission to send the body has not sent it.
+    if !headers.contains_key(EXPECT) {
+        body::drain(body);
+    }
+    problem
 }
 
 /// Carries out a decoded request; `held` are the gateway resources it holds. The broker has a command before the future is
@@ -550,6 +562,18 @@ fn check_content_type(header: Option<&HeaderValue>, takes: Takes) -> Result<&str
         Some(text) if essence.is_some_and(|e| e.eq_ignore_ascii_case(expected)) => Ok(text),
         _ => Err(Problem::wrong_content_type(text, expected)),
     }
+}
+
+/// Only bodies as they are: a compressed one would not be what it says, and could unpack to any size.
+fn check_content_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    for header in headers.get_all(CONTENT_ENCODING) {
+        let text = String::from_utf8_lossy(header.as_bytes());
+        let mut encodings = text.split(',').map(str::trim);
+        if !encodings.all(|one| one.is_empty() || one.eq_ignore_ascii_case("identity")) {
+            return Err(Problem::wrong_content_encoding(&text));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -94,6 +94,17 @@ impl Problem {
         )
     }
 
+    pub fn wrong_content_encoding(given: &str) -> Problem {
+        Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UNSUPPORTED_MEDIA_TYPE",
+            format!(
+                "The request has Content-Encoding '{given}', but this server takes bodies without compression only. Send the body as it \
+                 is, without the header Content-Encoding."
+            ),
+        )
+    }
+
     pub fn too_large(limit: usize) -> Problem {
         Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,

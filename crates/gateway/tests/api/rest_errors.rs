@@ -375,6 +375,54 @@ async fn a_body_of_another_type_is_refused() {
 }
 
 #[tokio::test]
+async fn a_compressed_body_is_refused_before_it_is_read() {
+    const MULTIPART: &str = "multipart/form-data; boundary=xx";
+    let gateway = start().await;
+    for (path, content_type) in [
+        ("/v2/messages/publication", JSON),
+        ("/v2/process-instances/search", JSON),
+        ("/v2/deployments", MULTIPART),
+        ("/v2/documents", MULTIPART),
+        ("/v2/documents/batch", MULTIPART),
+        ("/v2/documents/some/links", JSON),
+    ] {
+        for encoding in ["gzip", "Deflate", "identity, br"] {
+            // The body never arrives: without the refusal, this would wait for it.
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {content_type}\r\n\
+                 content-encoding: {encoding}\r\ncontent-length: 10\r\n\r\n"
+            );
+            let mut socket = TcpStream::connect(gateway.rest).await.unwrap();
+            socket.write_all(head.as_bytes()).await.unwrap();
+            let mut answer = Vec::new();
+            while !answer.ends_with(b"}") {
+                let read = socket.read_buf(&mut answer).await.unwrap();
+                assert_ne!(read, 0, "{path}: the answer breaks off");
+            }
+            let answer = String::from_utf8(answer).unwrap();
+            assert!(answer.starts_with("HTTP/1.1 415 "), "{path}: {answer}");
+            let said = format!("Content-Encoding '{encoding}'");
+            assert!(answer.contains(&said), "{path}: {answer}");
+            assert!(answer.contains("Send the body as it is"), "{answer}");
+        }
+    }
+    assert!(gateway.broker.requests.lock().is_empty());
+}
+
+#[tokio::test]
+async fn a_body_that_says_that_it_is_not_encoded_is_read() {
+    let gateway = start().await;
+    let request = "POST /v2/messages/publication HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+                   content-type: application/json\r\ncontent-encoding: Identity\r\ncontent-length: 13\r\n\r\n\
+                   {\"name\": \"a\"}";
+    let mut socket = TcpStream::connect(gateway.rest).await.unwrap();
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+#[tokio::test]
 async fn a_body_over_the_limit_is_refused_with_or_without_a_declared_length() {
     let gateway = start_with(|config| config.max_message_size = 100_000).await;
     let of = |size: usize| {
