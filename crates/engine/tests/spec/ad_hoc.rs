@@ -403,18 +403,48 @@ fn it_completes_when_all_its_activities_were_cancelled() {
     let hoc = rig.element_key("hoc");
     activate(&mut rig, hoc, Vec::new(), true).unwrap();
     rig.assert_completed(instance);
+}
 
-    // An open job is cancelled with it.
+#[test]
+fn an_open_job_still_decides_when_all_activities_were_cancelled() {
     let mut rig = Rig::with(run_by_job());
     let instance = rig.create("p", "{}");
     let hoc = rig.element_key("hoc");
-    let job = rig.job("agent").key;
     activate(&mut rig, hoc, vec![element("a", "{}")], false).unwrap();
     activate(&mut rig, hoc, Vec::new(), true).unwrap();
+    assert!(rig.is_running(instance));
+    decide(&mut rig, &["b"], false, false);
+    rig.work("b", "{}");
+    rig.work("c", "{}");
+    decide(&mut rig, &[], true, false);
     rig.assert_completed(instance);
-    assert!(rig.jobs("agent").is_empty());
-    let end = rig.events("JOB").filter(|record| record.key == job).last();
-    assert_eq!(end.unwrap().intent, "CANCELED");
+}
+
+#[test]
+fn an_open_job_still_decides_when_the_last_activity_ends_late() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .ad_hoc("hoc", |inside| {
+            inside
+                .user_task("a")
+                .task_listener("canceling", "listener")
+                .apart()
+                .service_task("b", "b")
+        })
+        .extension(r#"<zeebe:taskDefinition type="agent"/>"#)
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    decide(&mut rig, &["a", "b"], false, false);
+    rig.work("b", "{}");
+    // "a" waits for its listener, while "b" ends and has the next job created.
+    decide(&mut rig, &["b"], false, true);
+    rig.work("b", "{}");
+    rig.work("listener", "{}");
+    assert_eq!(rig.terminated(instance), ["a", "hoc#innerInstance"]);
+    assert!(rig.is_running(instance));
+    decide(&mut rig, &[], true, false);
+    rig.assert_completed(instance);
 }
 
 #[test]

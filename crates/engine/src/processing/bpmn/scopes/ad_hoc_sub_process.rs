@@ -76,7 +76,7 @@ impl ElementBehavior for AdHocSubProcess {
         container::child_ended(cx, el.key);
     }
 
-    /// The output collection moves to the scope around it. A job may still be open, as somebody may have cancelled all that was active.
+    /// The output collection moves to the scope around it. A job may still be open, if one was created after the completion was decided.
     fn complete(&self, cx: &mut Context<'_>, el: &Subject) -> Result<(), Problem> {
         cancel_job(cx, el);
         if let Some(output) = &definition_of(cx, el)?.output {
@@ -149,9 +149,15 @@ impl Container for AdHocSubProcess {
         }
     }
 
-    /// Nobody decides about what was terminated: without children it completes, whatever its condition.
-    fn at_rest_after_termination(&self, _cx: &mut Context<'_>, _scope: &Subject) -> Rest {
-        Rest::Done
+    /// Nobody decides about what was terminated: without children it completes, whatever its condition. Only an open job still decides: its
+    /// worker may be at it.
+    fn at_rest_after_termination(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
+        let row = cx.state.elements.get(scope.key);
+        if row.is_some_and(|row| row.job_key.some().is_some()) {
+            Rest::Waits
+        } else {
+            Rest::Done
+        }
     }
 }
 
