@@ -352,6 +352,19 @@ fn tags_and_business_id_stay_with_the_instance() {
 }
 
 #[test]
+fn tags_and_business_id_are_not_those_of_called_instances() {
+    let mut rig = Rig::with(one("called"));
+    let caller = Bpmn::process("caller").start("s").call_activity("c", "p");
+    rig.deploy(caller.end("e"));
+    let mut command = Rig::creation("caller", "{}");
+    command.tags = vec!["urgent".into()];
+    command.business_id = Some("B-7".into());
+    created(&mut rig, command);
+    let job = rig.job("called");
+    assert_eq!((job.tags.len(), job.business_id), (0, None));
+}
+
+#[test]
 fn the_operation_reference_stands_in_the_command_record() {
     let (mut rig, ..) = versions();
     let request = Request {
