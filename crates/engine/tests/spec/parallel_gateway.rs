@@ -201,3 +201,83 @@ fn the_incident_of_a_scope_ends_with_the_scope() {
     assert_eq!(rig.incidents(), []);
     rig.assert_completed(instance);
 }
+
+/// A join that has a token of "a" and waits for one of "b", to which none comes; behind it a service task "after". A service task "c" leads
+/// to an end of its own.
+fn stuck_join() -> Bpmn {
+    Bpmn::process("p")
+        .start("start")
+        .exclusive("choice")
+        .when("=true")
+        .task("a")
+        .parallel("join")
+        .service_task("after", "after")
+        .end("end")
+        .from("choice")
+        .when("=false")
+        .task("b")
+        .to("join")
+        .from("choice")
+        .otherwise()
+        .service_task("c", "c")
+        .end("other-end")
+}
+
+#[test]
+fn the_incident_of_a_stuck_join_ends_when_the_missing_token_comes() {
+    let mut rig = Rig::with(stuck_join());
+    let instance = rig.create("p", "{}");
+    assert_eq!(rig.incident().element, "p");
+    rig.modify(instance).activate(activate("b")).done();
+    assert_eq!(rig.incidents(), []);
+    assert!(rig.is_running(instance));
+    rig.work("after", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn a_join_that_is_still_stuck_when_something_else_has_ended_has_a_new_incident() {
+    let mut rig = Rig::with(stuck_join());
+    let instance = rig.create("p", "{}");
+    let first = rig.incident();
+    rig.modify(instance).activate(activate("c")).done();
+    assert_eq!(rig.incidents(), [], "something is active again");
+    rig.work("c", "{}");
+    assert_ne!(rig.incident().key, first.key);
+    rig.modify(instance).activate(activate("b")).done();
+    rig.work("after", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn the_incident_of_a_stuck_join_ends_when_an_event_sub_process_takes_over() {
+    let bpmn = stuck_join().event_sub_process("esp", |p| {
+        p.start_signal("on", "go").service_task("x", "x").end("ee")
+    });
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    assert_eq!(rig.incident().element, "p");
+    rig.broadcast("go", "{}");
+    assert_eq!(rig.incidents(), []);
+    rig.work("x", "{}");
+    rig.assert_completed(instance);
+}
+
+/// No sequence flow leads out of an event sub-process, so the tokens still wait in vain.
+#[test]
+fn the_incident_of_a_stuck_join_stays_during_an_event_sub_process_that_does_not_interrupt() {
+    let bpmn = stuck_join().event_sub_process("esp", |p| {
+        p.start_signal("on", "go")
+            .non_interrupting()
+            .service_task("x", "x")
+            .end("ee")
+    });
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    let incident = rig.incident();
+    rig.broadcast("go", "{}");
+    rig.work("x", "{}");
+    assert_eq!(rig.incident().key, incident.key);
+    rig.cancel(instance).unwrap();
+    rig.assert_terminated(instance);
+}

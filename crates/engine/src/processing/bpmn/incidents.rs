@@ -3,7 +3,7 @@
 
 use skep_protocol::Key;
 use skep_protocol::intent::IncidentIntent;
-use skep_protocol::value::IncidentValue;
+use skep_protocol::value::{ErrorType, IncidentValue};
 
 use super::{Problem, Subject};
 use crate::processing::Context;
@@ -38,6 +38,13 @@ pub(crate) fn resolve_all(cx: &mut Context<'_>, element_instance_key: Key) {
 /// Closes those of a job that its element no longer needs.
 pub(crate) fn resolve_of_job(cx: &mut Context<'_>, element_instance_key: Key, job_key: Key) {
     resolve_some(cx, element_instance_key, |row| row.job_key == job_key);
+}
+
+/// Closes those of a scope that was at rest and could not complete: something is active in it again, or its tokens are gone.
+pub(crate) fn resolve_of_rest(cx: &mut Context<'_>, scope: Key) {
+    resolve_some(cx, scope, |row| {
+        row.error_type == ErrorType::Unknown && row.job_key.is_none()
+    });
 }
 
 fn resolve_some(

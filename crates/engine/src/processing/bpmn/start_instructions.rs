@@ -9,7 +9,8 @@ use skep_protocol::document::JsonText;
 use skep_protocol::value::{Activation, Step};
 
 use super::{
-    Subject, ad_hoc_sub_process, event_based_gateway, incidents, lifecycle, subscriptions, triggers,
+    Subject, ad_hoc_sub_process, container, event_based_gateway, incidents, lifecycle,
+    subscriptions, triggers,
 };
 use crate::processing::{Context, variable};
 use crate::remote::Variables;
@@ -186,6 +187,7 @@ pub(super) fn make_scope(
         consumed_flows: 0,
     };
     let el = lifecycle::activating(cx, &activation)?;
+    container::child_began(cx, &el);
     ad_hoc_sub_process::begin_output(cx, &el);
     for (name, value) in variables {
         variable::set_local(cx, el.key, name, value);

@@ -77,9 +77,27 @@ fn around(child: &Subject) -> Option<&'static dyn Container> {
 }
 
 pub(crate) fn child_activating(cx: &mut Context<'_>, child: &Subject) -> Result<(), Problem> {
+    child_began(cx, child);
     match around(child) {
         Some(container) => container.child_activating(cx, child),
         None => Ok(()),
+    }
+}
+
+/// `child` is active in a scope that may have been stuck ([`Rest::Stuck`]): its tokens no longer wait in vain. If they still do when
+/// `child` has ended, there is a new incident.
+pub(crate) fn child_began(cx: &mut Context<'_>, child: &Subject) {
+    let scope = child.process.graph.element(child.element().parent);
+    // Tokens wait only where sequence flows lead, and none leads out of an event sub-process.
+    let brings_tokens = !matches!(
+        (&scope.kind, &child.element().kind),
+        (
+            ElementKind::MultiInstanceBody(_) | ElementKind::AdHocSubProcess(_),
+            _
+        ) | (_, ElementKind::EventSubProcess { .. })
+    );
+    if brings_tokens && has_incident(cx, child.flow_scope()) {
+        incidents::resolve_of_rest(cx, child.flow_scope());
     }
 }
 
@@ -198,6 +216,9 @@ pub(crate) fn end_children(cx: &mut Context<'_>, of: &Subject, scope: Key) {
         .into_iter()
         .flat_map(|extra| extra.joins.iter())
         .collect();
+    if !joins.is_empty() {
+        incidents::resolve_of_rest(cx, scope);
+    }
     for (_, flow, count) in joins {
         for _ in 0..count {
             flows::delete(cx, &inside, flow);
