@@ -159,7 +159,10 @@ fn found(engine: &Engine) -> String {
     add(&state.messages.expired(i64::MAX).collect::<Vec<_>>());
     for name in ["message", "other-message"] {
         let (name, key) = (name.into(), "key".into());
-        add(&state.messages.waiting(&tenant, &name, &key));
+        for process in ["random", "called", "started", "none"] {
+            let awaited = (&tenant, &name, &key);
+            add(&state.messages.oldest_for(awaited, process, i64::MIN));
+        }
         add(&state.message_subscriptions.takers(&tenant, &name, &key));
         add(&state.message_starts.named(&tenant, &name));
         add(&state

@@ -36,9 +36,8 @@ impl Apply<MessageSubscriptionValue> for State {
             }
             Intent::Rejected => {
                 // The message may have expired while the process's partition was asked.
-                if let Some(message) = self.messages.table.get_mut(value.message_key) {
-                    message.correlated.retain(|id| *id != value.bpmn_process_id);
-                }
+                self.messages
+                    .remove_correlated(value.message_key, &value.bpmn_process_id);
                 self.message_subscriptions.remove(key);
             }
             Intent::Migrated => self.message_subscriptions.migrate(key, value),

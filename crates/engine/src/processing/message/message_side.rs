@@ -130,20 +130,17 @@ fn correlate_buffered(cx: &mut Context<'_>, key: Key) {
         return;
     }
     let value = subscription.value();
-    let waiting =
-        cx.state
-            .messages
-            .waiting(&value.tenant, &value.message_name, &value.correlation_key);
-    for message_key in waiting {
-        let Some(message) = cx.state.messages.get(message_key) else {
-            continue;
-        };
-        if message.deadline > cx.now && !message.correlated.contains(&value.bpmn_process_id) {
-            let variables = message.variables.clone();
-            start_correlation(cx, key, value, message_key, variables);
-            return;
-        }
-    }
+    let awaited = (&value.tenant, &value.message_name, &value.correlation_key);
+    let messages = &mut cx.state.messages;
+    let oldest = messages.oldest_for(awaited, &value.bpmn_process_id, cx.now);
+    let Some(message_key) = oldest else {
+        return;
+    };
+    let Some(message) = messages.get(message_key) else {
+        return cx.broken(format_args!("the buffered message {message_key} is gone"));
+    };
+    let variables = message.variables.clone();
+    start_correlation(cx, key, value, message_key, variables);
 }
 
 fn start_correlation(

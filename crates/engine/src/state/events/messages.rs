@@ -1,5 +1,7 @@
 //! Published messages that are buffered until their time to live ends.
 
+mod queue;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -8,7 +10,7 @@ use skep_protocol::document::JsonText;
 use skep_protocol::value::MessageValue;
 use skep_protocol::{Key, TenantId};
 
-use crate::state::subscriptions::remove_from;
+use self::queue::Queue;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::state::undo::Indexed;
 
@@ -79,7 +81,7 @@ type NameKeyAndId = (TenantId, Arc<str>, Arc<str>, Arc<str>);
 
 pub struct Messages {
     pub table: Table<Message>,
-    by_name: HashMap<NameAndKey, BTreeSet<Key>>,
+    by_name: HashMap<NameAndKey, Queue>,
     by_id: HashMap<NameKeyAndId, Key>,
     deadlines: BTreeSet<(i64, Key)>,
 }
@@ -112,7 +114,22 @@ impl Messages {
     pub(in crate::appliers) fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
         if let Some(message) = self.table.get_mut(key) {
             message.correlated.push(bpmn_process_id.clone());
+            let name = name_of(message);
             self.table.add_weight(CORRELATED + bpmn_process_id.len());
+            if let Some(queue) = self.by_name.get_mut(&name) {
+                queue.take(key, bpmn_process_id);
+            }
+        }
+    }
+
+    /// Records that a process did not take the message after all. The message may have expired meanwhile.
+    pub(in crate::appliers) fn remove_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
+        if let Some(message) = self.table.get_mut(key) {
+            message.correlated.retain(|id| id != bpmn_process_id);
+            let name = name_of(message);
+            if let Some(queue) = self.by_name.get_mut(&name) {
+                queue.give_back(key, bpmn_process_id);
+            }
         }
     }
 
@@ -133,17 +150,15 @@ impl Messages {
         self.by_id.get(&id).copied()
     }
 
-    /// Buffered messages, oldest first.
-    pub fn waiting(
+    /// The oldest buffered message that the process has not taken and that has not expired.
+    pub fn oldest_for(
         &self,
-        tenant: &TenantId,
-        name: &Arc<str>,
-        correlation_key: &Arc<str>,
-    ) -> Vec<Key> {
-        self.by_name
-            .get(&(tenant.clone(), name.clone(), correlation_key.clone()))
-            .map(|keys| keys.iter().copied().collect())
-            .unwrap_or_default()
+        (tenant, name, correlation_key): (&TenantId, &Arc<str>, &Arc<str>),
+        bpmn_process_id: &str,
+        now: i64,
+    ) -> Option<Key> {
+        let name = (tenant.clone(), name.clone(), correlation_key.clone());
+        self.by_name.get(&name)?.oldest_for(bpmn_process_id, now)
     }
 
     pub fn expired(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
@@ -171,7 +186,8 @@ impl Indexed<Message> for Messages {
     }
 
     fn add_to_index(&mut self, key: Key, row: &Message) {
-        self.by_name.entry(name_of(row)).or_default().insert(key);
+        let queue = self.by_name.entry(name_of(row)).or_default();
+        queue.add(key, row.deadline, &row.correlated);
         if !row.message_id.is_empty() {
             self.by_id.insert(id_of(row), key);
         }
@@ -182,7 +198,13 @@ impl Indexed<Message> for Messages {
     }
 
     fn take_from_index(&mut self, key: Key, row: &Message) {
-        remove_from(&mut self.by_name, &name_of(row), key);
+        let name = name_of(row);
+        if let Some(queue) = self.by_name.get_mut(&name) {
+            queue.remove(key);
+            if queue.is_empty() {
+                self.by_name.remove(&name);
+            }
+        }
         if !row.message_id.is_empty() {
             self.by_id.remove(&id_of(row));
         }

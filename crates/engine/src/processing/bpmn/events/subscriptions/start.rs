@@ -200,21 +200,13 @@ pub(crate) fn next_start(cx: &mut Context<'_>, instance: Key) -> Option<NextStar
             continue;
         };
         let name = name.message_name.clone();
-        let messages = &cx.state.messages;
-        for message in messages.waiting(tenant, &name, &started.correlation_key) {
-            let waits = cx.state.messages.get(message).is_some_and(|row| {
-                let new = !row.correlated.contains(&started.bpmn_process_id);
-                new && row.deadline > cx.now
-            });
-            if waits {
-                let is_first = next.is_none_or(|other| message < other.message);
-                next = if is_first {
-                    Some(NextStart { start, message })
-                } else {
-                    next
-                };
-                break;
-            }
+        let process = &started.bpmn_process_id;
+        let awaited = (tenant, &name, &started.correlation_key);
+        let oldest = cx.state.messages.oldest_for(awaited, process, cx.now);
+        if let Some(message) = oldest
+            && next.is_none_or(|other| message < other.message)
+        {
+            next = Some(NextStart { start, message });
         }
     }
     next
