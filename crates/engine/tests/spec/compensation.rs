@@ -304,6 +304,38 @@ fn a_repeated_activity_is_compensated_once_and_a_repeated_handler_repeats() {
     rig.assert_nothing_left();
 }
 
+/// A loop that is interrupted again and again would collect them.
+#[test]
+fn subscriptions_inside_a_terminated_scope_end_with_it() {
+    let inside = |sub: Bpmn| {
+        let inner = sub.start("s2").sub_process("inner", |inner| {
+            compensable(inner.start("s3"), "a").end("e3")
+        });
+        compensable(inner, "b")
+            .service_task("waits", "waits")
+            .end("e2")
+    };
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .sub_process("sub", inside)
+        .end("e")
+        .boundary_duration("late", "sub", "PT1M")
+        .service_task("after", "after")
+        .throw_compensation("undo", None)
+        .end("e4");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", "{}");
+    rig.work("a", "{}");
+    rig.work("b", "{}");
+    assert_eq!(rig.intents("COMPENSATION_SUBSCRIPTION"), ["CREATED"; 3]);
+    rig.advance(MINUTE);
+    let intents = rig.intents("COMPENSATION_SUBSCRIPTION");
+    assert_eq!(intents[3..], ["DELETED"; 3]);
+    rig.work("after", "{}");
+    rig.assert_completed(instance);
+    rig.assert_nothing_left();
+}
+
 /// Each inner instance keeps its own subscriptions, reachable from the outermost scope.
 #[test]
 fn each_inner_instance_is_compensated_separately() {

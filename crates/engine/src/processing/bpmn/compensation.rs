@@ -268,6 +268,33 @@ pub(super) fn delete_all(cx: &mut Context<'_>, instance: Key) {
     }
 }
 
+/// Deletes the subscriptions in a scope that is terminated, and in completed scopes inside it: nothing can throw their compensation any
+/// more. Any beyond [`MAX_DELETED`] stay until the instance ends.
+pub(super) fn delete_inside(cx: &mut Context<'_>, scope: Key) {
+    if cx.state.compensations.is_empty() {
+        return;
+    }
+    let mut keys: Vec<Key> = Vec::new();
+    let mut scopes = vec![scope];
+    while let Some(scope) = scopes.pop() {
+        let room = MAX_DELETED.saturating_sub(keys.len());
+        let waiting = cx.state.compensations.waiting(scope, Key::NONE);
+        let waiting: Vec<Key> = waiting.take(room).collect();
+        for key in &waiting {
+            let row = cx.state.compensations.get(*key);
+            scopes.extend(row.map(|row| row.activity_instance_key));
+        }
+        keys.extend(waiting);
+    }
+    keys.sort_unstable();
+    for key in keys {
+        if let Some(row) = cx.state.compensations.get(key) {
+            let value = row.value();
+            cx.event(key, Intent::Deleted, &value);
+        }
+    }
+}
+
 /// Handles the end of a handler, which was completed or terminated.
 pub(super) fn handler_ended(cx: &mut Context<'_>, handler: &Subject, intent: Intent) {
     let Some(key) = cx.state.compensations.of_handler(handler.key) else {

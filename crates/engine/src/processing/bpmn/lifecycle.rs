@@ -291,6 +291,8 @@ pub(super) fn terminating(cx: &mut Context<'_>, el: &Subject) {
     cx.event(el.key, Intent::ElementTerminating, &el.value);
     if el.index() == ElementIndex::PROCESS {
         compensation::delete_all(cx, el.key);
+    } else {
+        compensation::delete_inside(cx, el.key);
     }
     if let Some(job_key) = job_key.some() {
         job::cancel(cx, job_key, error_caught);
