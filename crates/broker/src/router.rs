@@ -258,8 +258,13 @@ impl Broker {
         self.shared.cluster.ask_nodes(question).await
     }
 
-    /// True if every partition has a leader, here or on another node, except those that have failed for good.
+    /// True if every partition has a leader, here or on another node, except those that have failed for good. A node none of whose
+    /// replicas works is not ready, even if others lead: its disk may be broken, and it has to be looked at.
     pub fn is_ready(&self) -> bool {
+        let replicas = self.partitions();
+        if !replicas.is_empty() && replicas.iter().all(|it| it.status.failure().is_some()) {
+            return false;
+        }
         let is_led = |partition: u32| match self.cluster() {
             Some(cluster) => {
                 self.shared.local.leads(partition) || cluster.leader_of(partition).is_some()

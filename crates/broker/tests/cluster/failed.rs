@@ -48,8 +48,8 @@ async fn a_leader_that_fails_while_its_group_hibernates_is_replaced_and_its_node
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_whose_replicas_have_failed_is_ready_only_while_others_lead() {
-    let nodes = Nodes::new(3, 1);
+async fn a_node_is_ready_while_one_of_its_replicas_works_and_others_lead() {
+    let nodes = Nodes::new(3, 2);
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
     fail(&rigs[0], 1).await;
@@ -57,6 +57,31 @@ async fn a_node_whose_replicas_have_failed_is_ready_only_while_others_lead() {
     // One of three copies is still running.
     stop(rigs.pop().unwrap()).await;
     wait_until("nobody to lead", || !rigs[0].broker.is_ready()).await;
+}
+
+/// As after errors of its disk: the others go on, so the node itself sees leaders.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_none_of_whose_replicas_works_is_not_ready() {
+    let nodes = Nodes::new(3, 2);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    fail(&rigs[0], 1).await;
+    fail(&rigs[0], 2).await;
+    for rig in &rigs {
+        wait_until("other leaders", || {
+            let topology = rig.broker.topology();
+            [1, 2]
+                .map(|partition| leader(&topology, partition))
+                .iter()
+                .all(|it| it.is_some_and(|it| it != 0))
+        })
+        .await;
+    }
+    wait_until("the others to be ready", || {
+        rigs[1..].iter().all(|rig| rig.broker.is_ready())
+    })
+    .await;
+    assert!(!rigs[0].broker.is_ready());
 }
 
 #[tokio::test(flavor = "multi_thread")]
