@@ -214,12 +214,14 @@ fn deployment(tenant: TenantId, resources: Vec<Resource>) -> Decoded {
 
 pub fn evaluate_decision(request: pb::EvaluateDecisionRequest, tenancy: Tenancy) -> Decoded {
     let tenant = tenancy.tenant("Evaluate Decision", Some(&request.tenant_id))?;
-    // A key is more specific than an id: if both are given, it decides.
     let decision = match (request.decision_key > 0, request.decision_id.is_empty()) {
-        (true, _) => DecisionRef::Key(Key(request.decision_key)),
+        (true, true) => DecisionRef::Key(Key(request.decision_key)),
         (false, false) => DecisionRef::Id(request.decision_id.into()),
         (false, true) => {
             return invalid("Neither 'decisionId' nor 'decisionKey' is given. Give one of them.");
+        }
+        (true, false) => {
+            return invalid("Both 'decisionId' and 'decisionKey' are given. Give one of them.");
         }
     };
     let variables = variables("variables", &request.variables)?;

@@ -267,12 +267,18 @@ async fn grpc_evaluates_a_decision() {
     let result = client.evaluate_decision(neither).await;
     refused(result, Code::InvalidArgument, "Neither 'decisionId'");
 
-    // The key takes precedence over the id.
     let both = pb::EvaluateDecisionRequest {
         decision_key: KEY.0,
         ..request
     };
-    client.evaluate_decision(both).await.expect("evaluates");
+    let result = client.evaluate_decision(both.clone()).await;
+    refused(result, Code::InvalidArgument, "Both 'decisionId'");
+
+    let by_key = pb::EvaluateDecisionRequest {
+        decision_id: String::new(),
+        ..both
+    };
+    client.evaluate_decision(by_key).await.expect("evaluates");
     let Command::EvaluateDecision(evaluate) = gateway.broker.last().command else {
         panic!("no decision is evaluated");
     };
