@@ -16,6 +16,9 @@ use ResourceType as R;
 /// The role whose members may do everything.
 pub const ADMIN: &str = "admin";
 
+/// Why nobody can become the first administrator any more.
+pub const HAS_ADMIN: &str = "Expected to create the first administrator, but the role 'admin' has members already. Ask one of them";
+
 const ROLES: [(&str, &str); 6] = [
     (ADMIN, "Admin"),
     ("readonly-admin", "Readonly Admin"),

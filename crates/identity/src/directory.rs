@@ -14,6 +14,7 @@ use skep_protocol::value::{
 use skep_protocol::{DEFAULT_TENANT, Key};
 
 use crate::claims;
+use crate::defaults;
 use crate::entry::Entry;
 use crate::keys::Keys;
 use crate::leaves::Leaves;
@@ -347,6 +348,12 @@ impl Directory {
             .into_iter()
             .flat_map(Leaves::iter)
             .map(|(member, key)| (member, *key))
+    }
+
+    /// Whether the role of administrators has a member of any kind.
+    pub fn has_admin(&self) -> bool {
+        let admins = Parent::new(ParentType::Role, defaults::ADMIN);
+        self.members(&admins).next().is_some()
     }
 
     /// The key of a membership's row.

@@ -9,13 +9,15 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use parking_lot::Mutex;
 use skep_protocol::Failure;
 use skep_protocol::value::PasswordHash;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::guesses::Attempt;
 use super::secret::Secret;
 
 /// Computations that may wait for a thread.
 const MAX_WAITING: usize = 64;
+/// New passwords among them: whoever sets passwords, as everybody may try to, must not keep others from logging in.
+const MAX_NEW: usize = 16;
 
 /// Cost of a hash (Argon2id): KiB of memory, passes over it, lanes.
 const MEMORY_KIB: u32 = 19 * 1024;
@@ -26,6 +28,8 @@ const LANES: u32 = 1;
 #[derive(Debug)]
 pub struct Passwords {
     work: SyncSender<Work>,
+    /// Places of new passwords.
+    new: Arc<Semaphore>,
 }
 
 /// Work for a thread, and where its answer goes.
@@ -33,6 +37,8 @@ enum Work {
     Hash {
         password: Secret,
         answer: oneshot::Sender<Result<PasswordHash, Failure>>,
+        /// Its own until a thread has taken it, even if the caller leaves.
+        place: OwnedSemaphorePermit,
     },
     Verify {
         password: Secret,
@@ -61,7 +67,14 @@ impl Passwords {
                 .name(format!("passwords-{number}"))
                 .spawn(move || carry_out(&queue))?;
         }
-        Ok(Passwords { work })
+        Ok(Passwords::queued(work))
+    }
+
+    fn queued(work: SyncSender<Work>) -> Passwords {
+        Passwords {
+            work,
+            new: Arc::new(Semaphore::new(MAX_NEW)),
+        }
     }
 
     /// The hash of a new password, with a salt of its own.
@@ -69,8 +82,14 @@ impl Passwords {
     /// # Errors
     /// [`Failure::ResourceExhausted`] while too many wait.
     pub async fn hash(&self, password: Secret) -> Result<PasswordHash, Failure> {
+        let place = Arc::clone(&self.new).try_acquire_owned();
+        let place = place.map_err(|_| too_many(MAX_NEW, "new passwords wait to be hashed"))?;
         let (answer, answered) = oneshot::channel();
-        self.give(Work::Hash { password, answer })?;
+        self.give(Work::Hash {
+            password,
+            answer,
+            place,
+        })?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 
@@ -98,12 +117,18 @@ impl Passwords {
 
     fn give(&self, work: Work) -> Result<(), Failure> {
         self.work.try_send(work).map_err(|refused| match refused {
-            TrySendError::Full(_) => Failure::ResourceExhausted(format!(
-                "More than {MAX_WAITING} passwords wait to be hashed or compared. Send the request again later."
-            )),
+            TrySendError::Full(_) => {
+                too_many(MAX_WAITING, "passwords wait to be hashed or compared")
+            }
             TrySendError::Disconnected(_) => gone(),
         })
     }
+}
+
+fn too_many(most: usize, what: &str) -> Failure {
+    Failure::ResourceExhausted(format!(
+        "More than {most} {what}. Send the request again later."
+    ))
 }
 
 fn gone() -> Failure {
@@ -117,7 +142,12 @@ fn carry_out(queue: &Mutex<Receiver<Work>>) {
         let taken = queue.lock().recv();
         match taken {
             // The caller may be gone already, or leave during the work.
-            Ok(Work::Hash { answer, password }) if !answer.is_closed() => {
+            Ok(Work::Hash {
+                answer,
+                password,
+                place,
+            }) if !answer.is_closed() => {
+                drop(place);
                 let _ = answer.send(hash(&password));
             }
             Ok(Work::Verify {
@@ -223,12 +253,17 @@ mod tests {
             Err(Failure::Unavailable(_))
         ));
         let (work, queue) = sync_channel(MAX_WAITING);
-        let passwords = Passwords { work };
+        let passwords = Passwords::queued(work);
         let waiting: Vec<_> = (0..MAX_WAITING)
             .map(|_| {
                 let (answer, answered) = oneshot::channel();
-                let password = secret("hush");
-                passwords.give(Work::Hash { password, answer }).unwrap();
+                let compared = Work::Verify {
+                    password: secret("hush"),
+                    hash: PasswordHash::default(),
+                    attempt: attempt(),
+                    answer,
+                };
+                passwords.give(compared).unwrap();
                 answered
             })
             .collect();
@@ -244,5 +279,29 @@ mod tests {
         drop(passwords);
         carry_out(&Mutex::new(queue));
         assert!(first.await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn new_passwords_leave_room_for_logins() {
+        let (work, queue) = sync_channel(MAX_WAITING);
+        let passwords = Passwords::queued(work);
+        // Their callers have left, and their places are taken all the same.
+        for _ in 0..MAX_NEW {
+            let hashed = passwords.hash(secret("new"));
+            let left = tokio::time::timeout(std::time::Duration::ZERO, hashed).await;
+            assert!(left.is_err(), "there is no thread to answer");
+        }
+        let refused = passwords.hash(secret("new")).await;
+        assert!(
+            matches!(&refused, Err(Failure::ResourceExhausted(text)) if text.contains("16 new")),
+            "{refused:?}"
+        );
+        let hash = PasswordHash::default();
+        let compared = passwords.verify(secret("hush"), &hash, attempt());
+        let threads = thread::spawn(move || carry_out(&Mutex::new(queue)));
+        assert_eq!(compared.await, Ok(false));
+        assert!(passwords.hash(secret("new")).await.is_ok());
+        drop(passwords);
+        threads.join().unwrap();
     }
 }

@@ -8,6 +8,7 @@ use skep_gateway::IdPattern;
 use skep_gateway::door::guesses::Attempt;
 use skep_gateway::door::passwords::Passwords;
 use skep_gateway::door::secret::Secret;
+use skep_identity::{Directory, Entry};
 use skep_protocol::command::{Command, IdentityCommand, Membership, NewParent};
 use skep_protocol::permission::{PermissionType, ResourceType};
 use skep_protocol::value::{
@@ -471,6 +472,28 @@ async fn the_first_administrator_is_made_or_it_is_forbidden() {
         .answer(Err(Failure::Unavailable("no leader".into())));
     let answer = post(gateway.rest, "/v2/setup/user", body).await;
     assert_eq!(answer.status, 503);
+}
+
+/// Everybody can send the request: it must not take the threads that compare passwords, or fill the log.
+#[tokio::test]
+async fn the_request_for_a_first_administrator_costs_nothing_where_there_is_one() {
+    let gateway = start().await;
+    let member = Entry::RoleMember {
+        parent: "admin".into(),
+        member: Member::new(EntityType::Client, "operator"),
+    };
+    let mut directory = Directory::default();
+    directory.add(Key(1), &member);
+    *gateway.broker.directory.lock() = directory.into();
+    let body = r#"{"username": "demo", "password": "demo"}"#;
+    let answer = post(gateway.rest, "/v2/setup/user", body).await;
+    let (status, title, detail) = answer.problem();
+    assert_eq!((status, &*title), (403, "FORBIDDEN"), "{detail}");
+    assert!(detail.contains("has members already"), "{detail}");
+    assert!(gateway.broker.requests.lock().is_empty());
+    // The faults of the request come first, as everywhere.
+    let answer = post(gateway.rest, "/v2/setup/user", "{}").await;
+    assert_eq!(answer.status, 400);
 }
 
 /// The answers to authenticated users are tested in login.rs.

@@ -107,14 +107,11 @@ pub(super) fn create_initial_admin(cx: &mut Context<'_>, value: &UserValue) -> O
         ));
     };
     // An administrator may have the role through a group, or be a client.
-    if directory(cx).members(&admins).next().is_some() {
+    if directory(cx).has_admin() {
         return Err(reject(
             RejectionType::Forbidden,
             INTENT,
-            format!(
-                "Expected to create the first administrator, but the role '{}' has members already. Ask one of them",
-                defaults::ADMIN
-            ),
+            defaults::HAS_ADMIN,
         ));
     }
     let mut decided = Decided::default();

@@ -1,9 +1,10 @@
 //! Users, and the first administrator.
 
 use serde::Deserialize;
+use skep_identity::defaults;
 use skep_protocol::command::{IdentityCommand, UpdateUser};
 use skep_protocol::value::{PasswordHash, UserValue};
-use skep_protocol::{Failure, Key};
+use skep_protocol::{Failure, Key, Rejection, RejectionType};
 
 use super::faults::Faults;
 use super::{decoded, takes_nothing};
@@ -58,6 +59,15 @@ pub fn create(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
 
 pub fn create_initial_admin(text: &str, front: &FrontEnd) -> Result<Decoded, Failure> {
     let (user, password) = user(text, front)?;
+    // Everybody may ask for this. Once it is refused, it must cost neither the hash of a password nor a record.
+    if front.broker.directory().has_admin() {
+        let refused = Rejection::new(
+            RejectionType::Forbidden,
+            "CREATE_INITIAL_ADMIN",
+            defaults::HAS_ADMIN,
+        );
+        return Err(refused.into());
+    }
     let command = IdentityCommand::CreateInitialAdmin(user);
     let hashed = Hashed { password, command };
     Ok(hashed.decoded(Echo::InitialAdmin, front))
