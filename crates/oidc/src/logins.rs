@@ -121,6 +121,10 @@ impl Providers {
             return Ok(None);
         };
         let (mut token, position, signer) = self.read(id_token)?;
+        // No other provider may say who has logged in at this one (OpenID Connect Core 1.0, section 3.1.3.7).
+        if signer.name != provider.name {
+            return Err(wrong("its issuer (iss) is not the provider of the login"));
+        }
         let generation = signer.has_signed(&token).await?;
         if !browsers.is_for(&token.claims) {
             return Err(wrong("it was made for another client (aud)"));

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde_json::{Map, Value, json};
 use skep_oidc::{
-    AssertionSettings, BrowserSettings, ClientProof, KeyId, ProviderSettings, Providers, Refused,
-    Verified,
+    AssertionSettings, Attempt, BrowserSettings, ClientProof, KeyId, ProviderSettings, Providers,
+    Refused, Verified,
 };
 use skep_testbed::issuer::Issuer;
 use skep_tls::{KeyStore, Password};
@@ -41,6 +41,18 @@ fn settings(issuer: &Issuer, browsers: BrowserSettings) -> ProviderSettings {
     }
 }
 
+/// Where a browser is sent that logs in at this provider.
+async fn begun(providers: &Providers, name: &str) -> (String, Attempt) {
+    loop {
+        // The provider's login endpoint may not be known yet.
+        match providers.begin(name, "https://skep.example.org/sso-callback") {
+            Ok(begun) => return begun,
+            Err(Refused::Unknown(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(refused) => panic!("{refused:?}"),
+        }
+    }
+}
+
 /// Logs a user in, with these claims in the ID token.
 async fn logged_in(
     issuer: &Issuer,
@@ -48,14 +60,7 @@ async fn logged_in(
     token: &Value,
 ) -> Result<Verified, Refused> {
     let providers = Providers::start(&[settings(issuer, browsers)]).unwrap();
-    let (there, attempt) = loop {
-        // The provider's login endpoint may not be known yet.
-        match providers.begin("oidc", "https://skep.example.org/sso-callback") {
-            Ok(begun) => break begun,
-            Err(Refused::Unknown(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
-            Err(refused) => panic!("{refused:?}"),
-        }
-    };
+    let (there, attempt) = begun(&providers, "oidc").await;
     let back = issuer.logs_in(&there, token);
     let (_, code) = back.split_once("&code=").unwrap();
     let logged_in = providers.finish(&attempt, code).await;
@@ -236,6 +241,28 @@ async fn user_info_cannot_make_a_token_valid() {
     let refused = logged_in(&issuer, by_secret, &token).await.unwrap_err();
     assert!(
         matches!(refused, Refused::Wrong(ref why) if why.contains("(exp)")),
+        "{refused:?}"
+    );
+}
+
+/// Of two providers, one returns a token that the other has signed, for a client of the same name.
+#[tokio::test]
+async fn no_provider_says_who_has_logged_in_at_another() {
+    let (here, elsewhere) = (Issuer::start(), Issuer::start());
+    let of = |name: &str, issuer: &Issuer| ProviderSettings {
+        name: name.to_string(),
+        ..settings(issuer, BrowserSettings::new("skep", "hush"))
+    };
+    let providers = Providers::start(&[of("here", &here), of("elsewhere", &elsewhere)]).unwrap();
+    let (there, attempt) = begun(&providers, "here").await;
+    let nonce = &attempt.nonce;
+    let foreign =
+        elsewhere.token(&json!({"sub": "1", "login": "anna", "aud": "skep", "nonce": nonce}));
+    let back = here.logs_in_with(&there, &json!({"sub": "1"}), foreign);
+    let (_, code) = back.split_once("&code=").unwrap();
+    let refused = providers.finish(&attempt, code).await.map(|_| ());
+    assert!(
+        matches!(refused, Err(Refused::Wrong(ref why)) if why.contains("(iss)")),
         "{refused:?}"
     );
 }

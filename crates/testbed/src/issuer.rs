@@ -169,10 +169,7 @@ impl Issuer {
     /// Logs a user in at the URL that a server redirected the browser to. Returns the query that the browser brings back. The ID token has
     /// these claims.
     pub fn logs_in(&self, sent_to: &str, claims: &Value) -> String {
-        let query = sent_to.split_once('?').map_or("", |(_, query)| query);
-        let asked: BTreeMap<String, String> = form_urlencoded::parse(query.as_bytes())
-            .into_owned()
-            .collect();
+        let asked = asked(sent_to);
         let said = |name: &str| asked.get(name).cloned().unwrap_or_default();
         let mut all = claims.clone();
         if let Some(all) = all.as_object_mut() {
@@ -180,6 +177,13 @@ impl Issuer {
             all.entry("aud").or_insert_with(|| json!(said("client_id")));
         }
         let id_token = self.token(&all);
+        self.logs_in_with(sent_to, &all, id_token)
+    }
+
+    /// Likewise, with any ID token.
+    pub fn logs_in_with(&self, sent_to: &str, claims: &Value, id_token: String) -> String {
+        let asked = asked(sent_to);
+        let said = |name: &str| asked.get(name).cloned().unwrap_or_default();
         let mut state = self.state();
         let code = format!("code-{}", state.logins.len());
         state.logins.push(Login {
@@ -187,7 +191,7 @@ impl Issuer {
             challenge: said("code_challenge"),
             redirect_uri: said("redirect_uri"),
             id_token,
-            claims: all,
+            claims: claims.clone(),
         });
         format!("state={}&code={code}", said("state"))
     }
@@ -295,6 +299,14 @@ impl Issuer {
         };
         format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
+}
+
+/// The parameters of the URL that a server redirected a browser to.
+fn asked(sent_to: &str) -> BTreeMap<String, String> {
+    let query = sent_to.split_once('?').map_or("", |(_, query)| query);
+    form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .collect()
 }
 
 /// Seconds since 1970.
