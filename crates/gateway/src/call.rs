@@ -215,7 +215,7 @@ impl FrontEnd {
     /// # Errors
     /// A page of another site has sent the request.
     pub fn is_own(&self, head: &Head<'_>) -> Result<(), Refused> {
-        if is_forged(head.method, head.headers) {
+        if is_forged(head) {
             self.refused(&Refused::Forged);
             return Err(Refused::Forged);
         }

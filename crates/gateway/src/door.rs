@@ -25,6 +25,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, COOKIE, ORIGIN};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method};
 use skep_identity::Directory;
 use skep_oidc::{ProviderSettings, SettingsError};
@@ -196,6 +197,8 @@ impl Refused {
 /// A request as the door sees it.
 pub struct Head<'r> {
     pub method: &'r Method,
+    /// The host in the address, where HTTP/2 has it.
+    pub authority: Option<&'r Authority>,
     pub headers: &'r HeaderMap,
     pub visitor: &'r Visitor,
 }
@@ -271,7 +274,7 @@ impl Door {
         head: &Head<'_>,
         directory: impl FnOnce() -> Result<Arc<Directory>, Refused>,
     ) -> Result<Option<Claims>, Refused> {
-        if is_forged(head.method, head.headers) {
+        if is_forged(head) {
             return Err(Refused::Forged);
         }
         let (bearer, scheme) = match &self.way {
@@ -379,16 +382,16 @@ fn only_header(headers: &HeaderMap, expected: Scheme) -> Result<Option<&HeaderVa
 /// but change nothing. This holds without a login, too: every page that somebody opens reaches a server on the same machine.
 ///
 /// Over plain HTTP, browsers leave the site out unless the server is on the same machine; the origin is always there.
-pub fn is_forged(method: &Method, headers: &HeaderMap) -> bool {
-    !is_safe(method)
-        && match headers.get("sec-fetch-site") {
+pub fn is_forged(head: &Head<'_>) -> bool {
+    !is_safe(head.method)
+        && match head.headers.get("sec-fetch-site") {
             Some(site) => site == "cross-site" || site == "same-site",
-            None => is_of_another_origin(headers),
+            None => is_of_another_origin(head),
         }
 }
 
-fn is_of_another_origin(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(ORIGIN) else {
+fn is_of_another_origin(head: &Head<'_>) -> bool {
+    let Some(origin) = head.headers.get(ORIGIN) else {
         return false;
     };
     let origin = origin.to_str().unwrap_or_default();
@@ -396,11 +399,13 @@ fn is_of_another_origin(headers: &HeaderMap) -> bool {
         .split_once("://")
         .map_or("", |(_, authority)| authority);
     // A proxy passes on the name that the browser used. No page can set it for a request to another site.
-    let mut names = ["x-forwarded-host", "host"].into_iter();
-    let is_own = names.any(|name| {
-        let host = headers.get(name).and_then(|host| host.to_str().ok());
+    let named = ["x-forwarded-host", "host"].map(|name| head.headers.get(name));
+    let named = named.into_iter().flatten();
+    let named = named.filter_map(|host| host.to_str().ok());
+    let addressed = head.authority.map(Authority::as_str);
+    let is_own = named.chain(addressed).any(|host| {
         // Several proxies make a list.
-        let mut hosts = host.into_iter().flat_map(|host| host.split(','));
+        let mut hosts = host.split(',');
         hosts.any(|host| host.trim().eq_ignore_ascii_case(authority))
     });
     authority.is_empty() || !is_own

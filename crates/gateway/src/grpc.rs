@@ -213,6 +213,7 @@ impl Shown {
         }
         let head = Head {
             method: request.method(),
+            authority: request.uri().authority(),
             headers: request.headers(),
             visitor,
         };
@@ -239,6 +240,8 @@ impl Shown {
         };
         let head = Head {
             method: &copied.method,
+            // It was compared already.
+            authority: None,
             headers: &copied.headers,
             visitor: &copied.visitor,
         };

@@ -124,6 +124,7 @@ async fn beside(
 fn head<'r>(parts: &'r Parts, visitor: &'r Visitor) -> Head<'r> {
     Head {
         method: &parts.method,
+        authority: parts.uri.authority(),
         headers: &parts.headers,
         visitor,
     }

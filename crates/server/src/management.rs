@@ -192,11 +192,7 @@ impl Management {
             ManagementLogin::None => return Ok(()),
             ManagementLogin::Api => {}
         }
-        let head = Head {
-            method: &parts.method,
-            headers: &parts.headers,
-            visitor,
-        };
+        let head = head(parts, visitor);
         let permissions = if [Method::GET, Method::HEAD].contains(&parts.method) {
             grants![System: Read]
         } else {
@@ -214,7 +210,7 @@ impl Management {
     async fn route(&self, request: Request<Incoming>, visitor: &Visitor) -> Handled {
         let (parts, body) = request.into_parts();
         // Any page that a browser on this machine opens can send requests to this port, which has no login by default.
-        if is_forged(&parts.method, &parts.headers) {
+        if is_forged(&head(&parts, visitor)) {
             return Err(message(
                 StatusCode::FORBIDDEN,
                 "the request comes from a page of another site, and was not carried out",
@@ -382,6 +378,15 @@ impl Management {
             .map_err(|e| message(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
         let (content_type, text) = metrics_text::negotiated(headers, text);
         Ok(respond(StatusCode::OK, content_type, text))
+    }
+}
+
+fn head<'r>(parts: &'r Parts, visitor: &'r Visitor) -> Head<'r> {
+    Head {
+        method: &parts.method,
+        authority: parts.uri.authority(),
+        headers: &parts.headers,
+        visitor,
     }
 }
 

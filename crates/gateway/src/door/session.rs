@@ -259,6 +259,7 @@ mod tests {
         }
         let head = Head {
             method,
+            authority: None,
             headers: &headers,
             visitor: &Visitor::new(std::net::Ipv4Addr::LOCALHOST.into()),
         };

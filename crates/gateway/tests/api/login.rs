@@ -476,6 +476,25 @@ async fn a_page_of_another_origin_changes_nothing() {
     assert_eq!(answer.status, 200);
 }
 
+/// HTTP/2 has the host in the address, and browsers before 2023 only tell the origin.
+#[tokio::test]
+async fn over_http_2_a_page_of_this_origin_is_told_from_another() {
+    let gateway = start().await;
+    let mut connection = http::http2(gateway.rest).await;
+    let own = format!("http://{}", gateway.rest);
+    for (origin, status) in [("http://evil.example", 403), (&*own, 204)] {
+        let (method, path) = PIN;
+        let content_type = Some(http::JSON);
+        let mut request = http::request(gateway.rest, method, path, content_type, BODY.into());
+        let headers = request.headers_mut();
+        headers.remove("host");
+        headers.insert("origin", HeaderValue::from_str(origin).unwrap());
+        connection.ready().await.unwrap();
+        let answer = connection.send_request(request).await.unwrap();
+        assert_eq!(answer.status().as_u16(), status, "{origin}");
+    }
+}
+
 #[tokio::test]
 async fn grpc_takes_the_same_header() {
     let gateway = protected().await;
