@@ -1,5 +1,7 @@
 //! Authentication in the built binary: settings below `camunda.security`, and commands with passwords.
 
+#[path = "login/documented.rs"]
+mod documented;
 #[path = "login/kept.rs"]
 mod kept;
 #[path = "login/management.rs"]
