@@ -5,7 +5,7 @@ use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
 use skep_cluster::{NodeState, Operation, Outcome, Planned, Refusal, Request};
 
 /// Only this many of the nodes bootstrap the cluster.
-fn with_initial_nodes(initial_nodes: u32, nodes: Nodes) -> Nodes {
+pub fn with_initial_nodes(initial_nodes: u32, nodes: Nodes) -> Nodes {
     Nodes {
         initial_nodes,
         ..nodes

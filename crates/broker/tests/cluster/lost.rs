@@ -7,7 +7,7 @@ use super::*;
 use skep_cluster::{Planned, Refusal, Request};
 
 /// Repeats the request until the lost nodes are no longer considered reachable.
-async fn remove_lost(rig: &Rig, lost: &[u32]) -> Planned {
+pub async fn remove_lost(rig: &Rig, lost: &[u32]) -> Planned {
     let began = Instant::now();
     loop {
         let brokers = lost.to_vec();

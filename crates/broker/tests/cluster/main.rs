@@ -5,6 +5,7 @@ mod changes;
 mod damaged;
 mod exporters;
 mod failed;
+mod identity;
 mod leaders;
 mod lost;
 mod measured;

@@ -1,0 +1,78 @@
+//! Users: nodes that join the cluster, and those that are left after a loss, know all of them.
+
+use super::changes::{change, is_over, nodes_waiting, scale, with_initial_nodes};
+use super::lost::remove_lost;
+use super::*;
+use skep_protocol::command::IdentityCommand;
+use skep_protocol::value::{PasswordHash, UserValue};
+
+async fn make_user(rig: &Rig, name: &str) {
+    let user = UserValue {
+        user_key: Key::NONE,
+        username: name.into(),
+        name: "".into(),
+        email: "".into(),
+        password: PasswordHash::new("a hash"),
+    };
+    let create = Command::Identity(IdentityCommand::CreateUser(user));
+    let made = insist(rig, create).await;
+    assert!(matches!(made, Ok(Response::User(_))), "{made:?}");
+}
+
+/// Waits until the node knows these users, with the hashes of their passwords.
+async fn knows(rig: &Rig, names: &[&str]) {
+    wait_until("the users", || {
+        let directory = rig.broker.directory();
+        let mut users = names.iter().map(|name| directory.user(name));
+        users.all(|user| user.is_some_and(|user| user.password.reveal() == "a hash"))
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_joins_knows_the_users_and_so_does_one_without_the_first_partition() {
+    let nodes = with_initial_nodes(3, Nodes::new(4, 4));
+    let mut rigs = nodes.all().await;
+    make_user(&rigs[0], "anna").await;
+    rigs.push(nodes_waiting(&nodes, &rigs, 3, scale(&[3], &[], None)).await);
+    make_user(&rigs[3], "bert").await;
+    // Each partition has three copies on four nodes, so one of them lacks the first.
+    for rig in &rigs {
+        knows(rig, &["anna", "bert"]).await;
+    }
+    change(&[&rigs[2], &rigs[0], &rigs[3]], scale(&[], &[1], None)).await;
+    make_user(&rigs[3], "carl").await;
+    for node in [0, 2, 3] {
+        knows(&rigs[node], &["anna", "bert", "carl"]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_users_outlive_the_loss_of_most_nodes() {
+    let nodes = Nodes::new(5, 3);
+    let mut rigs = nodes.all().await;
+    make_user(&rigs[3], "anna").await;
+    // Also by the copy that is left.
+    for rig in &rigs {
+        knows(rig, &["anna"]).await;
+    }
+    for node in [4, 2, 1] {
+        stop(rigs.remove(node)).await;
+    }
+    let planned = remove_lost(&rigs[1], &[1, 2, 4]).await;
+    for rig in &rigs {
+        wait_until("the end of the change", || is_over(rig, planned.change)).await;
+    }
+    make_user(&rigs[1], "bert").await;
+    for node in [0, 3] {
+        for rig in &rigs {
+            knows(rig, &["anna", "bert"]).await;
+        }
+        // Also after a restart.
+        stop(rigs.remove(0)).await;
+        rigs.push(nodes.open(node).await);
+    }
+    for rig in &rigs {
+        knows(rig, &["anna", "bert"]).await;
+    }
+}
