@@ -82,6 +82,23 @@ fn fits(cx: &Context<'_>, intent: &'static str, what: &str, more: &Entry) -> Res
     }
 }
 
+/// Checks that there is room for the bytes by which an update makes an entry grow. One that does not grow can always be changed, also
+/// where there is too much already.
+fn may_grow(cx: &Context<'_>, what: &str, bytes: usize) -> Result<(), Rejection> {
+    let more = Limits {
+        bytes,
+        ..Limits::default()
+    };
+    match directory(cx).exceeds_with(&Limits::STANDARD, &more) {
+        Some(why) if bytes > 0 => Err(reject(
+            RejectionType::InvalidState,
+            "UPDATE",
+            format!("Expected to update {what}, but {why}. Delete some first"),
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn exists(intent: &'static str, what: &str) -> Rejection {
     reject(
         RejectionType::AlreadyExists,

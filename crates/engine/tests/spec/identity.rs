@@ -337,6 +337,33 @@ fn rights_come_by_way_of_groups_their_roles_and_the_roles_of_the_user() {
 }
 
 #[test]
+fn updates_do_not_make_the_directory_larger_than_it_may_be() {
+    let mut rig = Rig::new();
+    for n in 0..9 {
+        let group = new(&format!("group-{n}"));
+        send(&mut rig, IdentityCommand::CreateGroup(group)).unwrap();
+    }
+    let mut described = |n: u32, bytes: usize| {
+        let update = UpdateParent {
+            id: format!("group-{n}").into(),
+            name: "Group".into(),
+            description: Some("x".repeat(bytes).into()),
+        };
+        send(&mut rig, IdentityCommand::UpdateGroup(update))
+    };
+    // All of them together may have 32 MiB.
+    for n in 0..8 {
+        described(n, 4_000_000).unwrap();
+    }
+    let (kind, reason) = rejected(described(8, 4_000_000));
+    assert_eq!(kind, RejectionType::InvalidState, "{reason}");
+    assert!(reason.contains("bytes of names and texts"), "{reason}");
+    described(0, 4_000_000).unwrap();
+    described(0, 10).unwrap();
+    described(8, 4_000_000).unwrap();
+}
+
+#[test]
 fn groups_with_too_many_members_are_not_deleted_at_once() {
     let mut rig = Rig::new();
     let all = ParentValue {

@@ -7,7 +7,7 @@ use skep_protocol::value::{AuthorizationValue, OwnerType, ParentType, ResourceMa
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::events::{Decided, IdentityEvent};
-use super::{directory, fits, not_found};
+use super::{directory, fits, may_grow, not_found};
 use crate::processing::{Context, Outcome, reject};
 
 /// Properties that an authorization by property may name.
@@ -53,6 +53,8 @@ pub(super) fn update(cx: &mut Context<'_>, value: &AuthorizationValue) -> Outcom
     if let Some(key) = same(cx, value).filter(|key| *key != value.authorization_key) {
         return Err(granted_already("UPDATE", value, key));
     }
+    let what = format!("authorization with key '{}'", value.authorization_key);
+    may_grow(cx, &what, value.weight().saturating_sub(old.weight()))?;
     let mut decided = Decided::default();
     let event = IdentityEvent::authorization(Intent::Updated, value.clone());
     decided.event(cx, event);

@@ -6,7 +6,7 @@ use skep_protocol::value::{EntityType, MappingRuleValue, Member, OwnerType};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::events::{Decided, IdentityEvent};
-use super::{directory, exists, fits, not_found, parent};
+use super::{directory, exists, fits, may_grow, not_found, parent};
 use crate::processing::{Context, Outcome, reject};
 
 pub(super) fn create(cx: &mut Context<'_>, rule: &MappingRuleValue) -> Outcome {
@@ -37,11 +37,12 @@ pub(super) fn created(
 }
 
 pub(super) fn update(cx: &mut Context<'_>, rule: &MappingRuleValue) -> Outcome {
-    if directory(cx).rule(&rule.mapping_rule_id).is_none() {
-        let what = described(&rule.mapping_rule_id);
-        return Err(not_found("UPDATE", "update", &what));
-    }
+    let what = described(&rule.mapping_rule_id);
+    let old = directory(cx).rule(&rule.mapping_rule_id);
+    let old = old.ok_or_else(|| not_found("UPDATE", "update", &what))?;
+    let before = old.weight();
     claim_is_free(cx, "UPDATE", rule)?;
+    may_grow(cx, &what, rule.weight().saturating_sub(before))?;
     // The record names no key, as in the reference.
     let rule = MappingRuleValue {
         mapping_rule_key: Key::NONE,

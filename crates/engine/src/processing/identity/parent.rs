@@ -9,7 +9,7 @@ use skep_protocol::value::{
 use skep_protocol::{DEFAULT_TENANT, Rejection, RejectionType, Response};
 
 use super::events::{Became, Decided, IdentityEvent};
-use super::{bounded, directory, exists, fits, not_found, noun};
+use super::{bounded, directory, exists, fits, may_grow, not_found, noun};
 use crate::processing::{Context, Outcome, reject};
 
 pub(super) fn create(cx: &mut Context<'_>, kind: ParentType, new: &NewParent) -> Outcome {
@@ -44,11 +44,14 @@ pub(super) fn created(
 pub(super) fn update(cx: &mut Context<'_>, kind: ParentType, update: &UpdateParent) -> Outcome {
     let old = found(cx, kind, &update.id, "UPDATE", "update")?;
     is_changeable(kind, &update.id, "UPDATE", "update")?;
+    let before = old.weight();
     let value = ParentValue {
         name: update.name.clone(),
         description: update.description.clone().unwrap_or(old.description),
         ..old
     };
+    let what = described(kind, &update.id);
+    may_grow(cx, &what, value.weight().saturating_sub(before))?;
     let mut decided = Decided::default();
     let event = IdentityEvent::parent(kind, Became::Updated, value.clone());
     decided.event(cx, event);

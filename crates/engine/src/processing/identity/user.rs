@@ -11,7 +11,7 @@ use skep_protocol::value::{
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::events::{Became, Decided, IdentityEvent};
-use super::{directory, exists, fits, not_found, parent};
+use super::{directory, exists, fits, may_grow, not_found, parent};
 use crate::processing::{Context, Outcome, kept, reject};
 
 pub(super) fn create(cx: &mut Context<'_>, value: &UserValue) -> Outcome {
@@ -74,6 +74,7 @@ pub(super) fn update(cx: &mut Context<'_>, update: &UpdateUser) -> Outcome {
             update.password.clone()
         },
     };
+    may_grow(cx, &what, user.weight().saturating_sub(old.weight()))?;
     let mut decided = Decided::default();
     decided.event(cx, IdentityEvent::user(UserIntent::Updated, user.clone()));
     Ok(decided.spread(cx, Response::User(shown(user))))
