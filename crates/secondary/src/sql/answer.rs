@@ -10,7 +10,7 @@ use skep_query::{
 };
 
 use super::page::{self, Part, Way};
-use super::{Sql, flows, select, statistics};
+use super::{Dialect, Sql, flows, select, statistics};
 
 /// A SQL database that answers queries.
 pub trait Database {
@@ -37,6 +37,7 @@ pub trait Database {
 const BROAD: u64 = 1000;
 /// Time limits for strategies that are fast if they lead to the rows, and slow if they do not.
 const LOOK: Duration = Duration::from_millis(20);
+const LIST: Duration = Duration::from_millis(2);
 const WALK: Duration = Duration::from_millis(100);
 const COUNT: Duration = Duration::from_millis(250);
 
@@ -69,11 +70,12 @@ pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError>
 }
 
 fn search(from: &impl Database, search: &Search) -> Result<ResultPage, QueryError> {
-    let (counted, broad) = counted(from, search)?;
+    let broad = broad(from, search)?;
+    let (counted, way) = counted(from, search, &broad)?;
     let more = counted > merge::MAX_COUNTED;
     let (mut rows, mut left) = (Vec::new(), search.page.limit);
     for part in page::parts(search) {
-        rows.extend(page(from, search, (*part, left), more, &broad)?);
+        rows.extend(page(from, search, (*part, left), more, &way)?);
         left = search
             .page
             .limit
@@ -106,20 +108,34 @@ fn broad<'a>(from: &impl Database, search: &'a Search) -> Result<Vec<&'a Related
     Ok(broad)
 }
 
-/// The number of matches, and the conditions that were evaluated row by row to count them.
+/// The number of matches, and the way to find them that has counted them.
 fn counted<'a>(
     from: &impl Database,
-    search: &'a Search,
-) -> Result<(u64, Vec<&'a Related>), QueryError> {
-    let broad = broad(from, search)?;
+    search: &Search,
+    broad: &'a [&'a Related],
+) -> Result<(u64, Way<'a>), QueryError> {
+    let mut last = Way::Planned(&[]);
+    let mut tries = Vec::new();
     if !broad.is_empty() {
-        let sql = select::count(from.sql(), search, &broad);
-        if let Some(rows) = from.rows_within(&sql, 1, COUNT)? {
-            return Ok((number(&rows), broad));
+        tries.push((Way::Planned(broad), COUNT));
+    }
+    if let Some(column) = page::listed_column(search) {
+        // Few rows of these values, or enough of them soon; else few of what the database takes first; else the one that reads
+        // an index only.
+        tries.push((Way::Listed(column), LIST));
+        tries.push((Way::Planned(&[]), LOOK));
+        if from.sql().dialect == Dialect::Sqlite {
+            last = Way::Listed(column);
         }
     }
-    let rows = from.rows(&select::count(from.sql(), search, &[]), 1)?;
-    Ok((number(&rows), Vec::new()))
+    for (way, limit) in tries {
+        let sql = select::count(from.sql(), search, &way);
+        if let Some(rows) = from.rows_within(&sql, 1, limit)? {
+            return Ok((number(&rows), way));
+        }
+    }
+    let rows = from.rows(&select::count(from.sql(), search, &last), 1)?;
+    Ok((number(&rows), last))
 }
 
 /// The rows of one part of the page.
@@ -128,7 +144,7 @@ fn page(
     search: &Search,
     part: (Part, u32),
     many: bool,
-    broad: &[&Related],
+    way: &Way<'_>,
 ) -> Result<Vec<Row>, QueryError> {
     let columns = search.entity.fields.len();
     if many
@@ -137,7 +153,7 @@ fn page(
     {
         return Ok(rows);
     }
-    let sql = page::rows(from.sql(), search, part, &Way::Planned(broad));
+    let sql = page::rows(from.sql(), search, part, way);
     sql.map_or(Ok(Vec::new()), |sql| from.rows(&sql, columns))
 }
 
@@ -167,7 +183,6 @@ mod tests {
     use rusqlite::{Connection, params_from_iter};
 
     use super::*;
-    use crate::sql::Dialect;
     use crate::sql::samples::{FILTERS, searches, tables};
     use crate::sqlite::writer::Bound;
 

@@ -44,6 +44,8 @@ pub enum Way<'a> {
     Planned(&'a [&'a Related]),
     /// By scanning all rows in sort order along an index, if there is one. With many matches, the first ones are found soon.
     Walked,
+    /// By this column, of which a condition lists the values. See [`listed_column`].
+    Listed(&'static str),
 }
 
 /// The statement for the first rows of a part of the page. Before a cursor, rows come in reverse order. `None`: there is no
@@ -57,6 +59,7 @@ pub fn rows<'a>(
     match way {
         Way::Planned(broad) => sql.broad = broad.to_vec(),
         Way::Walked => sql.walks = Some(walked(search, part)?),
+        Way::Listed(column) => sql.walks = Some(*column),
     }
     sql.push("SELECT ");
     sql.push(&listed(search));
@@ -223,6 +226,41 @@ fn walked(search: &Search, part: Part) -> Option<&'static str> {
     (has_all && has_order && !is_planned).then_some(sorted.name)
 }
 
+/// The column of which a condition lists several values, if an index begins with it: the processes that a caller may see, for instance.
+/// A database that does not know how many rows there are of each value enters its index of another condition instead, such as
+/// that on the state, and reads all of the rows that it finds there.
+pub fn listed_column(search: &Search) -> Option<&'static str> {
+    let others = search.filter.len() + search.any_of.len();
+    if others < 2 || related(&search.filter).next().is_some() {
+        return None;
+    }
+    let entity = search.entity;
+    let listed = |condition: &Condition| match condition {
+        Condition::Field {
+            field,
+            op: Op::In(values),
+        } if values.len() > 1 => Some(entity.field(*field)),
+        _ => None,
+    };
+    let mut listed = search
+        .filter
+        .iter()
+        .filter_map(|condition| match condition {
+            // As permissions are added.
+            Condition::Any(alternatives) => match alternatives.as_slice() {
+                [only] => only.first().filter(|_| only.len() == 1).and_then(listed),
+                _ => None,
+            },
+            condition => listed(condition),
+        });
+    let is_first = |name: &str| {
+        let mut firsts = entity.indices.iter().map(|columns| columns.first());
+        firsts.any(|first| first == Some(&name))
+    };
+    let found = listed.find(|field| field.indexed == Indexed::All && is_first(field.name))?;
+    Some(found.name)
+}
+
 /// Whether a condition fixes the value of the column.
 fn is_given(search: &Search, column: &str) -> bool {
     let field = search.entity.index_of(column);
@@ -274,8 +312,8 @@ mod tests {
     use rusqlite::{Connection, params_from_iter};
 
     use super::*;
-    use crate::sql::Dialect;
     use crate::sql::samples::{FILTERS, searches, tables};
+    use crate::sql::{Dialect, select};
     use crate::sqlite::writer::Bound;
 
     fn first_columns<T: rusqlite::types::FromSql>(
@@ -322,6 +360,43 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_listed_values_are_found_by_their_index() {
+        let connection = tables(300);
+        let listed = r#""processDefinitionId": {"$in": ["p0", "p2"]}"#;
+        let filter = format!(r#"{{{listed}, "state": "ACTIVE"}}"#);
+        for search in searches(&[&filter], &["startDate"]) {
+            let column = listed_column(&search);
+            assert_eq!(column, Some("processDefinitionId"));
+            let entered = |sql: &Sql<'_>| -> bool {
+                let plan: Vec<String> = first_columns(&connection, sql, 3, "EXPLAIN QUERY PLAN ");
+                plan.iter()
+                    .any(|step| step.contains("processDefinitionId=?"))
+            };
+            let sql = Sql::new(Dialect::Sqlite, "");
+            assert!(entered(&select::count(
+                sql,
+                &search,
+                &Way::Listed("processDefinitionId")
+            )));
+            for part in parts(&search) {
+                let sql = statement(&search, *part, &Way::Listed("processDefinitionId"));
+                assert!(entered(&sql.unwrap()), "{search:?}");
+            }
+        }
+        // There is nothing to be told from, only one value, or no such index.
+        let others = [
+            format!("{{{listed}}}"),
+            r#"{"processDefinitionId": {"$in": ["p0"]}, "state": "ACTIVE"}"#.to_string(),
+            r#"{"tenantId": {"$in": ["a", "b"]}, "state": "ACTIVE"}"#.to_string(),
+        ];
+        for filter in &others {
+            for search in searches(&[filter], &[""]) {
+                assert_eq!(listed_column(&search), None, "{filter}");
+            }
+        }
+    }
+
+    #[test]
     fn an_index_that_has_the_rows_of_a_condition_in_order_is_not_passed_over() {
         let filters = [
             r#"{"processDefinitionId": "p1"}"#,
@@ -344,8 +419,10 @@ mod tests {
         for search in searches(&FILTERS, &["startDate", "endDate", ""]) {
             let broad: Vec<&Related> = related(&search.filter).collect();
             for part in parts(&search) {
+                let listed = listed_column(&search).map(Way::Listed);
                 let ways = [Way::Planned(&[]), Way::Planned(&broad), Way::Walked];
-                let statements = ways.iter().filter_map(|way| statement(&search, *part, way));
+                let ways = ways.into_iter().chain(listed);
+                let statements = ways.filter_map(|way| statement(&search, *part, &way));
                 let found: Vec<_> = statements
                     .map(|sql| first_columns::<i64>(&connection, &sql, 0, ""))
                     .collect();

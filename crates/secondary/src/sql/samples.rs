@@ -30,7 +30,7 @@ pub fn tables(instances: u32) -> Connection {
     connection
 }
 
-pub const FILTERS: [&str; 8] = [
+pub const FILTERS: [&str; 9] = [
     "{}",
     r#"{"state": "ACTIVE"}"#,
     r#"{"state": {"$in": ["ACTIVE"]}}"#,
@@ -38,6 +38,7 @@ pub const FILTERS: [&str; 8] = [
     r#"{"variables": [{"name": "n", "value": "\"v1\""}]}"#,
     r#"{"elementId": "task", "elementInstanceState": "ACTIVE", "variables": [{"name": "n", "value": "\"v0\""}]}"#,
     r#"{"processDefinitionId": {"$like": "p*"}, "state": "ACTIVE"}"#,
+    r#"{"processDefinitionId": {"$in": ["p0", "p2"]}, "state": "ACTIVE"}"#,
     r#"{"$or": [{"processDefinitionId": "p0"}, {"processDefinitionId": "p2", "state": "ACTIVE"}]}"#,
 ];
 

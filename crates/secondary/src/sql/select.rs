@@ -7,6 +7,7 @@ use skep_query::{
 };
 
 use super::like::{self, glob};
+use super::page::Way;
 use super::{Dialect, INDEXED_CHARACTERS, Sql, begins, statistics};
 
 /// Selects columns of the rows that match the conditions.
@@ -78,10 +79,13 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
     sql
 }
 
-/// Counts the matching rows, up to one more than the maximum. Conditions in `broad` are evaluated row by row on rows found by
-/// the other conditions.
-pub fn count<'a>(mut sql: Sql<'a>, search: &Search, broad: &[&'a Related]) -> Sql<'a> {
-    sql.broad = broad.to_vec();
+/// Counts the matching rows, up to one more than the maximum. No index has all of them in order: walking is like planning.
+pub fn count<'a>(mut sql: Sql<'a>, search: &Search, way: &Way<'a>) -> Sql<'a> {
+    match way {
+        Way::Planned(broad) => sql.broad = broad.to_vec(),
+        Way::Listed(column) => sql.walks = Some(*column),
+        Way::Walked => {}
+    }
     sql.push("SELECT count(*) FROM (SELECT 1");
     from(&mut sql, search);
     sql.push(&format!(" LIMIT {}) counted", merge::MAX_COUNTED + 1));
