@@ -72,6 +72,10 @@ pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError>
 fn search(from: &impl Database, search: &Search) -> Result<ResultPage, QueryError> {
     let broad = broad(from, search)?;
     let (counted, way) = counted(from, search, &broad)?;
+    // To find that once more would take as long.
+    if counted == 0 {
+        return Ok(ResultPage::default());
+    }
     let more = counted > merge::MAX_COUNTED;
     let (mut rows, mut left) = (Vec::new(), search.page.limit);
     for part in page::parts(search) {
@@ -180,6 +184,8 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use rusqlite::{Connection, params_from_iter};
 
     use super::*;
@@ -213,6 +219,41 @@ mod tests {
             _limit: Duration,
         ) -> Result<Option<Vec<Row>>, QueryError> {
             self.succeeds.then(|| self.rows(sql, columns)).transpose()
+        }
+    }
+
+    /// Counts its statements.
+    struct Asked<'a> {
+        database: Tried<'a>,
+        statements: Cell<u32>,
+    }
+
+    impl Database for Asked<'_> {
+        fn sql(&self) -> Sql<'_> {
+            self.database.sql()
+        }
+
+        fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
+            self.statements.set(self.statements.get() + 1);
+            self.database.rows(sql, columns)
+        }
+    }
+
+    #[test]
+    fn nothing_is_looked_for_only_once() {
+        let connection = tables(10);
+        let database = Asked {
+            database: Tried {
+                connection: &connection,
+                succeeds: false,
+            },
+            statements: Cell::new(0),
+        };
+        for wanted in searches(&[r#"{"processDefinitionId": "none"}"#], &["startDate"]) {
+            database.statements.set(0);
+            let found = search(&database, &wanted).expect("an answer");
+            assert_eq!(found, ResultPage::default());
+            assert_eq!(database.statements.get(), 1, "{wanted:?}");
         }
     }
 
