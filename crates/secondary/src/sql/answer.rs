@@ -131,6 +131,11 @@ fn counted<'a>(
         if from.sql().dialect == Dialect::Sqlite {
             last = Way::Listed(column);
         }
+    } else if let Some(key) = page::scanned_key(search)
+        && from.sql().dialect == Dialect::Sqlite
+    {
+        tries.push((Way::Planned(&[]), COUNT));
+        last = Way::Listed(key);
     }
     for (way, limit) in tries {
         let sql = select::count(from.sql(), search, &way);
@@ -240,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_looked_for_only_once() {
+    fn what_is_not_there_is_looked_for_once() {
         let connection = tables(10);
         let database = Asked {
             database: Tried {

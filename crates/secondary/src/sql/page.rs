@@ -44,7 +44,7 @@ pub enum Way<'a> {
     Planned(&'a [&'a Related]),
     /// By scanning all rows in sort order along an index, if there is one. With many matches, the first ones are found soon.
     Walked,
-    /// By this column, of which a condition lists the values. See [`listed_column`].
+    /// By this column only. See [`listed_column`] and [`scanned_key`].
     Listed(&'static str),
 }
 
@@ -88,6 +88,14 @@ fn name(entity: &Entity, sort: &Sort) -> String {
     format!("t.\"{}\"", entity.field(sort.field).name)
 }
 
+/// The column of the first sort field. It leads to no index if another one is entered.
+fn first_name(sql: &Sql<'_>, entity: &Entity, sort: &Sort) -> String {
+    let sorted = entity.field(sort.field).name;
+    let is_other = sql.walks.is_some_and(|walked| walked != sorted);
+    let sign = if is_other { "+" } else { "" };
+    format!("{sign}{}", name(entity, sort))
+}
+
 fn is_reversed(search: &Search) -> bool {
     matches!(search.page.start, Start::Before(_))
 }
@@ -98,7 +106,8 @@ fn begin(sql: &mut Sql<'_>, search: &Search, part: Part) {
     let Some((first, others)) = sorts.split_first() else {
         return;
     };
-    let (column, before) = (name(search.entity, first), is_reversed(search));
+    let column = first_name(sql, search.entity, first);
+    let before = is_reversed(search);
     let values = match &search.page.start {
         Start::Offset(_) => &[],
         Start::After(cursor) | Start::Before(cursor) => cursor.0.as_slice(),
@@ -175,7 +184,10 @@ fn order(sql: &mut Sql<'_>, search: &Search, part: Part) {
     let reversed = is_reversed(search);
     let mut terms = Vec::new();
     for (at, sort) in sorts(search).iter().enumerate() {
-        let column = name(search.entity, sort);
+        let column = match at {
+            0 => first_name(sql, search.entity, sort),
+            _ => name(search.entity, sort),
+        };
         let direction = if sort.descending != reversed {
             "DESC"
         } else {
@@ -261,6 +273,30 @@ pub fn listed_column(search: &Search) -> Option<&'static str> {
     Some(found.name)
 }
 
+/// The key, if a condition that no index helps with stands beside others: the tenants that a caller belongs to, for instance. Where the
+/// index of another condition leads to very many rows, it is faster to read all of them in the order of the table.
+pub fn scanned_key(search: &Search) -> Option<&'static str> {
+    let entity = search.entity;
+    let has_index = |field: usize| {
+        let name = entity.field(field).name;
+        let mut firsts = entity.indices.iter().map(|columns| columns.first());
+        field == 0 || firsts.any(|first| first == Some(&name))
+    };
+    let is_free = |condition: &Condition| match condition {
+        Condition::Field { field, .. } => !has_index(*field),
+        _ => false,
+    };
+    let mut alternatives = search
+        .filter
+        .iter()
+        .filter_map(|condition| match condition {
+            Condition::Any(alternatives) => Some(alternatives),
+            _ => None,
+        });
+    let is_found = alternatives.any(|of| of.iter().any(|all| all.iter().all(is_free)));
+    (is_found && search.filter.len() > 1).then_some(entity.key().name)
+}
+
 /// Whether a condition fixes the value of the column.
 fn is_given(search: &Search, column: &str) -> bool {
     let field = search.entity.index_of(column);
@@ -310,6 +346,7 @@ fn sorts_by(search: &Search, field: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use rusqlite::{Connection, params_from_iter};
+    use skep_query::entities::PROCESS_INSTANCE;
 
     use super::*;
     use crate::sql::samples::{FILTERS, searches, tables};
@@ -392,6 +429,31 @@ mod tests {
         for filter in &others {
             for search in searches(&[filter], &[""]) {
                 assert_eq!(listed_column(&search), None, "{filter}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_tenants_are_read_in_the_order_of_the_table() {
+        let connection = tables(300);
+        let field = PROCESS_INSTANCE.column("tenantId");
+        let of = |op| vec![Condition::Field { field, op }];
+        let tenants = vec![of(Op::Exists(false)), of(Op::In(vec![Value::text("a")]))];
+        for mut search in searches(&[r#"{"state": "ACTIVE"}"#], &["startDate"]) {
+            assert_eq!(scanned_key(&search), None);
+            search.filter.push(Condition::Any(tenants.clone()));
+            assert_eq!(scanned_key(&search), Some("processInstanceKey"));
+            for part in parts(&search) {
+                let ways = [Way::Planned(&[]), Way::Listed("processInstanceKey")];
+                let ways = ways.map(|way| statement(&search, *part, &way).unwrap());
+                let [planned, scanned] =
+                    [&ways[0], &ways[1]].map(|sql| first_columns::<i64>(&connection, sql, 0, ""));
+                assert_eq!(planned, scanned, "{search:?}");
+                if matches!(search.page.start, Start::Offset(_)) {
+                    let plan: Vec<String> =
+                        first_columns(&connection, &ways[1], 3, "EXPLAIN QUERY PLAN ");
+                    assert!(!plan.iter().any(|step| step.contains("INDEX")), "{plan:?}");
+                }
             }
         }
     }
