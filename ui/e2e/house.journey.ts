@@ -160,3 +160,17 @@ test("the look is kept, and the page comes with it", async ({ page, open, server
   const answer = await page.request.get(`${server.url}/ui/processes`);
   expect(await answer.text()).toContain('data-theme="dark"');
 });
+
+test("a menu of the bar that is fetched when it is pressed opens by keyboard, and gives the focus back", async ({ page, open }) => {
+  await open("/");
+  const look = page.getByRole("button", { name: "Look" });
+  await look.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("menuitemradio", { name: "Dark" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("menu")).toHaveCount(0);
+  await expect(look).toBeFocused();
+  // By now it is here.
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("menuitemradio", { name: "Dark" })).toBeVisible();
+});

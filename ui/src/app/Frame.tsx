@@ -10,11 +10,11 @@ import { TITLE_PLACE } from "../parts/PageTitle";
 import { Skeleton } from "../parts/Shown";
 import { text } from "../text";
 import { useKeys } from "./keys";
-import { LookMenu } from "./LookMenu";
+import { LookButton } from "./LookButton";
 import { Closed } from "./session/Closed";
 import { closedRoom, useRooms } from "./session/rights";
 import { TenantMenu } from "./TenantMenu";
-import { UserMenu } from "./session/UserMenu";
+import { UserButton } from "./session/UserButton";
 import hive from "../style/icon.svg";
 import "./frame.css";
 
@@ -50,8 +50,8 @@ export function Frame() {
         </button>
         <Behind />
         <Live />
-        <LookMenu />
-        <UserMenu />
+        <LookButton />
+        <UserButton />
       </header>
       <main id="content" className="content" tabIndex={-1}>
         <Suspense fallback={<Skeleton rows={6} />}>{placed ? closed ? <Closed room={closed} /> : <Outlet /> : null}</Suspense>

@@ -4,6 +4,7 @@ import { Suspense, lazy, useState } from "react";
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from "react-aria-components";
 import { text } from "../text";
 import { ownZone, setExact, setZone, useExact, useZone } from "../text/zone";
+import { useOpened } from "./Later";
 import { setTheme, themeNow, themes } from "./theme";
 import "../parts/menu.css";
 
@@ -31,7 +32,8 @@ function Choices({ title, items, chosen }: ChoicesProps) {
   );
 }
 
-export function LookMenu() {
+export default function LookMenu() {
+  const { button, open } = useOpened();
   const [theme, choose] = useState(themeNow);
   const [asking, ask] = useState(false);
   const zone = useZone();
@@ -50,8 +52,8 @@ export function LookMenu() {
   };
   return (
     <>
-      <MenuTrigger>
-        <Button className="button quiet icon" aria-label={t.theme}>
+      <MenuTrigger {...open}>
+        <Button ref={button} className="button quiet icon" aria-label={t.theme}>
           <Contrast size={16} aria-hidden="true" />
         </Button>
         <Popover className="floating" placement="bottom end">

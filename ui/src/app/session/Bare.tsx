@@ -1,7 +1,7 @@
 // A page without the frame: nothing of the server's is shown on it.
 import { type ReactNode, useEffect } from "react";
 import hive from "../../style/icon.svg";
-import { LookMenu } from "../LookMenu";
+import { LookButton } from "../LookButton";
 import "./login.css";
 
 export function Bare({ title, children }: { title: string; children: ReactNode }) {
@@ -11,7 +11,7 @@ export function Bare({ title, children }: { title: string; children: ReactNode }
   return (
     <main className="bare" id="content">
       <div className="bare-look">
-        <LookMenu />
+        <LookButton />
       </div>
       <div className="bare-body">
         <img src={hive} width="44" height="44" alt="" />

@@ -5,9 +5,9 @@ import { queries } from "../../api/live";
 import { type Me, leave, useSession } from "../../api/session";
 import { failed } from "../../parts/failed";
 import { text } from "../../text";
+import { useOpened } from "../Later";
 import { router } from "../router";
 import "../../parts/menu.css";
-import "./login.css";
 
 const t = text.session;
 
@@ -25,7 +25,7 @@ async function logOut() {
   }
 }
 
-export function UserMenu() {
+export default function UserMenu() {
   const session = useSession();
   if (session.kind === "open") return <Nobody why={session.why} />;
   if (session.kind !== "in") return null;
@@ -33,9 +33,10 @@ export function UserMenu() {
 }
 
 function Nobody({ why }: { why: "absent" | "unprotected" }) {
+  const { button, open } = useOpened();
   return (
-    <DialogTrigger>
-      <Button className="button quiet icon" aria-label={t.nobody}>
+    <DialogTrigger {...open}>
+      <Button ref={button} className="button quiet icon" aria-label={t.nobody}>
         <UserRoundX size={16} aria-hidden="true" />
       </Button>
       <Popover className="floating" placement="bottom end">
@@ -50,14 +51,15 @@ function Nobody({ why }: { why: "absent" | "unprotected" }) {
 }
 
 function Somebody({ me }: { me: Me }) {
+  const { button, open } = useOpened();
   const rows = [
     [t.groups, me.groups],
     [t.roles, me.roles],
     [t.tenants, me.tenants.map((each) => each.name ?? each.tenantId)],
   ] as const;
   return (
-    <DialogTrigger>
-      <Button className="button quiet who-button" aria-label={t.menu(me.displayName || me.username)}>
+    <DialogTrigger {...open}>
+      <Button ref={button} className="button quiet who-button" aria-label={t.menu(me.displayName || me.username)}>
         <UserRound size={16} aria-hidden="true" />
         <span className="clip live-word">{me.displayName || me.username}</span>
       </Button>
