@@ -22,6 +22,8 @@ const ROUTES = [
   "/studio",
   "/studio?sample=order",
   "/help",
+  "/help/errors",
+  "/help/errors/JOB_NO_RETRIES",
   "/tasks",
   "TASK",
   "TASK&tab=process",

@@ -1,5 +1,6 @@
 // Help: the keys, the API, and what the interface is made of.
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { base } from "../api/client";
 import { once } from "../api/live";
@@ -53,6 +54,11 @@ export function Help() {
       <Panel title={t.apiText}>
         <p className="help-text">
           <a href={`${base}/v2/openapi.json`}>{`${base}/v2/openapi.json`}</a>
+        </p>
+      </Panel>
+      <Panel title={t.codes}>
+        <p className="help-text">
+          <Link to="/help/errors">{t.codesText}</Link>
         </p>
       </Panel>
       <Licences />

@@ -177,9 +177,19 @@ const help = createRoute({
   path: "/help",
   component: lazyRouteComponent(() => import("./Help"), "Help"),
 });
+const errors = createRoute({
+  getParentRoute: () => root,
+  path: "/help/errors",
+  component: lazyRouteComponent(() => import("./errors/Page"), "ErrorPage"),
+});
+const errorCode = createRoute({
+  getParentRoute: () => root,
+  path: "/help/errors/$code",
+  component: lazyRouteComponent(() => import("./errors/Page"), "ErrorPage"),
+});
 
 export const router = createRouter({
-  routeTree: root.addChildren([login, loggedOut, home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, monitor, cluster, admin, adminSection, adminOne, feel, help, studio, studioDraft]),
+  routeTree: root.addChildren([login, loggedOut, home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, monitor, cluster, admin, adminSection, adminOne, feel, help, errors, errorCode, studio, studioDraft]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,

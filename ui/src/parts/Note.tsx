@@ -3,6 +3,7 @@ import { CircleSlash, CloudOff, Lock, SearchX, TriangleAlert } from "lucide-reac
 import type { ReactNode } from "react";
 import { Problem } from "../api/problem";
 import { text } from "../text";
+import { Explained } from "./Explained";
 import { lackText } from "./lack";
 import "./note.css";
 
@@ -66,11 +67,14 @@ export function Failure({ problem, retry, small = false }: { problem: Problem; r
       title={title}
       small={small}
       actions={
-        retry === undefined ? undefined : (
-          <button type="button" className="button small" onClick={retry}>
-            {text.words.retry}
-          </button>
-        )
+        <>
+          {retry === undefined ? null : (
+            <button type="button" className="button small" onClick={retry}>
+              {text.words.retry}
+            </button>
+          )}
+          <Explained of={problem.title} />
+        </>
       }
     >
       {noAnswer ? words.NO_ANSWER_detail : problem.detail}

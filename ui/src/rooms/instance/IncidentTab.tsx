@@ -4,6 +4,7 @@ import { CircleCheck } from "lucide-react";
 import type { Incident } from "../../api/incidents";
 import type { Instance } from "../../api/instances";
 import type { Problem } from "../../api/problem";
+import { Explained } from "../../parts/Explained";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -40,6 +41,7 @@ export function IncidentTab({ query, instance }: { query: UseQueryResult<{ items
                   </button>
                   <Time at={each.creationTime} />
                   <span className="mono">{each.incidentKey}</span>
+                  <Explained of={each.errorType} />
                 </p>
               </li>
             ))}

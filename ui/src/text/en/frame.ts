@@ -56,6 +56,11 @@ export const frame = {
   keysText: "Single keys work while no text field has the focus.",
   singleKeys: "Single keys work on this browser",
   apiText: "The API that these pages use",
+  codes: "Error codes",
+  codesText: "What each error means, and what to do",
+  codesAll: "All error codes",
+  codeUnknown: "There is no such error code",
+  codeUnknownText: (code: string) => `${code} is not a code of this version.`,
   licences: "Licences of the software in this interface",
   everywhere: "On every page",
   shortcuts: {

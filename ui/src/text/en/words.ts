@@ -63,7 +63,7 @@ export const words = {
   close: "Close",
   cancel: "Never mind",
   none: "none",
-  explain: (title: string) => `What ${title} means`,
+  explain: "What it means, and what to do",
   failure: {
     NO_ANSWER: "The server did not answer",
     NO_ANSWER_detail: "It may have stopped, or the network between here and there is down. This page retries automatically.",
