@@ -5,12 +5,14 @@
 //   BENCH_MINUTES     how long a page is left open before its memory is looked at (1)
 import { readFile } from "node:fs/promises";
 import { chromium } from "@playwright/test";
+import { longModel } from "./long.mjs";
 import { client } from "./seed.mjs";
 import { startServer } from "./server.mjs";
 import { wideModel, BRANCHES } from "./wide.mjs";
 
 const asked = (name, usual) => Number(process.env[name] ?? usual);
 const [INSTANCES, TOKENS, MINUTES] = [asked("BENCH_INSTANCES", 20_000), asked("BENCH_TOKENS", 2_000), asked("BENCH_MINUTES", 1)];
+const STEPS = 10_000;
 const ROUNDS = 5;
 
 const quantile = (values, share) => values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.ceil(values.length * share) - 1)];
@@ -18,7 +20,7 @@ const show = (name, goal, figure) => console.log(`${name.padEnd(62)} ${figure.pa
 
 async function fill(api) {
   const order = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
-  await api.deploy([["order.bpmn", order], ["wide.bpmn", wideModel()]]);
+  await api.deploy([["order.bpmn", order], ["wide.bpmn", wideModel()], ["long.bpmn", longModel]]);
   const start = async (count, id, variables) => {
     let left = count;
     await Promise.all(Array.from({ length: 32 }, async () => {
@@ -30,7 +32,9 @@ async function fill(api) {
 }
 
 const server = await startServer();
-await fill(client(server.url));
+const api = client(server.url);
+await fill(api);
+const long = await api.start("long", { count: STEPS });
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--enable-precise-memory-info"] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
 const page = await context.newPage();
@@ -57,25 +61,35 @@ show("the same, CPU / 4", "goal 2,000 ms", await until("/processes?process=order
 await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
 show(`diagram of 500 elements, ${TOKENS.toLocaleString("en")} tokens: counts drawn`, "goal 1,500 ms", await until("/processes?process=wide", () => page.locator(".pill").first().waitFor({ state: "attached" })));
 
+/** Milliseconds between the frames while what is at a point is scrolled. */
+async function scrolled(name, x, y) {
+  await page.mouse.move(x, y);
+  await page.evaluate(() => {
+    globalThis.frameTimes = [];
+    let last = performance.now();
+    const next = (now) => {
+      globalThis.frameTimes.push(now - last);
+      last = now;
+      requestAnimationFrame(next);
+    };
+    requestAnimationFrame(next);
+  });
+  for (let n = 0; n < 200; n++) {
+    await page.mouse.wheel(0, 240);
+    await page.waitForTimeout(16);
+  }
+  const frames = await page.evaluate(() => globalThis.frameTimes);
+  show(`scrolling ${name}: time between frames, p50 and p95`, "goal 17 and 33 ms", `${quantile(frames, 0.5).toFixed(0)} and ${quantile(frames, 0.95).toFixed(0)} ms`);
+}
+
 await page.goto(`${server.url}/ui/processes?state=active`);
 await list();
-await page.mouse.move(640, 500);
-await page.evaluate(() => {
-  globalThis.frameTimes = [];
-  let last = performance.now();
-  const next = (now) => {
-    globalThis.frameTimes.push(now - last);
-    last = now;
-    requestAnimationFrame(next);
-  };
-  requestAnimationFrame(next);
-});
-for (let n = 0; n < 200; n++) {
-  await page.mouse.wheel(0, 240);
-  await page.waitForTimeout(16);
-}
-const frames = await page.evaluate(() => globalThis.frameTimes);
-show("scrolling the list: time between frames, p50 and p95", "goal 17 and 33 ms", `${quantile(frames, 0.5).toFixed(0)} and ${quantile(frames, 0.95).toFixed(0)} ms`);
+await scrolled("the list", 640, 500);
+
+await page.goto(`${server.url}/ui/processes/i/${long.processInstanceKey}`);
+await page.locator(".tree-row").nth(10).waitFor();
+const { x, y } = await page.locator(".tree").boundingBox();
+await scrolled(`a history of ${STEPS.toLocaleString("en")} steps`, x + 100, y + 100);
 
 await page.goto(`${server.url}/ui/feel`);
 await page.evaluate(() => {

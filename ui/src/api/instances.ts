@@ -14,7 +14,8 @@ export type InstanceSearch = Body<"/process-instances/search", "post">;
 export type Filter = NonNullable<InstanceSearch["filter"]>;
 export type Sort = NonNullable<InstanceSearch["sort"]>[number];
 
-const AT_WORK = 2_000;
+export const AT_WORK = 2_000;
+export const AT_REST = 60_000;
 
 export const instance = (key: InstanceKey, atWork = true) =>
   live(["instances", "one", key], (how) => get("/process-instances/{processInstanceKey}", { processInstanceKey: key }, how), atWork ? AT_WORK : 60_000);
@@ -51,14 +52,18 @@ export const flows = (key: InstanceKey, atWork: boolean) =>
 export const callers = (key: InstanceKey) =>
   once(["instances", "callers", key], (how) => get("/process-instances/{processInstanceKey}/call-hierarchy", { processInstanceKey: key }, how));
 
-/** What happened right within a scope, in its order; `limit` rows of it. */
-export const within = (scope: ScopeKey, limit: number, atWork: boolean) =>
-  live(["instances", "within", scope, limit], (how) =>
+/** Rows of the first page of what is within a scope, and of those behind it. */
+export const FIRST = 100;
+export const THEN = 500;
+
+/** What happened right within a scope, in its order, a page of it; `every` is how often it may change. */
+export const within = (scope: ScopeKey, after: string | undefined, every: number) =>
+  live(["instances", "within", scope, after ?? ""], (how) =>
     post("/element-instances/search", {}, {
       filter: { elementInstanceScopeKey: scope },
       sort: [{ field: "startDate" }, { field: "elementInstanceKey" }],
-      page: { limit },
-    }, how), atWork ? AT_WORK : 60_000);
+      page: after === undefined ? { limit: FIRST } : { limit: THEN, after },
+    }, how), every);
 
 /** All that happened in an instance, the oldest first; as much as one answer holds. */
 export const everything = (key: InstanceKey, atWork: boolean) =>

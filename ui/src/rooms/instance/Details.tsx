@@ -7,7 +7,7 @@ import { TabItem } from "../../parts/TabItem";
 import { text } from "../../text";
 import { compact } from "../../text/format";
 import { AuditTab } from "./AuditTab";
-import { FeedTab } from "./FeedTab";
+import { FeedTab } from "./history/FeedTab";
 import { IncidentTab } from "./IncidentTab";
 import { JobTab } from "./JobTab";
 import { MappingTab } from "./MappingTab";

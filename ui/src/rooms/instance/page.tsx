@@ -14,7 +14,7 @@ import { text } from "../../text";
 import { Details } from "./Details";
 import { Drawing } from "./Drawing";
 import { Head } from "./Head";
-import { History } from "./History";
+import { History } from "./history/History";
 import { ScopeProvider } from "./scope";
 import { Why } from "./Why";
 import "../../parts/entries.css";

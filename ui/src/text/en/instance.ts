@@ -58,6 +58,7 @@ export const instance = {
     message: (name: string) => `Message ${name} arrived`,
     by: (who: string) => `by ${who}`,
   },
+  historyCut: (count: string) => `Only the first ${count} elements are shown. The feed begins with the newest.`,
   feedCut: (count: string) => `Only the newest ${count} events are shown. The history has the rest.`,
   feedWithout: "What users did is left out: you may not read the audit log.",
   auditNone: "Nothing in the audit log",

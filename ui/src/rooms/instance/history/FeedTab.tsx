@@ -1,20 +1,24 @@
 // What happened in the instance, of all kinds in one list, the newest first.
 import { useQuery } from "@tanstack/react-query";
+import { useVirtualizer } from "@tanstack/react-virtual";
 import { UserRound } from "lucide-react";
-import { type ReactNode, useState } from "react";
-import { MOST, STEP, feed } from "../../api/feed";
-import type { Instance } from "../../api/instances";
-import type { ElementKey } from "../../api/keys";
-import { kept } from "../../api/live";
-import { Shown } from "../../parts/Shown";
-import { State } from "../../parts/State";
-import { Time } from "../../parts/Time";
-import { text } from "../../text";
-import { number } from "../../text/format";
+import { type ReactNode, useCallback, useRef, useState } from "react";
+import { MOST, STEP, feed } from "../../../api/feed";
+import type { Instance } from "../../../api/instances";
+import type { ElementKey } from "../../../api/keys";
+import { kept } from "../../../api/live";
+import { Shown } from "../../../parts/Shown";
+import { State } from "../../../parts/State";
+import { Time } from "../../../parts/Time";
+import { text } from "../../../text";
+import { number } from "../../../text/format";
 import { type Happening, type What, feedOf } from "./feed";
-import { useScope } from "./scope";
+import { useScope } from "../scope";
 
 const t = text.instance;
+/** Most rows are a line high. */
+const HEIGHT = 33;
+const BESIDE = 8;
 
 export function FeedTab({ instance }: { instance: Instance }) {
   const [limit, more] = useState(STEP);
@@ -25,11 +29,7 @@ export function FeedTab({ instance }: { instance: Instance }) {
         const { happenings, isWhole } = feedOf(instance, sources, limit);
         return (
           <>
-            <ol className="feed" aria-label={t.feed}>
-              {happenings.map((each) => (
-                <Row key={each.id} happening={each} />
-              ))}
-            </ol>
+            <Rows happenings={happenings} />
             {isWhole ? null : limit < MOST ? (
               <button type="button" className="button small entries-more" disabled={found.isPlaceholderData} onClick={() => more(Math.min(MOST, limit * 2))}>
                 {text.words.more}
@@ -42,6 +42,31 @@ export function FeedTab({ instance }: { instance: Instance }) {
         );
       }}
     </Shown>
+  );
+}
+
+/** Only those that can be seen are drawn; the panel scrolls, with what stands below them. */
+function Rows({ happenings }: { happenings: readonly Happening[] }) {
+  const list = useRef<HTMLOListElement>(null);
+  // oxlint-disable-next-line react/incompatible-library -- its answers are used here alone
+  const virtual = useVirtualizer({
+    count: happenings.length,
+    getScrollElement: () => list.current?.closest(".tab-panel") ?? null,
+    estimateSize: () => HEIGHT,
+    getItemKey: useCallback((at: number) => happenings[at]?.id ?? at, [happenings]),
+    overscan: BESIDE,
+  });
+  return (
+    <ol className="feed" aria-label={t.feed} ref={list} style={{ height: virtual.getTotalSize() }}>
+      {virtual.getVirtualItems().map(({ index, key, start }) => {
+        const happening = happenings[index];
+        return happening === undefined ? null : (
+          <li key={key} data-index={index} ref={virtual.measureElement} aria-setsize={happenings.length} aria-posinset={index + 1} className={`feed-row ${happening.what.kind}`} style={{ transform: `translateY(${start}px)` }}>
+            <Row happening={happening} />
+          </li>
+        );
+      })}
+    </ol>
   );
 }
 
@@ -75,7 +100,7 @@ function Row({ happening: { at, what } }: { happening: Happening }) {
   const { chooseScope } = useScope();
   const { icon, words, more, element } = lookOf(what);
   return (
-    <li className={`feed-row ${what.kind}`}>
+    <>
       {icon}
       <span className="feed-what">
         {element === undefined ? null : (
@@ -93,6 +118,6 @@ function Row({ happening: { at, what } }: { happening: Happening }) {
       <span className="faint">
         <Time at={at} />
       </span>
-    </li>
+    </>
   );
 }

@@ -1,8 +1,8 @@
 // The feed of an instance: what happened, of all kinds, the newest first.
-import type { Arrived, Sources } from "../../api/feed";
-import type { Deed } from "../../api/audit";
-import type { Incident } from "../../api/incidents";
-import type { ElementInstance, Instance, Job } from "../../api/instances";
+import type { Arrived, Sources } from "../../../api/feed";
+import type { Deed } from "../../../api/audit";
+import type { Incident } from "../../../api/incidents";
+import type { ElementInstance, Instance, Job } from "../../../api/instances";
 
 export type What =
   | { kind: "began" | "over"; of: Instance }

@@ -1,7 +1,7 @@
 // The feed is in the order of time, and shows nothing of a time of which it does not know everything.
 import { expect, it } from "vitest";
-import type { Sources } from "../../api/feed";
-import type { ElementInstance, Instance } from "../../api/instances";
+import type { Sources } from "../../../api/feed";
+import type { ElementInstance, Instance } from "../../../api/instances";
 import { feedOf } from "./feed";
 
 const at = (ms: number) => new Date(Date.UTC(2026, 10, 28, 12) + ms).toISOString();
