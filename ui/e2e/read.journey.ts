@@ -11,6 +11,7 @@ test("home says what goes wrong, and leads there", async ({ page, open }) => {
   await page.getByRole("link", { name: /card network did not answer/ }).click();
   await expect(page.getByRole("heading", { name: /card network did not answer/ })).toBeVisible();
   await page.getByRole("link", { name: "Order v2" }).click();
+  await page.getByRole("link", { name: "Show these instances" }).click();
   await expect(page).toHaveURL(/process=order&version=2&state=incident&hash=/);
   await expect(page.getByRole("row").nth(3)).toBeVisible();
 });
