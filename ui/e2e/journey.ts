@@ -1,5 +1,5 @@
 // What all journeys share: a seeded server per worker, an empty one where it is asked for, and eyes on what a page must never do.
-import { type Page, test as plain, expect } from "@playwright/test";
+import { type Locator, type Page, test as plain, expect } from "@playwright/test";
 import { type Client, client, seed } from "./seed.mjs";
 import { type Running, startServer } from "./server.mjs";
 
@@ -84,4 +84,10 @@ export async function fits(page: Page) {
       return Math.max(...parts.map((element) => element.scrollWidth - element.clientWidth));
     });
   await expect.poll(over, "pixels beside the screen").toBeLessThanOrEqual(0);
+}
+
+/** Nothing of what they say is cut. */
+export async function whole(of: Locator) {
+  const cut = () => of.evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent));
+  await expect.poll(cut, "words that are cut").toEqual([]);
 }

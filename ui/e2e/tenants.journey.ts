@@ -1,7 +1,7 @@
 // Tenants that are kept apart: what is shown says whose it is, one of them is chosen for all pages, and what is made is made for one.
 import { sound } from "./axe";
 import { TENANTED, people, tenants } from "./guarded.mjs";
-import { expect, test as shared } from "./journey";
+import { expect, test as shared, whole } from "./journey";
 import { ORDER, enter } from "./peopled";
 import type { Client } from "./seed.mjs";
 import { startServer } from "./server.mjs";
@@ -79,6 +79,16 @@ test("who belongs to one tenant sees its name, and has nothing to choose", async
   await enter(page, apart.url, "/processes", "olaf");
   await expect(page.getByText("Acme", { exact: true })).toBeVisible();
   await expect(page.getByRole("combobox", { name: "Tenant" })).toHaveCount(0);
+});
+
+test("on a phone the name of a page is whole beside the choice of a tenant", async ({ page, apart }) => {
+  await page.setViewportSize({ width: 360, height: 760 });
+  await enter(page, apart.url, "/");
+  for (const route of ["processes", "messages", "incidents", "decisions"]) {
+    await page.goto(`${apart.url}/ui/${route}`);
+    await expect(page.getByRole("combobox", { name: "Tenant" })).toBeVisible();
+    await whole(page.locator("#page-title h1"));
+  }
 });
 
 test("pages with tenants pass axe and fit", async ({ page, apart }) => {

@@ -135,13 +135,18 @@ function Found({ search, filter, change, of, drawn }: InstanceListProps & { filt
   );
 }
 
+/** Where nothing else takes the room of a wide screen, times do: a row is read from one end to the other. */
+const spread = (column: Col<Instance>): Col<Instance> =>
+  column.id === "processInstanceKey" ? { ...column, width: 196 } : typeof column.width === "number" ? { ...column, width: "1fr", minWidth: column.width } : column;
+
 /** A column without anything in it is not worth its place, unless somebody asked for it. */
 function useColumns(rows: readonly Instance[], ofOne: boolean, names: readonly string[]): readonly Col<Instance>[] {
   const named = rows.some((row) => row.businessId);
   const keys = useMemo(() => rows.map((row) => row.processInstanceKey), [rows]);
   const values = useColumnValues(keys, names);
   const columns = useMemo(() => {
-    const plain = base.map((column) => (ofOne && column.id === "processDefinitionName" ? version : column)).filter((column) => named || column.id !== "businessId");
+    const shown = ofOne ? base.map((column) => (column.id === "processDefinitionName" ? version : column)).map(spread) : base;
+    const plain = shown.filter((column) => named || column.id !== "businessId");
     // Behind what an instance is, before when it was.
     const at = plain.findIndex((column) => column.id === "startDate");
     return plain.toSpliced(at, 0, ...names.map((name) => variable(name, values)));

@@ -162,12 +162,14 @@ function Drawn({ id, source, status, keep, asked }: DrawnProps) {
           </button>
         )}
         <span className="grow" />
-        <button type="button" className="button icon" aria-label={t.undo} title={t.undo} disabled={!editor} onClick={() => editor?.undo()}>
-          <Undo2 size={14} aria-hidden="true" />
-        </button>
-        <button type="button" className="button icon" aria-label={t.redo} title={t.redo} disabled={!editor} onClick={() => editor?.redo()}>
-          <Redo2 size={14} aria-hidden="true" />
-        </button>
+        <span className="row">
+          <button type="button" className="button icon" aria-label={t.undo} title={t.undo} disabled={!editor} onClick={() => editor?.undo()}>
+            <Undo2 size={14} aria-hidden="true" />
+          </button>
+          <button type="button" className="button icon" aria-label={t.redo} title={t.redo} disabled={!editor} onClick={() => editor?.redo()}>
+            <Redo2 size={14} aria-hidden="true" />
+          </button>
+        </span>
         <button type="button" className="button" onClick={() => save(file, xml, types[kind])}>
           <Download size={14} aria-hidden="true" />
           {t.save}

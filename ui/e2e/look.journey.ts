@@ -1,0 +1,31 @@
+// What is seen, in the widths that people have: names are whole, what belongs together stands together, and figures add up.
+import { expect, test, whole } from "./journey";
+
+for (const [width, height] of [[1280, 800], [360, 760]] as const) {
+  test(`names of tasks and what is chosen of them are whole at ${width} pixels`, async ({ page, open }) => {
+    await page.setViewportSize({ width, height });
+    await open("/tasks");
+    await expect(page.getByRole("link", { name: /Assess the damage/ }).first()).toBeVisible();
+    await whole(page.locator(".task-name"));
+    const [due = 0] = await page.getByRole("combobox").filter({ hasText: "Due soonest" }).evaluateAll((all) => all.map((each) => each.clientWidth));
+    expect(due, "room for the order").toBeGreaterThan(100);
+  });
+}
+
+test("a row of instances is read from one end of a wide screen to the other", async ({ page, open }) => {
+  await page.setViewportSize({ width: 1920, height: 1080 });
+  await open("/processes?process=order");
+  const key = page.getByRole("columnheader", { name: "Key" });
+  const version = page.getByRole("columnheader", { name: "Version" });
+  await expect(version).toBeVisible();
+  const [from, to] = [await key.boundingBox(), await version.boundingBox()];
+  expect((to?.x ?? 0) - (from?.x ?? 0), "from a key to what comes next").toBeLessThan(260);
+});
+
+test("on a phone what belongs together in the studio stays in one line", async ({ page, open }) => {
+  await page.setViewportSize({ width: 360, height: 760 });
+  await open("/studio?sample=order");
+  await expect(page.locator(".djs-shape").first()).toBeVisible();
+  const [undo, redo] = [await page.getByRole("button", { name: "Undo" }).boundingBox(), await page.getByRole("button", { name: "Redo" }).boundingBox()];
+  expect(redo?.y).toBe(undo?.y);
+});
