@@ -12,6 +12,16 @@ for (const [width, height] of [[1280, 800], [360, 760]] as const) {
   });
 }
 
+test("a process on the first page counts its instances with incidents among those at work", async ({ page, open }) => {
+  await open("/");
+  const row = page.getByRole("region", { name: "Processes" }).getByRole("link", { name: /^Order/ });
+  const words = (await row.locator(".process-load").getAttribute("title")) ?? "";
+  const [active, stuck] = (/^(\d+) active, (\d+) of them with incidents$/.exec(words) ?? []).slice(1).map(Number);
+  expect(stuck).toBeGreaterThan(0);
+  expect(active).toBeGreaterThan(stuck ?? 0);
+  await expect(row.locator(".figure").last()).toHaveText(String(active));
+});
+
 test("a row of instances is read from one end of a wide screen to the other", async ({ page, open }) => {
   await page.setViewportSize({ width: 1920, height: 1080 });
   await open("/processes?process=order");

@@ -77,9 +77,9 @@ function ProcessRow({ row, most }: { row: Row; most: number }) {
           <span className="process-name clip">{row.name}</span>
           <span className="process-aside faint">{tenants ? `${row.aside} · ${row.tenant}` : row.aside}</span>
         </span>
-        <span className="process-load" title={t.load(row.active, row.stuck)}>
+        <span className="process-load" title={t.load(row.active + row.stuck, row.stuck)}>
           {row.stuck > 0 ? <span className="process-stuck figure">{compact(row.stuck)}</span> : null}
-          <span className={`figure${idle ? " faint" : ""}`}>{idle ? t.idle : compact(row.active)}</span>
+          <span className={`figure${idle ? " faint" : ""}`}>{idle ? t.idle : compact(row.active + row.stuck)}</span>
         </span>
         <Bar active={row.active / most} stuck={row.stuck / most} />
       </Link>

@@ -30,7 +30,7 @@ export const home = {
   versions: (count: number) => (count === 1 ? "1 version" : `${count} versions`),
   version: (version: number) => `version ${version}`,
   idle: "idle",
-  load: (active: number, stuck: number) => `${active} active, ${stuck} with incidents`,
+  load: (active: number, stuck: number) => `${active} active, ${stuck} of them with incidents`,
   emptyTitle: "No processes yet",
   emptyForYou: "No processes yet, or none that you may see",
   emptyText: "Deploy a BPMN file, and it appears here. From the command line:",
