@@ -1,10 +1,12 @@
 //! Topology, health, reflection.
 
 use skep_proto::gateway_protocol as pb;
+use tonic::Code;
 use tonic::transport::Channel;
 
 use super::client;
 use crate::fake::start;
+use crate::login::{basic, protected};
 
 #[tokio::test]
 async fn topology_names_nodes_and_partitions() {
@@ -85,4 +87,44 @@ async fn health_and_reflection_answer() {
             .any(|s| s.name == "gateway_protocol.Gateway"),
         "{services:?}"
     );
+}
+
+/// Probes have no login. What the API has is for those who may use it.
+#[tokio::test]
+async fn health_needs_no_login_and_reflection_does() {
+    use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    use tonic_reflection::pb::v1::{
+        ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+    };
+    let gateway = protected().await;
+    let channel = Channel::from_shared(format!("http://{}", gateway.grpc))
+        .expect("an address")
+        .connect()
+        .await
+        .expect("connects");
+    let check = HealthCheckRequest::default();
+    let health = HealthClient::new(channel.clone()).check(check).await;
+    assert_eq!(health.expect("answers").into_inner().status, 1);
+    let mut reflection = ServerReflectionClient::new(channel);
+    let services = |shown: Option<&str>| {
+        let mut request = tonic::Request::new(tokio_stream::once(ServerReflectionRequest {
+            host: String::new(),
+            message_request: Some(MessageRequest::ListServices(String::new())),
+        }));
+        if let Some(shown) = shown {
+            let shown = shown.parse().expect("a value");
+            request.metadata_mut().insert("authorization", shown);
+        }
+        request
+    };
+    let refused = reflection.server_reflection_info(services(None)).await;
+    assert_eq!(
+        refused.expect_err("a refusal").code(),
+        Code::Unauthenticated
+    );
+    let shown = basic("anna", "right");
+    let answered = reflection.server_reflection_info(services(Some(&shown)));
+    let mut answers = answered.await.expect("answers").into_inner();
+    assert!(answers.message().await.expect("goes on").is_some());
 }
