@@ -36,7 +36,7 @@ use skep_service::Broker;
 use self::basic::Basic;
 use self::bearer::Bearer;
 use self::passwords::Passwords;
-use self::refusals::Refusals;
+use self::refusals::{FailedLogins, Refusals};
 pub use self::remembered::Looks;
 pub use self::sessions::Refreshes;
 use self::visitor::Visitor;
@@ -215,6 +215,7 @@ pub struct Counts {
 pub struct Door {
     pub sights: sight::Sights,
     pub refusals: Refusals,
+    pub failed_logins: FailedLogins,
     /// The name of the cookie with a session.
     pub cookie: &'static str,
     basic: Basic,
@@ -244,6 +245,7 @@ impl Door {
         Ok(Door {
             sights: sight::Sights::default(),
             refusals: Refusals::default(),
+            failed_logins: FailedLogins::default(),
             cookie: session::name(over_tls),
             basic: Basic::new(passwords, counts.looks.clone()),
             way: match login {

@@ -1,6 +1,8 @@
 //! Logins of browsers at the provider, which sends them back with a code that this server redeems (OpenID Connect Core 1.0,
 //! section 3.1; RFC 7636 binds the code to its requester).
 
+use std::time::Duration;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -8,12 +10,20 @@ use form_urlencoded::{Serializer, byte_serialize};
 use http::{HeaderValue, StatusCode, Uri};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::assertion::{Assertion, AssertionSettings};
+use crate::pace::Pace;
 use crate::provider::{Provider, Reader, SettingsError};
 use crate::token::is_flat_enough;
 use crate::{Refused, wrong};
+
+/// Codes that are redeemed at a time, and how long others wait: whoever has begun a login can come back from it many times at once, with
+/// made-up codes, and the provider would take it for an attack by this server.
+const MAX_LOGINS: usize = 32;
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A secret known only to this server and the provider. It is shown nowhere.
 #[derive(Clone, PartialEq, Eq)]
@@ -134,6 +144,10 @@ pub(crate) struct Browsers {
     assertion: Option<Assertion>,
     /// The secret that seals sessions.
     secret: ClientSecret,
+    /// Places of codes that are redeemed.
+    logins: Semaphore,
+    /// Of log lines about logins.
+    pub(crate) warned: Pace,
 }
 
 /// The provider's answer to a redeemed code.
@@ -201,6 +215,8 @@ impl Browsers {
             settings: settings.clone(),
             assertion,
             secret,
+            logins: Semaphore::new(MAX_LOGINS),
+            warned: Pace::default(),
         })
     }
 
@@ -272,9 +288,16 @@ impl Browsers {
             ("code_verifier", &attempt.verifier),
         ];
         let (authorization, form) = self.proven(&place, &given)?;
+        let Ok(Ok(_login)) = timeout(PATIENCE, self.logins.acquire()).await else {
+            return Err(Refused::Unknown(
+                "Too many browsers log in at this moment. Log in again.".to_string(),
+            ));
+        };
         let answer = provider.fetcher.post(&place, authorization, form).await;
         let answer = answer.map_err(|why| {
-            tracing::warn!(provider = provider.name, %why, "an identity provider does not redeem the code of a login");
+            if self.warned.is_due() {
+                tracing::warn!(provider = provider.name, %why, "an identity provider does not redeem the code of a login");
+            }
             Refused::Wrong(
                 "The identity provider did not identify the user. Log in again.".to_string(),
             )

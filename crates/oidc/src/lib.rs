@@ -15,6 +15,7 @@ mod key_set;
 mod keys;
 mod last_good;
 mod logins;
+mod pace;
 mod provider;
 mod token;
 

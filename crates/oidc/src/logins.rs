@@ -133,7 +133,9 @@ impl Providers {
         let more = browsers.user_info(provider, redeemed, &token.claims);
         let more = more.await.map_err(|refused| {
             let (Refused::Wrong(why) | Refused::Unknown(why)) = refused;
-            tracing::warn!(provider = provider.name, %why, "an identity provider returned no user info for a user who has logged in");
+            if browsers.warned.is_due() {
+                tracing::warn!(provider = provider.name, %why, "an identity provider returned no user info for a user who has logged in");
+            }
             unanswered(why)
         });
         for (name, value) in more? {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
@@ -10,7 +11,7 @@ use skep_oidc::{
     AssertionSettings, Attempt, BrowserSettings, ClientProof, KeyId, ProviderSettings, Providers,
     Refused, Verified,
 };
-use skep_testbed::issuer::Issuer;
+use skep_testbed::issuer::{Behaviour, Issuer};
 use skep_tls::{KeyStore, Password};
 
 fn made(name: &str) -> std::path::PathBuf {
@@ -265,4 +266,31 @@ async fn no_provider_says_who_has_logged_in_at_another() {
         matches!(refused, Err(Refused::Wrong(ref why)) if why.contains("(iss)")),
         "{refused:?}"
     );
+}
+
+/// Whoever has begun a login can come back from it many times at once, with made-up codes.
+#[tokio::test]
+async fn few_codes_are_redeemed_at_a_time() {
+    let issuer = Issuer::start();
+    let by_secret = BrowserSettings::new("skep", "hush");
+    let providers = Arc::new(Providers::start(&[settings(&issuer, by_secret)]).unwrap());
+    let (_, attempt) = begun(&providers, "oidc").await;
+    issuer.at_token(Behaviour::Holds);
+    let back: Vec<_> = (0..100)
+        .map(|_| {
+            let (providers, attempt) = (Arc::clone(&providers), attempt.clone());
+            tokio::spawn(async move { providers.finish(&attempt, "made-up").await.map(|_| ()) })
+        })
+        .collect();
+    while issuer.redeemed().len() < 32 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(issuer.redeemed().len(), 32);
+    issuer.at_token(Behaviour::Answers);
+    for answer in back {
+        let answer = answer.await.unwrap();
+        assert!(matches!(answer, Err(Refused::Wrong(_))), "{answer:?}");
+    }
+    assert_eq!(issuer.redeemed().len(), 100);
 }

@@ -63,6 +63,19 @@ impl Refusals {
     }
 }
 
+/// Log lines about browsers that have not logged in at a provider: everybody can come back from there with anything.
+#[derive(Debug, Default)]
+pub struct FailedLogins(Noted);
+
+impl FailedLogins {
+    /// `why`: of the last one.
+    pub fn note(&self, why: &str) {
+        if let Some(browsers) = self.0.due(now()) {
+            tracing::info!(why, browsers, "logins at the identity provider failed");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -83,7 +83,7 @@ async fn back(front: &FrontEnd, bearer: &Bearer, parts: &Parts) -> Response<Rest
             response
         }
         Err(failed) => {
-            tracing::info!(why = failed.1, "a login at the identity provider failed");
+            front.door.failed_logins.note(&failed.1);
             // Relative, so that a proxy's path prefix stays.
             redirect(&format!("ui/login?failed={}", failed.0))
         }
