@@ -36,7 +36,10 @@ fn files(directory: &Path, issuer: &Issuer) -> [String; 5] {
 
 /// A server with these configurations, one after the other.
 fn started(directory: &Path, files: &[&String]) -> Server {
-    let args: Vec<&str> = files.iter().flat_map(|file| ["--config", file]).collect();
+    let args: Vec<&str> = files
+        .iter()
+        .flat_map(|file| ["--config", file.as_str()])
+        .collect();
     let others = [("CLIENT_SECRET", "hush"), ("KEYSTORE_PASSWORD", "hush")];
     Server::start(directory, &args, &[&SECRET[..], &others].concat())
 }
