@@ -601,6 +601,7 @@ async fn look_around(cluster: Weak<Cluster>) {
         let Some(cluster) = cluster.upgrade() else {
             return;
         };
+        cluster.note_oldest();
         cluster.deliver_held();
         cluster.abort_overtaken();
         cluster.forget_positions();

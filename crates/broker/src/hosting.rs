@@ -134,7 +134,8 @@ impl Hosting {
         let started = thread::start(
             &self.config,
             (partition, replica, shared.local.least_key(partition)),
-            (shared.clone(), shared.routing()),
+            shared.clone(),
+            (shared.routing(), shared.local.oldest_node.clone()),
             self.clock.clone(),
             thread::Counters {
                 metrics: metrics.clone(),

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use skep_cluster::State;
-use skep_engine::Sent;
+use skep_engine::{OldestNode, Sent};
 use skep_protocol::command::{Class, Request, Whose};
 use skep_protocol::response::JobActivation;
 use skep_protocol::{Failure, Routing, TenantId};
@@ -44,6 +44,8 @@ pub struct Local {
     pub(crate) disk: Arc<DiskSpace>,
     pub(crate) preparation: Preparation,
     pub(crate) known: KnownState,
+    /// Shared with the engines of all partitions.
+    pub(crate) oldest_node: OldestNode,
 }
 
 impl Local {
@@ -60,6 +62,7 @@ impl Local {
             disk: Arc::default(),
             preparation,
             known: KnownState::default(),
+            oldest_node: OldestNode::default(),
         }
     }
 

@@ -19,6 +19,7 @@ use crate::due;
 use crate::effects::{Effects, JobStreams, Pushed, RequestId};
 use crate::evaluation::Evaluation;
 use crate::headers::header_of_remote;
+use crate::oldest_node::OldestNode;
 use crate::prepared::Prepared;
 use crate::processing::banning::Ban;
 use crate::processing::batch_operation::turns::Turns;
@@ -63,6 +64,8 @@ pub struct EngineConfig {
     pub turn_time: Option<TurnTime>,
     /// Whether callers need permissions, and which identity entities are managed here.
     pub identity: IdentityConfig,
+    /// Records that an older node does not know would stop its replicas, so they wait until every node knows them.
+    pub oldest_node: OldestNode,
     /// For tests: called when work for an instance begins. It may fail as the engine would.
     pub on_work: Option<fn(&mut State, Key)>,
 }
@@ -118,6 +121,7 @@ impl Default for EngineConfig {
             turn_steps: 1_000,
             turn_time: None,
             identity: IdentityConfig::default(),
+            oldest_node: OldestNode::default(),
             on_work: None,
         }
     }

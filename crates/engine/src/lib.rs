@@ -18,6 +18,7 @@ mod engine;
 mod evaluation;
 mod headers;
 mod noted;
+mod oldest_node;
 mod prepared;
 mod processing;
 mod record_names;
@@ -29,6 +30,7 @@ pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation
 pub use engine::{Due, Engine, EngineConfig, IdentityConfig, TurnTime};
 pub use evaluation::Evaluation;
 pub use noted::{Note, Noted, NotedBatch, NotedElement};
+pub use oldest_node::OldestNode;
 pub use prepared::Prepared;
 pub use processing::banning::Ban;
 pub use processing::batch_operation;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use skep_backup::{Cut, Marker, PartitionManifest, Reader};
-use skep_engine::Engine;
+use skep_engine::{Engine, OldestNode};
 
 use super::restore::{RestoreError, install_state};
 use crate::config::BrokerConfig;
@@ -58,7 +58,7 @@ fn replay_partition(
     let differs = |what: String| RestoreError::Refused(format!("partition {partition} {what}"));
     let kv = install_state(reader, of, rows)?;
     let routing = Arc::new(reader.manifest.cluster.routing());
-    let engine_config = engine_config(config, partition, 0, routing);
+    let engine_config = engine_config(config, partition, 0, routing, OldestNode::default());
     let opened = open_engine(&kv, &PendingRows::default(), &engine_config);
     let (mut engine, meta) = opened.map_err(|error| differs(error.to_string()))?;
     if meta.index != of.checkpoint_index {

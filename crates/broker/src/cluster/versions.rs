@@ -80,6 +80,15 @@ impl Cluster {
             .map_err(|why| Refusal::Busy(why.to_string()))
     }
 
+    /// Tells the engines which version the oldest known node speaks.
+    pub(super) fn note_oldest(&self) {
+        let others = self.nodes().into_iter().filter(|node| *node != self.node());
+        let last_version = |node| self.transport.as_ref()?.last_version(node);
+        self.local
+            .oldest_node
+            .speaks(others.filter_map(last_version).min());
+    }
+
     fn have_all(&self, version: u32) -> Result<(), NotEverywhere> {
         if version <= 1 {
             return Ok(());

@@ -132,9 +132,12 @@ impl PendingRows {
         Some(changes.bytes(location).map(Cow::into_owned))
     }
 
-    /// Collects the rows of one checkpoint. There are no reads meanwhile.
-    pub fn capture(&self) -> Capture<'_> {
-        Capture(self.0.write())
+    /// Collects the rows of one checkpoint, in a form that nodes of this version of the protocol know. There are no reads meanwhile.
+    pub fn capture(&self, oldest_node: u32) -> Capture<'_> {
+        Capture {
+            changes: self.0.write(),
+            oldest_node,
+        }
     }
 
     /// Brings the store up to date. The rows are not copied: they stay readable here until they are cleared.
@@ -154,22 +157,29 @@ impl PendingRows {
     }
 }
 
-pub struct Capture<'a>(RwLockWriteGuard<'a, Changes>);
+pub struct Capture<'a> {
+    changes: RwLockWriteGuard<'a, Changes>,
+    oldest_node: u32,
+}
 
 impl CheckpointWriter for Capture<'_> {
     fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>) {
-        let location = self.0.put(&row);
-        self.0.set(table, key, location);
+        let location = self.changes.put(&row);
+        self.changes.set(table, key, location);
     }
 
     fn put_later(&mut self, table: u8, key: &[u8], row: EncodeLater) {
-        let location = Location::Large(self.0.large.len() as u32);
-        self.0.large.push(row);
-        self.0.set(table, key, location);
+        let location = Location::Large(self.changes.large.len() as u32);
+        self.changes.large.push(row);
+        self.changes.set(table, key, location);
     }
 
     fn delete(&mut self, table: u8, key: &[u8]) {
-        self.0.set(table, key, Location::Deleted);
+        self.changes.set(table, key, Location::Deleted);
+    }
+
+    fn oldest_node(&self) -> u32 {
+        self.oldest_node
     }
 }
 
@@ -182,7 +192,7 @@ mod tests {
         let rows = PendingRows::default();
         let key = |n: u64| n.to_be_bytes();
         let row = |n: u64| vec![n as u8; 3000 * n as usize];
-        let mut capture = rows.capture();
+        let mut capture = rows.capture(u32::MAX);
         for n in 0..1000 {
             capture.put(2, &key(n), row(n % 500));
         }

@@ -1,7 +1,11 @@
 //! Migration of instances that messages have started: the correlation key is held in the target's process from then on.
 
+use skep_engine::{EngineConfig, OldestNode};
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
+use skep_protocol::Response;
+use skep_protocol::command::{AddBatchItems, BatchCommand, Command, CreateBatchOperation};
+use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
 use skep_testkit::rig::*;
 
 /// A process that messages named like it start.
@@ -169,4 +173,80 @@ fn a_migration_in_turns_checks_the_key_again_before_it_changes_anything() {
     assert!(reason.contains("correlation key 'k'"), "{reason}");
     let intents = rig.intents("PROCESS_INSTANCE");
     assert!(!intents.contains(&"ELEMENT_MIGRATED"));
+}
+
+/// The only item of a batch operation that migrates to `b`.
+fn migrate_in_a_batch(rig: &mut Rig, instance: Key) {
+    let create = CreateBatchOperation {
+        kind: BatchOperationType::MigrateProcessInstance,
+        filter: "{}".into(),
+        plan: BatchPlan::Migrate {
+            target_process_definition_key: rig.definition("b"),
+            mapping: vec![("task".into(), "task".into())],
+        },
+        follow_up: None,
+    };
+    let created = rig.send(Command::Batch(BatchCommand::Create(Box::new(create))));
+    let Ok(Response::BatchOperationCreated { key, .. }) = created else {
+        panic!("no batch operation: {created:?}");
+    };
+    let add = AddBatchItems {
+        batch_operation_key: key,
+        items: vec![BatchOperationItem {
+            item_key: instance,
+            process_instance_key: instance,
+            root_process_instance_key: instance,
+        }],
+        after: Key::NONE,
+        last: true,
+    };
+    rig.send(Command::Batch(BatchCommand::Add(add))).unwrap();
+}
+
+/// A batch operation of the earlier version is continued by the leader of the new version, while the other nodes are still to be upgraded:
+/// the event that moves the key would stop their replicas.
+#[test]
+fn an_item_of_a_batch_is_refused_while_a_node_does_not_know_that_keys_move() {
+    let oldest_node = OldestNode::default();
+    let mut rig = Rig::with_configs(1, |id| EngineConfig {
+        oldest_node: oldest_node.clone(),
+        ..config(id, 1)
+    });
+    rig.deploy(started("a"));
+    rig.deploy(started("b"));
+    rig.deploy(plain("c"));
+    rig.publish("a", "k", 0, "{}");
+    let instance = rig.instance_of("a");
+
+    oldest_node.speaks(Some(3));
+    let seen = rig.seen.len();
+    migrate_in_a_batch(&mut rig, instance);
+    let failed = rig.events("BATCH_OPERATION_ITEM");
+    let failed: Vec<String> = failed
+        .filter(|seen| seen.intent == "FAILED")
+        .map(|seen| seen.text("errorMessage").to_string())
+        .collect();
+    assert_eq!(failed.len(), 1, "{:?}", &rig.seen[seen..]);
+    let expected = format!(
+        "Expected to migrate process instance '{instance}', but a message has started it: moving its correlation key needs \
+         version 4 of the protocol between nodes, and a node of the cluster speaks version 3. Nothing was done; upgrade all nodes, \
+         then migrate it again"
+    );
+    assert!(failed[0].contains(&expected), "{}", failed[0]);
+    assert!(
+        rig.seen[seen..]
+            .iter()
+            .all(|seen| seen.intent != "MIGRATED")
+    );
+
+    // What needs no such event is migrated as before.
+    let other = rig.create("c", "{}");
+    migrate_in_a_batch(&mut rig, other);
+    oldest_node.speaks(Some(4));
+    migrate_in_a_batch(&mut rig, instance);
+    let migrated = rig.seen[seen..].iter().filter(|seen| {
+        seen.value_type == "PROCESS_INSTANCE_MIGRATION" && seen.intent == "MIGRATED"
+    });
+    let keys: Vec<Key> = migrated.map(|seen| seen.key).collect();
+    assert_eq!(keys, [other, instance]);
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use skep_engine::state::subscriptions::{
     ProcessMessageSubscription, SignalOnItsWay, SignalSubscription,
 };
-use skep_engine::state::{Job, Row, State, Table, Tables, read_row, write_row};
+use skep_engine::state::{CheckpointWriter, Job, Row, State, Table, Tables, read_row, write_row};
+use skep_model::builder::Bpmn;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::{Key, TenantId};
 
@@ -170,5 +171,65 @@ fn the_second_version_of_a_subscription_has_all_its_correlated_messages() {
         assert_eq!(write_row(&row), stored);
         assert!(row.has_taken(Key::new(3, 9)));
         assert_eq!(row.has_taken(Key::new(3, 7)), stored.first() == Some(&2));
+    }
+}
+
+/// A checkpoint for a cluster in which the oldest node speaks this version of the protocol between nodes.
+struct For {
+    oldest_node: u32,
+    rows: BTreeMap<(u8, Vec<u8>), Vec<u8>>,
+}
+
+impl CheckpointWriter for For {
+    fn put(&mut self, table: u8, key: &[u8], row: Vec<u8>) {
+        self.rows.insert((table, key.to_vec()), row);
+    }
+
+    fn delete(&mut self, table: u8, key: &[u8]) {
+        self.rows.remove(&(table, key.to_vec()));
+    }
+
+    fn oldest_node(&self) -> u32 {
+        self.oldest_node
+    }
+}
+
+/// A checkpoint of an instance that has taken three messages with a non-interrupting event.
+fn checkpoint_for(oldest_node: u32) -> For {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .service_task("task", "work")
+        .end("e")
+        .boundary_message("news", "task", "news", "=\"k\"")
+        .non_interrupting()
+        .service_task("read", "read")
+        .end("e2");
+    let mut rig = Rig::with(bpmn);
+    rig.create("p", "{}");
+    for _ in 0..3 {
+        rig.publish("news", "k", 0, "{}");
+    }
+    let mut checkpoint = For {
+        oldest_node,
+        rows: BTreeMap::new(),
+    };
+    rig.engine(1).state.checkpoint(&mut checkpoint);
+    checkpoint
+}
+
+#[test]
+fn a_checkpoint_has_rows_that_the_oldest_node_of_the_cluster_can_read() {
+    // Protocol 1 is that of nodes before the second version of the row.
+    for (oldest_node, version) in [(1, 1), (2, 2), (u32::MAX, 2)] {
+        let checkpoint = checkpoint_for(oldest_node);
+        let mut subscriptions = checkpoint.rows.iter();
+        let (_, row) = subscriptions
+            .find(|((table, _), _)| *table == ProcessMessageSubscription::TABLE)
+            .unwrap();
+        assert_eq!(row.first(), Some(&version), "for protocol {oldest_node}");
+        let read: ProcessMessageSubscription = read_row(row).unwrap();
+        assert!(read.has_taken(read.last_message));
+        let store = MemoryStore(Arc::new(Mutex::new(checkpoint.rows)));
+        assert!(State::open(1, Arc::new(store)).is_ok());
     }
 }

@@ -114,8 +114,9 @@ impl Checkpointer {
             return false;
         }
         let next_position = core.engine().next_position();
+        let oldest_node = core.engine().config().oldest_node.version();
         let state = &mut core.engine_mut().state;
-        state.checkpoint(&mut self.rows.capture());
+        state.checkpoint(&mut self.rows.capture(oldest_node));
         debug_assert!(self.current.is_none(), "one checkpoint at a time");
         self.captures += 1;
         self.current = Some(Captured {

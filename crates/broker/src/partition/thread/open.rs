@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use parking_lot::Mutex;
-use skep_engine::{Engine, EngineConfig, TurnTime};
+use skep_engine::{Engine, EngineConfig, OldestNode, TurnTime};
 use skep_exporting::ExportMetrics;
 use skep_protocol::Routing;
 use skep_replication::{EntryId, Group, GroupConfig, LogEvidence, RecoveredLog, Remedy};
@@ -67,7 +67,8 @@ pub(crate) struct Counters {
 pub(crate) fn start(
     config: &BrokerConfig,
     (partition, replica, least_key): (u32, &ReplicaOf, u64),
-    (effect_sink, routing): (Arc<dyn EffectSink>, Arc<Routing>),
+    effect_sink: Arc<dyn EffectSink>,
+    (routing, oldest_node): (Arc<Routing>, OldestNode),
     clock: Arc<Clock>,
     counters: Counters,
 ) -> Result<Arc<PartitionHandle>, OpenError> {
@@ -77,7 +78,7 @@ pub(crate) fn start(
     let (own_inbox, incoming) = inbox();
     let env = Environment {
         config: config.clone(),
-        engine_config: engine_config(config, partition, least_key, routing),
+        engine_config: engine_config(config, partition, least_key, routing, oldest_node),
         status: Arc::new(status_of(config, partition)),
         metrics: counters.metrics.clone(),
         inbox: own_inbox.clone(),
@@ -246,11 +247,13 @@ pub(crate) fn engine_config(
     partition: u32,
     least_key: u64,
     routing: Arc<Routing>,
+    oldest_node: OldestNode,
 ) -> EngineConfig {
     EngineConfig {
         partition,
         least_key,
         routing,
+        oldest_node,
         max_process_depth: config.engine.max_process_depth,
         max_element_instances: config.engine.max_element_instances,
         identity: config.engine.identity,

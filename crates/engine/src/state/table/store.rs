@@ -38,6 +38,10 @@ pub trait CheckpointWriter {
         self.put(table, key, row());
     }
     fn delete(&mut self, table: u8, key: &[u8]);
+    /// The oldest version of the protocol between nodes that a node of the cluster speaks: see [`Row::known_to`].
+    fn oldest_node(&self) -> u32 {
+        u32::MAX
+    }
 }
 
 /// A store without rows, for tests and for a new partition.

@@ -8,8 +8,12 @@ use skep_protocol::value::MessageStartEventSubscriptionValue;
 use skep_protocol::{Key, Rejection, RejectionType};
 
 use super::plan::Plan;
+use super::refuse;
 use crate::processing::bpmn::subscriptions::start;
 use crate::processing::{Context, reject};
+
+/// The version of the protocol between nodes since which nodes know MIGRATED of a correlation key.
+const KEYS_MOVE_SINCE: u32 = 4;
 
 /// Checks that no other instance of the target's process was started with the instance's correlation key.
 pub(super) fn check(cx: &mut Context<'_>, plan: &Plan) -> Result<(), Rejection> {
@@ -48,6 +52,7 @@ pub(super) fn migrate(cx: &mut Context<'_>, plan: &Plan) -> Result<(), Rejection
     let Some(started) = cx.state.message_starts.started_by(plan.instance) else {
         return Ok(());
     };
+    known_everywhere(cx, plan)?;
     let next = start::next_start(cx, plan.instance);
     let bpmn_process_id = if is_started {
         plan.target.bpmn_process_id.clone()
@@ -68,6 +73,23 @@ pub(super) fn migrate(cx: &mut Context<'_>, plan: &Plan) -> Result<(), Rejection
     cx.event(plan.instance, Intent::Migrated, &value);
     start::start_next(cx, next);
     Ok(())
+}
+
+/// New migrations are refused on arrival. This one may have begun before the upgrade of the leader's node: as an item of a batch operation,
+/// or in turns.
+fn known_everywhere(cx: &Context<'_>, plan: &Plan) -> Result<(), Rejection> {
+    let spoken = cx.config.oldest_node.version();
+    if spoken >= KEYS_MOVE_SINCE {
+        return Ok(());
+    }
+    Err(refuse(
+        RejectionType::InvalidState,
+        plan.instance,
+        format_args!(
+            "a message has started it: moving its correlation key needs version {KEYS_MOVE_SINCE} of the protocol between nodes, and a \
+             node of the cluster speaks version {spoken}. Nothing was done; upgrade all nodes, then migrate it again"
+        ),
+    ))
 }
 
 fn changes_process(plan: &Plan) -> bool {

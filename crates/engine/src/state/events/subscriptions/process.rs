@@ -43,6 +43,9 @@ pub struct ProcessMessageSubscription {
     earlier: Vec<Key>,
 }
 
+/// The version of the protocol between nodes since which nodes know the second version of the row.
+const EARLIER_SINCE: u32 = 2;
+
 /// Number of earlier messages that a subscription remembers. A message older than all of them counts as taken. It could
 /// only be new if another instance refused it while this one took that many newer ones: one round trip against more than
 /// thirty.
@@ -122,6 +125,14 @@ impl Row for ProcessMessageSubscription {
     fn read_earlier(version: u8, bytes: &[u8]) -> ReadEarlier<Self> {
         // An empty list is encoded as one byte.
         (version == 1).then(|| decode(&[bytes, &[0]].concat()))
+    }
+
+    fn known_to(&self, protocol: u32) -> Option<Self> {
+        let is_new = protocol < EARLIER_SINCE && !self.earlier.is_empty();
+        is_new.then(|| ProcessMessageSubscription {
+            earlier: Vec::new(),
+            ..self.clone()
+        })
     }
 
     fn weight(&self) -> usize {
