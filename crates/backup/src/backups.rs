@@ -375,22 +375,26 @@ impl Begun {
             .iter()
             .map(|object| (object.name.as_str(), object.bytes))
             .collect();
-        for of in &manifest.partitions {
-            for object in of.objects() {
-                let size = sizes.get(object.name.as_str());
-                if size == Some(&object.bytes) {
-                    continue;
-                }
-                let size = size.map_or("nothing".to_string(), |size| format!("{size} bytes"));
-                return Err(BackupError::OtherStore {
-                    store: store.shown().to_string(),
-                    id: self.backup_id,
-                    reason: format!(
-                        "node {} has written {} bytes to '{}', and there is {size} here",
-                        of.broker_id, object.bytes, object.name
-                    ),
-                });
+        let of_partitions = manifest.partitions.iter().flat_map(|of| {
+            let objects = of.objects();
+            objects.map(move |object| (of.broker_id, object))
+        });
+        let documents = manifest.document_objects();
+        let documents = documents.map(|object| (self.broker_id, object));
+        for (node, object) in of_partitions.chain(documents) {
+            let size = sizes.get(object.name.as_str());
+            if size == Some(&object.bytes) {
+                continue;
             }
+            let size = size.map_or("nothing".to_string(), |size| format!("{size} bytes"));
+            return Err(BackupError::OtherStore {
+                store: store.shown().to_string(),
+                id: self.backup_id,
+                reason: format!(
+                    "node {} has written {} bytes to '{}', and there is {size} here",
+                    node, object.bytes, object.name
+                ),
+            });
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! backups/ID/partition-P/state/N        rows of a checkpoint
 //! backups/ID/partition-P/query/N        the file of the embedded secondary storage
 //! backups/ID/partition-P/log/N          entries after the checkpoint, up to the cut
+//! backups/ID/documents-STORE/N          files of the document store, if it is a directory
 //! backups/ID/failed.json                why it was given up
 //! backups/ID/manifest.json              written last: with it the backup is complete
 //!
@@ -29,6 +30,7 @@
 
 mod backups;
 mod chain;
+mod documents;
 mod entries;
 mod forgotten;
 mod manifest;
@@ -48,6 +50,7 @@ pub use backups::{
     newest_complete,
 };
 pub use chain::{Chain, Link};
+pub use documents::{DocumentsManifest, FilePiece, NoFiles, decode_pieces, encode_piece, is_path};
 pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use forgotten::{forget, forgotten};
 pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use skep_cluster::State;
 
+use crate::documents::DocumentsManifest;
+
 /// The format version that this version of Skep writes, and the only one it reads.
 pub const FORMAT: u32 = 1;
 
@@ -23,6 +25,9 @@ pub struct Manifest {
     pub completed_at: i64,
     pub cluster: State,
     pub partitions: Vec<PartitionManifest>,
+    /// The document stores in directories. Earlier versions did not record them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub documents: Vec<DocumentsManifest>,
 }
 
 /// Why a backup was taken.
@@ -55,7 +60,16 @@ impl Manifest {
 
     /// All objects except the manifest itself.
     pub fn objects(&self) -> impl Iterator<Item = &StoredObject> {
-        self.partitions.iter().flat_map(PartitionManifest::objects)
+        let partitions = self.partitions.iter();
+        partitions
+            .flat_map(PartitionManifest::objects)
+            .chain(self.document_objects())
+    }
+
+    /// The objects with documents.
+    pub fn document_objects(&self) -> impl Iterator<Item = &StoredObject> {
+        let stores = self.documents.iter();
+        stores.flat_map(|it| it.objects.iter().flatten())
     }
 }
 

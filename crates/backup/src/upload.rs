@@ -1,4 +1,4 @@
-//! Writes the objects of one partition.
+//! Writes the objects of one partition, or of a document store.
 
 use std::time::{Duration, Instant};
 
@@ -24,9 +24,22 @@ impl Upload {
     /// `part`: `state`, `query` or `log`. `rate`: bytes per second, limited because regular work has priority on disk and
     /// network.
     pub fn new(store: &Store, (id, partition): (u64, u32), part: &str, rate: u64) -> Upload {
+        Upload::in_directory(
+            store,
+            name(id, &format!("partition-{partition}/{part}")),
+            rate,
+        )
+    }
+
+    /// The files of a document store.
+    pub fn of_documents(store: &Store, id: u64, documents: &str, rate: u64) -> Upload {
+        Upload::in_directory(store, name(id, &format!("documents-{documents}")), rate)
+    }
+
+    fn in_directory(store: &Store, directory: String, rate: u64) -> Upload {
         Upload {
             store: store.clone(),
-            directory: name(id, &format!("partition-{partition}/{part}")),
+            directory,
             objects: Vec::new(),
             rate: rate.max(1),
             due: Instant::now(),

@@ -5,6 +5,7 @@ use skep_storage::log::Entry;
 
 use crate::backups::verify_begun;
 use crate::chain::Chain;
+use crate::documents::decode_pieces;
 use crate::manifest::{Cut, PartitionManifest};
 use crate::read::Reader;
 use crate::{BackupError, Store};
@@ -19,6 +20,8 @@ pub struct Verified {
     pub rows: u64,
     pub entries: u64,
     pub records: u64,
+    /// Files of document stores.
+    pub files: u64,
     /// Moments after the backup to which the cluster can be restored as well.
     pub markers: u64,
 }
@@ -35,6 +38,7 @@ pub fn verify(store: &Store, id: u64) -> Result<Verified, BackupError> {
         verified.objects += 1;
         verified.bytes += object.bytes;
     }
+    verified.files = files(&reader)?;
     let markers = reader.markers()?;
     verified.markers = markers.len() as u64;
     let wanted = reader.manifest.cluster.partitions;
@@ -136,6 +140,17 @@ fn continued(
         }
     }
     cuts.pop().map_or(Ok(()), |cut| Err(lies_not(cut)))
+}
+
+/// Counts the files of document stores.
+fn files(reader: &Reader) -> Result<u64, BackupError> {
+    let mut count = 0;
+    for object in reader.manifest.document_objects() {
+        let pieces = decode_pieces(reader.content(object)?);
+        let pieces = pieces.map_err(|reason| BackupError::damaged(&object.name, reason))?;
+        count += pieces.iter().filter(|piece| piece.place == 0).count() as u64;
+    }
+    Ok(count)
 }
 
 fn of_entry(of: &PartitionManifest, entry: &Entry) -> String {

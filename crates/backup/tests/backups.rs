@@ -83,6 +83,7 @@ fn manifest(store: &Store, id: u64, logs: &[Vec<u8>]) -> Manifest {
         backup_id: id,
         version: "0".to_string(),
         kind: BackupKind::default(),
+        documents: Vec::new(),
         began_at: 1,
         cut_at: 2,
         completed_at: 3,

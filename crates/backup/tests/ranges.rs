@@ -94,6 +94,7 @@ impl Fixture {
             backup_id: id,
             version: "0".to_string(),
             kind: BackupKind::default(),
+            documents: Vec::new(),
             began_at: at,
             cut_at: at,
             completed_at: at,

@@ -74,6 +74,7 @@ fn complete(store: &Store, id: u64, epoch: u64) {
             ..State::bootstrapped("it".to_string(), &layout, 0)
         },
         partitions: Vec::new(),
+        documents: Vec::new(),
     };
     begun.complete(store, &manifest).unwrap();
 }

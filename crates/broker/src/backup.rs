@@ -12,10 +12,13 @@
 //! With continuous backups, the log after the newest backup is shipped continuously ([`shipping`]), and markers record the moments between
 //! backups to which the cluster can be restored ([`marking`]).
 //!
+//! Documents that are kept in a directory are written after the cut (`documents`).
+//!
 //! [`restore`] builds a cluster's data directories from a backup, each node its own; [`replay`] verifies a backup without a cluster.
 
 pub mod coordinator;
 mod cut;
+mod documents;
 mod lineage;
 pub mod marking;
 pub mod parts;
@@ -32,6 +35,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use skep_backup::{Cut, Location, PartitionManifest};
 
+pub use self::documents::LocalDocuments;
 use self::schedule::Schedule;
 
 /// Where backups are stored, and at what rate.
@@ -45,6 +49,8 @@ pub struct BackupConfig {
     pub continuous: Option<Duration>,
     /// While the log cannot be shipped, a nearly full disk refuses work instead of deleting the log.
     pub required: bool,
+    /// Document stores in directories.
+    pub documents: Vec<LocalDocuments>,
 }
 
 /// A request from the coordinator to a node.

@@ -9,6 +9,8 @@ mod backups;
 mod changes;
 #[path = "cluster/continuous.rs"]
 mod continuous;
+#[path = "cluster/documents.rs"]
+mod documents;
 #[path = "cluster/drills.rs"]
 mod drills;
 #[path = "cluster/faults.rs"]

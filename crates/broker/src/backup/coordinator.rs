@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, BackupKind, Begun, FORMAT, Manifest, PartitionManifest, Progress, Store, Writer,
-    newest, newest_complete, own,
+    BackupError, BackupKind, Begun, DocumentsManifest, FORMAT, Manifest, PartitionManifest,
+    Progress, Store, Writer, newest, newest_complete, own,
 };
 use skep_cluster::{Refusal, State};
 
 use super::cut::Leaders;
+use super::documents::NotWritten;
 use super::lineage::Lineage;
-use super::{Step, StepFailed, Stepped};
+use super::{Step, StepFailed, Stepped, documents};
 use crate::cluster::{Cluster, now};
 
 /// Interval between two polls of the nodes.
@@ -271,6 +272,8 @@ impl Coordinator {
             Some(PartitionManifest::clone(manifest))
         };
         let partitions = self.wait_for_all(&nodes, &mut complete)?;
+        let documents = self.documents(&nodes);
+        let documents = documents.map_err(|error| error.to_string())?;
         let now_is = self.leaders.cluster.state();
         if now_is.incarnation != state.incarnation || now_is.partitions != state.partitions {
             return Err("the cluster was purged meanwhile".to_string());
@@ -285,12 +288,53 @@ impl Coordinator {
             completed_at: now(),
             cluster: state.clone(),
             partitions,
+            documents,
         };
         let stored = self.expect_objects(&manifest);
         stored.map_err(|error| error.to_string())?;
         self.turn.ends();
         let completed = self.begun.complete(&self.leaders.store, &manifest);
         completed.map_err(|error| error.to_string())
+    }
+
+    /// Writes the documents that this node has for all nodes.
+    fn documents(
+        &mut self,
+        nodes: &BTreeMap<u32, u32>,
+    ) -> Result<Vec<DocumentsManifest>, NotWritten> {
+        let backup = self.begun.backup_id;
+        let config = self.leaders.cluster.parts().config().cloned();
+        let (store, cluster) = (self.leaders.store.clone(), self.leaders.cluster.clone());
+        let mut written = Vec::new();
+        for local in config.iter().flat_map(|config| &config.documents) {
+            let rate = config.as_ref().map_or(1, |config| config.rate);
+            let what = format!("documents of the store '{}' are written", local.store);
+            self.says(&what).map_err(NotWritten::GivenUp)?;
+            let keeps_on = &mut || {
+                if cluster.is_stopped() {
+                    let reason = "the node that takes it is stopping";
+                    return Err(NotWritten::GivenUp(reason.to_string()));
+                }
+                if self.said.elapsed() < PROGRESS {
+                    return Ok(());
+                }
+                for (&partition, &node) in nodes {
+                    // Its log would not be kept otherwise. Whatever continues the backup notices what is missing.
+                    let _ = self.leaders.step(node, Step::Look { backup, partition });
+                }
+                self.says(&what).map_err(NotWritten::GivenUp)
+            };
+            let documents = documents::upload(local, (&store, backup), rate, keeps_on)?;
+            if documents.objects.is_none() {
+                tracing::warn!(
+                    backup,
+                    store = %local.store,
+                    "the backup lacks the documents of a local store: each node has its own. Copy their directories, or use a bucket"
+                );
+            }
+            written.push(documents);
+        }
+        Ok(written)
     }
 
     /// What nodes have written must be here too: each may have mounted something else. Mounted directories may show it later.

@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use skep_backup::{
-    BackupError, BackupKind, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker, Store,
-    begin, begun, broken, find, newest_complete, times,
+    BackupError, BackupKind, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker,
+    PartitionManifest, Store, begin, begun, broken, find, newest_complete, times,
 };
 use skep_cluster::{Refusal, State};
 
@@ -314,7 +314,11 @@ impl Base {
         if let Some(broken) = &self.broken {
             return Some(format!("the range is broken: {}", broken.reason));
         }
-        let objects = self.manifest.objects().map(|object| object.bytes);
+        // A new backup shortens the log, and has the same documents.
+        let partitions = self.manifest.partitions.iter();
+        let objects = partitions
+            .flat_map(PartitionManifest::objects)
+            .map(|object| object.bytes);
         let log = self.logs.iter().map(Shipped::bytes);
         let age = now().saturating_sub(self.manifest.cut_at);
         is_enough(objects.sum(), log.sum(), age)

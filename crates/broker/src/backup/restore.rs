@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skep_backup::{
-    BackupError, Joined, Participant, PartitionManifest, Reader, Restored, foresee, join,
+    BackupError, Joined, Manifest, Participant, PartitionManifest, Reader, Restored, foresee, join,
 };
 use skep_cluster::{Layout, State, member};
 use skep_replication::{EntryId, History};
@@ -19,6 +19,7 @@ use skep_storage::disk::{RealDisk, create_dir_durably};
 use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
 use skep_storage::log::{Log, LogConfig};
 
+use super::documents::Restoring;
 use crate::cluster::bootstrap::Identity;
 use crate::cluster::{now, write_first};
 use crate::config::BrokerConfig;
@@ -55,6 +56,25 @@ pub struct Plan {
     pub bytes: u64,
     /// The restore that this node takes part in, with its epoch.
     pub joined: Joined,
+    pub documents: Vec<DocumentsHere>,
+}
+
+/// What becomes of the documents of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentsHere {
+    /// The id of the store in the settings.
+    pub store: String,
+    pub fate: DocumentsFate,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DocumentsFate {
+    /// This node gets them, in this directory.
+    Restored(PathBuf),
+    /// The backup has them, and the settings have no local store with this id.
+    NoStore,
+    /// The backup lacks them: each node of the cluster had its own.
+    Missing,
 }
 
 /// What operators say about a restore.
@@ -181,12 +201,54 @@ fn planned(
         }
         bytes += reader.bytes(of);
     }
+    let documents = documents(config, manifest);
+    if (documents.iter()).any(|it| matches!(it.fate, DocumentsFate::Restored(_))) {
+        let objects = manifest.document_objects();
+        bytes += objects.map(|object| object.bytes).sum::<u64>();
+    }
     Ok(Plan {
         first,
         here,
         bytes,
         joined,
+        documents,
     })
+}
+
+/// Every node gets all documents that are in the backup: it may be the only one, and readers ask any node.
+fn documents(config: &BrokerConfig, manifest: &Manifest) -> Vec<DocumentsHere> {
+    let stores = manifest.documents.iter().map(|of| {
+        let mut locals = config.backup.iter().flat_map(|backup| &backup.documents);
+        let local = locals.find(|local| local.store == of.store);
+        let fate = match (&of.objects, local) {
+            (None, _) => DocumentsFate::Missing,
+            (Some(_), None) => DocumentsFate::NoStore,
+            (Some(_), Some(local)) => DocumentsFate::Restored(local.directory.clone()),
+        };
+        DocumentsHere {
+            store: of.store.clone(),
+            fate,
+        }
+    });
+    stores.collect()
+}
+
+fn restore_documents(
+    plan: &Plan,
+    reader: &Reader,
+    says: &mut dyn FnMut(String),
+) -> Result<(), RestoreError> {
+    for here in &plan.documents {
+        let DocumentsFate::Restored(directory) = &here.fate else {
+            continue;
+        };
+        let mut stores = reader.manifest.documents.iter();
+        if let Some(of) = stores.find(|of| of.store == here.store) {
+            says(format!("documents of the store '{}'", here.store));
+            Restoring::run(reader, of, directory)?;
+        }
+    }
+    Ok(())
 }
 
 fn part(reader: &Reader, partition: u32) -> Result<&PartitionManifest, RestoreError> {
@@ -246,6 +308,7 @@ pub fn run(
         }
         restore_partition(config, (*partition, &directory), reader)?;
     }
+    restore_documents(&plan, reader, says)?;
     let metadata = root.join("cluster-state");
     create_dir_durably(&metadata)?;
     write_first(&metadata, &plan.first)?;

@@ -269,6 +269,7 @@ mod tests {
                 completed_at: cut_at,
                 cluster: State::default(),
                 partitions: Vec::new(),
+                documents: Vec::new(),
             }),
             ..backup(id, BackupState::Completed, 0)
         };

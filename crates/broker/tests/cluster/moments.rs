@@ -19,6 +19,7 @@ fn continuous(store: &TempDir) -> BackupConfig {
         schedule: Schedule::default(),
         continuous: Some(INTERVAL),
         required: false,
+        documents: Vec::new(),
     }
 }
 

@@ -192,6 +192,8 @@ impl Backup {
                 }
             }),
             required: self.required,
+            // The settings of document stores are elsewhere.
+            documents: Vec::new(),
         })
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use skep_broker::backup::LocalDocuments;
 use skep_documents::StoreConfig;
 use skep_documents::config::{Kind, Local, Memory, S3};
 
@@ -180,6 +181,19 @@ pub fn of_every_server(data: &Path) -> Vec<StoreConfig> {
         kind,
     };
     kinds.map(store).into()
+}
+
+/// The stores in directories, as backups see them.
+pub fn in_backups(stores: &[StoreConfig], is_one_of_several: bool) -> Vec<LocalDocuments> {
+    let locals = stores.iter().filter_map(|store| match &store.kind {
+        Kind::Local(local) => Some(LocalDocuments {
+            store: store.id.clone(),
+            directory: local.directory.clone(),
+            whole: local.shared || !is_one_of_several,
+        }),
+        Kind::Memory(_) | Kind::S3(_) => None,
+    });
+    locals.collect()
 }
 
 /// The id of the store and the name of its setting, normalized for comparison.

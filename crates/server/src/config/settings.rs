@@ -405,13 +405,21 @@ impl Settings {
         files.map(|files| files.certificate)
     }
 
+    /// The configured document stores, or those of every server.
+    fn document_stores_here(&self) -> Vec<StoreConfig> {
+        if self.document_stores.is_empty() {
+            return documents::of_every_server(&self.broker.directory);
+        }
+        self.document_stores.clone()
+    }
+
     /// Opens the document stores.
     ///
     /// # Errors
     /// Their settings are invalid.
     pub fn documents(&self) -> Result<Stores, String> {
         let mut config = skep_documents::Config {
-            stores: self.document_stores.clone(),
+            stores: self.document_stores_here(),
             default: self
                 .default_document_store
                 .clone()
@@ -420,9 +428,6 @@ impl Settings {
             is_one_of_several: self.is_one_of_several(),
         };
         let free = self.broker.disk.processing;
-        if config.stores.is_empty() {
-            config.stores = documents::of_every_server(&self.broker.directory);
-        }
         for store in &mut config.stores {
             if let Kind::Local(local) = &mut store.kind {
                 local.reserve = if self.broker.disk.monitoring_enabled {
@@ -487,6 +492,10 @@ impl Settings {
             SecondaryStorage::None => None,
         };
         config.backup = self.backup.config();
+        if let Some(backup) = &mut config.backup {
+            let stores = self.document_stores_here();
+            backup.documents = documents::in_backups(&stores, self.is_one_of_several());
+        }
         config.cluster = self.is_one_of_several().then(|| self.cluster_config());
         if self.is_gateway() {
             config.node_id += skep_cluster::FIRST_GATEWAY;

@@ -160,6 +160,7 @@ mod tests {
                 schedule: Schedule::default(),
                 continuous: Some(FORGOTTEN),
                 required,
+                documents: Vec::new(),
             }));
             assert_eq!(pins.compactable(9, false, now), 0);
             assert_eq!(pins.compactable(9, true, now), if required { 0 } else { 9 });

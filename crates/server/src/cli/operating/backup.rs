@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skep_backup::{BackupError, Reader, Store, verify};
+use skep_backup::{BackupError, Manifest, Reader, Store, verify};
 use skep_broker::backup::replay::replay;
 
 use crate::args::ConfigArgs;
@@ -248,24 +248,25 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
         BackupError::Unknown(_) => Coded::new("NOT_FOUND", error.to_string()),
         error => failed(error),
     })?;
+    let reader = Reader::open(&store, args.id).map_err(failed)?;
     let markers = match found.markers {
         0 => String::new(),
         1 => ", and one later moment".to_string(),
         markers => format!(", and {markers} later moments"),
     };
     print(&format!(
-        "The backup {} is intact: {} objects with {}, {} rows, {} entries with {} records{markers}.\n",
+        "The backup {} is intact: {} objects with {}, {} rows, {} entries with {} records{markers}.\n{}",
         args.id,
         found.objects,
         size(found.bytes),
         found.rows,
         found.entries,
-        found.records
+        found.records,
+        documents(&reader.manifest, found.files)
     ))?;
     if !args.replay {
         return Ok(());
     }
-    let reader = Reader::open(&store, args.id).map_err(failed)?;
     let scratch = Scratch::new(args.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
     let records = replay(&loaded.settings.broker, &reader, &scratch.0).map_err(failed)?;
     let cut = match found.markers {
@@ -275,6 +276,21 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     print(&format!(
         "Replay: {records} records were applied, and each partition {cut}.\n"
     ))
+}
+
+/// Which documents the backup has, and which it lacks.
+fn documents(manifest: &Manifest, files: u64) -> String {
+    let lines = manifest.documents.iter().map(|of| match &of.objects {
+        Some(_) => format!(
+            "Documents of the store '{}' are in it ({files} files in all stores).\n",
+            of.store
+        ),
+        None => format!(
+            "Documents of the store '{}' are not in it, because each node has its own: copy their directories, or use a bucket.\n",
+            of.store
+        ),
+    });
+    lines.collect()
 }
 
 /// A temporary directory, removed when dropped.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use skep_backup::{BackupError, Moment, Reader, Store};
-use skep_broker::backup::restore::{self, How, Plan, RestoreError};
+use skep_broker::backup::restore::{self, DocumentsFate, How, Plan, RestoreError};
 
 use crate::args::ConfigArgs;
 use crate::cli::backup::{size, store};
@@ -104,6 +104,7 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let directory = config.directory.display();
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
     text.push_str(&lost(&reader, newest));
+    text.push_str(&documents(&plan, &reader));
     text.push_str(&epoch(&plan));
     if args.drill {
         text.push_str("For a drill: its cluster takes no backups in this store.\n");
@@ -146,6 +147,33 @@ fn lost(reader: &Reader, newest: Result<Moment, BackupError>) -> String {
             format!("{lost}; whether the store has later moments is not known: {error}.\n")
         }
     }
+}
+
+/// What becomes of documents that were kept in directories.
+fn documents(plan: &Plan, reader: &Reader) -> String {
+    let lines = plan.documents.iter().map(|here| {
+        let store = &here.store;
+        match &here.fate {
+            DocumentsFate::Restored(directory) => {
+                let later = match reader.moment.marker {
+                    Some(_) => ". Those stored after the backup are lost, even if the log after it refers to them",
+                    None => "",
+                };
+                format!(
+                    "Documents of the store '{store}' are restored to {}{later}.\n",
+                    directory.display()
+                )
+            }
+            DocumentsFate::NoStore => format!(
+                "Documents of the store '{store}' are not restored: the settings have no local store with this id.\n"
+            ),
+            DocumentsFate::Missing => format!(
+                "Documents of the store '{store}' are not in the backup, because each node had its own: copy the directories of the \
+                 original nodes, or their documents are lost.\n"
+            ),
+        }
+    });
+    lines.collect()
 }
 
 /// The restore that this node takes part in, and another one that it might be confused with.

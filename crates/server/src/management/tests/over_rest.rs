@@ -94,6 +94,7 @@ async fn backups_are_taken_listed_and_deleted() {
         schedule: Schedule::default(),
         continuous: None,
         required: false,
+        documents: Vec::new(),
     });
     server.start_with(config).await;
     let rest = server.serve().await;

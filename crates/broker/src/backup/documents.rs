@@ -1,0 +1,325 @@
+//! Documents of local stores as a part of a backup.
+//!
+//! They are read after the cut: a document is stored before anything refers to it and never changes, so all documents to which the backup
+//! refers are there, unless they were deleted or have expired.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use skep_backup::{
+    BackupError, DocumentsManifest, FilePiece, PIECE, Reader, Store, Upload, decode_pieces,
+    encode_piece, is_path,
+};
+use skep_storage::disk::create_dir_durably;
+
+use super::restore::RestoreError;
+
+/// Bytes per read.
+const READ: u64 = 1 << 20;
+/// Directories within the store's: `ab`, or `expiring` and an hour.
+const DEPTH: usize = 3;
+/// Directories of the store that are not documents: files that are being written, and marks of damaged ones.
+const LEFT_OUT: [&str; 2] = ["new", "damaged"];
+/// Where files are written before they get their names. The store removes what it finds here after an hour.
+const UNFINISHED: &str = "new";
+
+/// A document store in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalDocuments {
+    /// Its id in the settings.
+    pub store: String,
+    pub directory: PathBuf,
+    /// Whether this node has the documents of all nodes: there are no others, or they share the directory.
+    pub whole: bool,
+}
+
+/// Why documents cannot be written to the backup.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotWritten {
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    #[error("{0}")]
+    GivenUp(String),
+}
+
+impl NotWritten {
+    fn unreadable(path: &Path) -> impl Fn(std::io::Error) -> NotWritten + Copy + '_ {
+        move |source| NotWritten::Unreadable {
+            path: path.to_path_buf(),
+            source,
+        }
+    }
+}
+
+/// Writes the documents of a store to the backup. `keeps_on`: called now and then.
+///
+/// # Errors
+/// The directory or the store of backups cannot be used.
+pub(super) fn upload(
+    local: &LocalDocuments,
+    (store, backup): (&Store, u64),
+    rate: u64,
+    keeps_on: &mut dyn FnMut() -> Result<(), NotWritten>,
+) -> Result<DocumentsManifest, NotWritten> {
+    let mut objects = None;
+    if local.whole {
+        let mut upload = Upload::of_documents(store, backup, &local.store, rate);
+        let mut content = Vec::new();
+        let mut add = |content: &mut Vec<u8>, least: usize| -> Result<(), NotWritten> {
+            if content.len() < least {
+                return Ok(());
+            }
+            keeps_on()?;
+            upload.add(content)?;
+            content.clear();
+            Ok(())
+        };
+        walk(&local.directory, "", DEPTH, &mut |path| {
+            read_file(&local.directory, path, &mut |place, bytes| {
+                encode_piece(path, place, bytes, &mut content);
+                add(&mut content, PIECE)
+            })
+        })?;
+        add(&mut content, 1)?;
+        objects = Some(upload.finish());
+    }
+    Ok(DocumentsManifest {
+        store: local.store.clone(),
+        objects,
+    })
+}
+
+/// Visits the files below a directory, which need not exist. `below`: its path within the store.
+fn walk(
+    directory: &Path,
+    below: &str,
+    depth: usize,
+    visit: &mut dyn FnMut(&str) -> Result<(), NotWritten>,
+) -> Result<(), NotWritten> {
+    let failed = NotWritten::unreadable(directory);
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        if below.is_empty() && LEFT_OUT.contains(&name.as_str()) {
+            continue;
+        }
+        let path = if below.is_empty() {
+            name
+        } else {
+            format!("{below}/{name}")
+        };
+        // Whatever else people have put there is not the store's.
+        if !is_path(&path) {
+            continue;
+        }
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_file() && !below.is_empty() {
+            visit(&path)?;
+        } else if kind.is_dir() && depth > 1 {
+            walk(&entry.path(), &path, depth - 1, visit)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes a piece of a file, and its place in the file.
+type AddPiece<'a> = dyn FnMut(u64, &[u8]) -> Result<(), NotWritten> + 'a;
+
+/// Reads a file in pieces, at least one. A file that was deleted since the directory was read is left out.
+fn read_file(directory: &Path, path: &str, add: &mut AddPiece<'_>) -> Result<(), NotWritten> {
+    let path = directory.join(path);
+    let failed = NotWritten::unreadable(&path);
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut place = 0;
+    loop {
+        let mut piece = Vec::new();
+        let read = (&mut file).take(READ).read_to_end(&mut piece);
+        let read = read.map_err(failed)? as u64;
+        if read > 0 || place == 0 {
+            add(place, &piece)?;
+        }
+        if read < READ {
+            return Ok(());
+        }
+        place += read;
+    }
+}
+
+/// A file that is being restored.
+struct Unfinished {
+    path: String,
+    written: PathBuf,
+    file: File,
+    size: u64,
+}
+
+/// Writes documents of a backup into a store's directory. A document that is there already stays.
+pub(super) struct Restoring<'a> {
+    directory: &'a Path,
+    unfinished: Option<Unfinished>,
+}
+
+impl<'a> Restoring<'a> {
+    /// Restores all documents of a store.
+    ///
+    /// # Errors
+    /// An object is missing or damaged, or the directory cannot be written.
+    pub(super) fn run(
+        reader: &Reader,
+        of: &DocumentsManifest,
+        directory: &'a Path,
+    ) -> Result<(), RestoreError> {
+        create_dir_durably(directory)?;
+        create_dir_durably(&directory.join(UNFINISHED))?;
+        let mut restoring = Restoring {
+            directory,
+            unfinished: None,
+        };
+        for object in of.objects.iter().flatten() {
+            let damaged = |reason: String| BackupError::Damaged {
+                name: object.name.clone(),
+                reason,
+            };
+            let pieces = decode_pieces(reader.content(object)?);
+            for piece in pieces.map_err(|error| damaged(error.to_string()))? {
+                if piece.place == 0 {
+                    restoring.finish()?;
+                    restoring.begin(&piece.path)?;
+                }
+                if !restoring.add(&piece)? {
+                    let reason = format!(
+                        "a part of the file '{}' before byte {} is missing",
+                        piece.path, piece.place
+                    );
+                    return Err(damaged(reason).into());
+                }
+            }
+        }
+        restoring.finish()?;
+        File::open(directory)?.sync_all()?;
+        Ok(())
+    }
+
+    fn begin(&mut self, path: &str) -> std::io::Result<()> {
+        let name = uuid::Uuid::new_v4().to_string();
+        let written = self.directory.join(UNFINISHED).join(name);
+        self.unfinished = Some(Unfinished {
+            path: path.to_string(),
+            file: File::create_new(&written)?,
+            written,
+            size: 0,
+        });
+        Ok(())
+    }
+
+    /// Returns false if the piece does not follow what was written.
+    fn add(&mut self, piece: &FilePiece) -> std::io::Result<bool> {
+        let Some(unfinished) = &mut self.unfinished else {
+            return Ok(false);
+        };
+        if unfinished.path != piece.path || unfinished.size != piece.place {
+            return Ok(false);
+        }
+        unfinished.file.write_all(&piece.bytes)?;
+        unfinished.size += piece.bytes.len() as u64;
+        Ok(true)
+    }
+
+    /// Gives the last file its name.
+    fn finish(&mut self) -> std::io::Result<()> {
+        let Some(unfinished) = self.unfinished.take() else {
+            return Ok(());
+        };
+        unfinished.file.sync_all()?;
+        let path = self.directory.join(&unfinished.path);
+        let mut directory = self.directory.to_path_buf();
+        let parents = unfinished.path.split('/').count() - 1;
+        for name in unfinished.path.split('/').take(parents) {
+            directory.push(name);
+            create_dir_durably(&directory)?;
+        }
+        if let Err(error) = fs::hard_link(&unfinished.written, &path)
+            && error.kind() != ErrorKind::AlreadyExists
+        {
+            return Err(error);
+        }
+        fs::remove_file(&unfinished.written)?;
+        File::open(&directory)?.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+
+    use super::{DEPTH, NotWritten, READ, read_file, walk};
+
+    fn put(directory: &Path, path: &str, content: &[u8]) {
+        let path = directory.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    #[test]
+    fn only_finished_documents_and_their_marks_are_read_in_pieces() {
+        let directory = tempfile::tempdir().unwrap();
+        let large = vec![7; READ as usize * 2];
+        put(directory.path(), "ab/ab12", b"small");
+        put(directory.path(), "cd/cd34", &large);
+        put(directory.path(), "expiring/2026-11-22T18/ab12", b"");
+        for other in [
+            "new/1",
+            "damaged/ab12",
+            "notes-txt",
+            "ab/.hidden",
+            "a/b/c/d",
+        ] {
+            put(directory.path(), other, b"not a document");
+        }
+        let mut read = BTreeMap::new();
+        walk(directory.path(), "", DEPTH, &mut |path| {
+            read_file(directory.path(), path, &mut |place, bytes| {
+                let file: &mut Vec<u8> = read.entry(path.to_string()).or_default();
+                assert_eq!(place, file.len() as u64);
+                assert!(bytes.len() as u64 <= READ);
+                file.extend_from_slice(bytes);
+                Ok(())
+            })
+        })
+        .unwrap();
+        let expected = [
+            ("ab/ab12", b"small".to_vec()),
+            ("cd/cd34", large),
+            ("expiring/2026-11-22T18/ab12", Vec::new()),
+        ];
+        let expected = expected.map(|(path, content)| (path.to_string(), content));
+        assert_eq!(read, BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn a_directory_without_documents_has_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("documents");
+        let mut none = |path: &str| Err(NotWritten::GivenUp(path.to_string()));
+        walk(&missing, "", DEPTH, &mut none).unwrap();
+    }
+}

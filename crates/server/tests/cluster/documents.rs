@@ -1,0 +1,122 @@
+//! Documents in backups: those of a local store come back with a restore, and a cluster whose nodes have documents of their own is told
+//! which ones a backup lacks.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Nodes;
+use super::backups::{directory, expect_restored, said, skep, take};
+use crate::support::Server;
+
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// Stores a document and returns the path at which it is read.
+fn upload(server: &Server, content: &str, metadata: &str) -> String {
+    let part = "--xx\r\nContent-Disposition: form-data; name=";
+    let body = format!(
+        "{part}\"file\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\n{content}\r\n\
+         {part}\"metadata\"\r\nContent-Type: application/json\r\n\r\n{metadata}\r\n--xx--\r\n"
+    );
+    let request = format!(
+        "POST /v2/documents HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: multipart/form-data; boundary=xx\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(("127.0.0.1", server.rest)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 201"), "{answer}");
+    let made: Value = serde_json::from_str(body).unwrap();
+    let of = |name: &str| made[name].as_str().unwrap().to_string();
+    format!(
+        "/v2/documents/{}?contentHash={}",
+        of("documentId"),
+        of("contentHash")
+    )
+}
+
+fn read(server: &Server, path: &str) -> (u16, String) {
+    server.ask(server.rest, "GET", path, "").unwrap()
+}
+
+fn printed(command: &[&str], data: &Path, arguments: &[String]) -> String {
+    let output = skep(command, data, arguments);
+    assert!(output.status.success(), "{}", said(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn documents_of_a_local_store_are_restored_with_the_backup() {
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let arguments = directory(store.path());
+    let log = data.path().join("log");
+    let server = crate::start(data.path(), &arguments, log).await;
+    let large = "0123456789abcdef".repeat(200_000);
+    let kept = upload(&server, "a small one", "{}");
+    let expires = upload(
+        &server,
+        "it expires",
+        r#"{"expiresAt":"2124-01-01T00:00:00Z"}"#,
+    );
+    let in_pieces = upload(&server, &large, "{}");
+    take(&server, 20).await;
+    let later = upload(&server, "after the backup", "{}");
+    drop(server);
+
+    // `verify` reads no data directory, so this one may be the original one.
+    let verified = printed(&["backup", "verify", "20"], data.path(), &arguments);
+    let expected = "Documents of the store 'local' are in it (4 files in all stores).";
+    assert!(verified.contains(expected), "{verified}");
+    let restored = tempfile::tempdir().unwrap();
+    let plan = printed(
+        &["restore", "--backup", "20", "--dry-run"],
+        restored.path(),
+        &arguments,
+    );
+    assert!(
+        plan.contains("Documents of the store 'local' are restored to"),
+        "{plan}"
+    );
+    assert!(!restored.path().join("documents").exists(), "a dry run");
+    expect_restored(20, restored.path(), &arguments);
+    let mark = restored
+        .path()
+        .join("documents/expiring/2124-01-01T00")
+        .read_dir()
+        .unwrap();
+    assert_eq!(mark.count(), 1, "it will be swept when it has expired");
+
+    let log = data.path().join("restored.log");
+    let server = crate::start(restored.path(), &arguments, log).await;
+    assert_eq!(read(&server, &kept), (200, "a small one".to_string()));
+    assert_eq!(read(&server, &expires), (200, "it expires".to_string()));
+    let (status, content) = read(&server, &in_pieces);
+    assert!(status == 200 && content == large, "{status}");
+    assert_eq!(read(&server, &later).0, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_says_which_documents_it_lacks_if_each_node_has_its_own() {
+    let store = tempfile::tempdir().unwrap();
+    let mut nodes = Nodes::new(1);
+    nodes.more = directory(store.path());
+    let servers = nodes.all().await;
+    take(&servers[0], 7).await;
+    drop(servers);
+    let empty = tempfile::tempdir().unwrap();
+    let lacks = "Documents of the store 'local' are not in";
+    let arguments = nodes.arguments(0);
+    for command in [
+        ["backup", "verify", "7"].as_slice(),
+        &["restore", "--backup", "7", "--dry-run"],
+    ] {
+        let printed = printed(command, empty.path(), &arguments);
+        assert!(printed.contains(lacks), "{command:?}: {printed}");
+    }
+}
