@@ -27,6 +27,8 @@ mod majority;
 mod purge;
 #[path = "cluster/reads.rs"]
 mod reads;
+#[path = "cluster/restored.rs"]
+mod restored;
 #[path = "cluster/rolling.rs"]
 mod rolling;
 #[path = "cluster/room.rs"]

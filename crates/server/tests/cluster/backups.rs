@@ -88,7 +88,7 @@ fn newest_type(server: &Server) -> String {
     found.unwrap_or_default().to_string()
 }
 
-async fn create(client: &Client) -> i64 {
+pub async fn create(client: &Client) -> i64 {
     let request = CreateInstance::latest("one-task");
     let created = client.create_instance(&request).await;
     created.unwrap().process_instance_key
@@ -118,7 +118,7 @@ pub fn instances(server: &Server) -> HashSet<i64> {
     }
 }
 
-async fn expect_searchable(server: &Server, wanted: usize) -> HashSet<i64> {
+pub async fn expect_searchable(server: &Server, wanted: usize) -> HashSet<i64> {
     eventually("all instances can be searched", async || {
         instances(server).len() >= wanted
     })
