@@ -58,7 +58,8 @@ impl Preparation {
             return fail(evaluation.request, Failure::ResourceExhausted(reason));
         };
         evaluation.request.inbox_permit = inbox_permit;
-        let Some(counted) = self.callers.count(&evaluation.request.request.claims) else {
+        let request = &evaluation.request.request;
+        let Some(counted) = self.callers.count(&request.claims, request.peer) else {
             let reason = format!(
                 "{MAX_OF_CALLER} slow evaluations of this caller, the maximum, are waiting on this node. Nothing was done; send the request \
                  again after a pause."

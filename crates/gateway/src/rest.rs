@@ -414,8 +414,9 @@ fn carry_out<'a>(
             waits: false,
             echo,
         } => {
-            let held = Held::new(held);
             let mut request = request.by(claims);
+            request.peer = held.0.peer();
+            let held = Held::new(held);
             request.held = held.clone();
             Ok((front.send(request, timeout, watch), echo, held))
         }
@@ -454,6 +455,7 @@ fn carry_out_others<'a>(
             echo,
         } => {
             let mut request = request.by(claims);
+            request.peer = held.0.peer();
             request.held = Held::new(held);
             Box::pin(async move {
                 let answered = front.execute_waiting(request, timeout, watch);

@@ -13,6 +13,7 @@ mod session;
 mod since;
 
 use std::any::Any;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -52,6 +53,19 @@ pub struct Request {
     /// The resources that it occupies in its gateway. A node that carries the request out for another one holds none.
     #[serde(skip)]
     pub held: Held,
+    #[serde(skip)]
+    pub peer: Peer,
+}
+
+/// Where a request comes from, if that may count: what takes long has a share for each caller, and those without a name have none but
+/// this. Not sent to other nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Peer {
+    #[default]
+    Unknown,
+    Address(IpAddr),
+    /// A caller of this other node.
+    Node(u32),
 }
 
 impl Request {
@@ -111,6 +125,7 @@ impl Draft {
             claims,
             tenant: self.tenant,
             held: Held::default(),
+            peer: Peer::default(),
         }
     }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use skep_cluster::is_gateway;
-use skep_protocol::command::{Held, Request};
+use skep_protocol::command::{Held, Peer, Request};
 use skep_protocol::{Failure, Response};
 use skep_service::{Answer, Reply, Responder, Timings, reply_channel};
 use skep_transport::{Class, PROTOCOL_VERSION};
@@ -315,7 +315,14 @@ impl Cluster {
     }
 
     /// Carries out a request of another node's client.
-    pub(super) fn serve(self: &Arc<Self>, from: u32, id: u64, partition: u32, request: Request) {
+    pub(super) fn serve(
+        self: &Arc<Self>,
+        from: u32,
+        id: u64,
+        partition: u32,
+        mut request: Request,
+    ) {
+        request.peer = Peer::Node(from);
         let answer = |result| NodeMessage::Answer {
             id,
             result,

@@ -1,19 +1,24 @@
 //! How many long evaluations of each caller wait: one caller must not take all that a node accepts.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use skep_protocol::command::Peer;
 use skep_protocol::origin::Claims;
 
-/// Maximum number of waiting evaluations of one caller: half of all. Callers without a name cannot be told apart, and have no limit of
-/// their own.
+/// Maximum number of waiting evaluations of one caller: half of all.
 pub const MAX_OF_CALLER: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Caller {
     User(Arc<str>),
     Client(Arc<str>),
+    /// Callers without a name. Connections cost nothing, so all of an address are one.
+    Address(IpAddr),
+    /// The same, of another node: which address they have is only known there.
+    Node(u32),
 }
 
 type Counts = FxHashMap<Caller, usize>;
@@ -28,11 +33,16 @@ pub struct Counted(Option<(Caller, Arc<Mutex<Counts>>)>);
 
 impl Callers {
     /// Counts an evaluation. `None`: the caller has the maximum already.
-    pub fn count(&self, claims: &Claims) -> Option<Counted> {
+    pub fn count(&self, claims: &Claims, peer: Peer) -> Option<Counted> {
         let caller = match claims {
             Claims::User(principal) => Caller::User(principal.id.clone()),
             Claims::Client(principal) => Caller::Client(principal.id.clone()),
-            Claims::Anonymous | Claims::Internal => return Some(Counted(None)),
+            Claims::Anonymous => match peer {
+                Peer::Address(address) => Caller::Address(address),
+                Peer::Node(node) => Caller::Node(node),
+                Peer::Unknown => return Some(Counted(None)),
+            },
+            Claims::Internal => return Some(Counted(None)),
         };
         let mut counts = self.0.lock();
         let count = counts.get(&caller).copied().unwrap_or_default();
@@ -76,7 +86,11 @@ mod tests {
     }
 
     fn all(callers: &Callers, claims: &Claims) -> Vec<Counted> {
-        let tries = (0..100).map_while(|_| callers.count(claims));
+        all_from(callers, claims, Peer::Unknown)
+    }
+
+    fn all_from(callers: &Callers, claims: &Claims, peer: Peer) -> Vec<Counted> {
+        let tries = (0..100).map_while(|_| callers.count(claims, peer));
         tries.collect()
     }
 
@@ -106,8 +120,24 @@ mod tests {
     }
 
     #[test]
-    fn callers_without_a_name_have_no_limit_of_their_own() {
+    fn callers_without_a_name_have_a_limit_per_address_and_those_of_another_node_together() {
         let callers = Callers::default();
-        assert_eq!(all(&callers, &Claims::Anonymous).len(), 100);
+        let address = |last: u8| Peer::Address(IpAddr::from([10, 0, 0, last]));
+        let peers = [address(1), address(2), Peer::Node(1), Peer::Node(2)];
+        let of_all = peers.map(|peer| all_from(&callers, &Claims::Anonymous, peer));
+        assert!(of_all.iter().all(|of_one| of_one.len() == MAX_OF_CALLER));
+        let anna = Claims::User(principal("anna"));
+        let of_anna = all_from(&callers, &anna, address(1));
+        assert_eq!(of_anna.len(), MAX_OF_CALLER, "a name is not an address");
+        drop((of_all, of_anna));
+        assert!(callers.0.lock().is_empty());
+    }
+
+    #[test]
+    fn the_work_of_the_node_itself_has_no_limit() {
+        let callers = Callers::default();
+        for claims in [Claims::Internal, Claims::Anonymous] {
+            assert_eq!(all(&callers, &claims).len(), 100);
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use skep_protocol::command::Peer;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use super::shares::Counted;
@@ -33,6 +34,14 @@ pub struct Slot {
     owed: Arc<AtomicUsize>,
     /// Where clients have a share.
     pub counted: Option<Box<Counted>>,
+}
+
+impl Slot {
+    /// Where the request comes from, if its sender has a share by that.
+    pub fn peer(&self) -> Peer {
+        let counted = self.counted.as_ref();
+        counted.map_or(Peer::Unknown, |counted| counted.peer())
+    }
 }
 
 impl Drop for Slot {

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use skep_protocol::command::Peer;
 use skep_protocol::origin::Claims;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -89,6 +90,14 @@ impl Shares {
 }
 
 impl Counted {
+    /// Where the request comes from, if its sender has no name.
+    pub fn peer(&self) -> Peer {
+        match self.client {
+            Client::Address(address) => Peer::Address(address),
+            Client::User(_) | Client::Oidc(_) => Peer::Unknown,
+        }
+    }
+
     /// Waits until fewer of the client's requests are in progress than its share; first come, first served.
     pub async fn turn(mut self) -> Counted {
         let permit = Arc::clone(&self.permits).acquire_owned().await;
@@ -158,7 +167,8 @@ mod tests {
     fn callers_without_a_name_are_one_client_per_address() {
         let shares = Shares::new(1);
         let elsewhere = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-        let _first = begun(&shares, &Claims::Anonymous, HOME).unwrap();
+        let first = begun(&shares, &Claims::Anonymous, HOME).unwrap();
+        assert_eq!(first.peer(), Peer::Address(HOME));
         assert!(begun(&shares, &Claims::Anonymous, HOME).is_none());
         let _other = begun(&shares, &Claims::Anonymous, elsewhere).unwrap();
     }
@@ -169,7 +179,8 @@ mod tests {
         let Claims::User(principal) = named("anna") else {
             unreachable!()
         };
-        let _user = begun(&shares, &Claims::User(principal.clone()), HOME).unwrap();
+        let user = begun(&shares, &Claims::User(principal.clone()), HOME).unwrap();
+        assert_eq!(user.peer(), Peer::Unknown);
         let _client = begun(&shares, &Claims::Client(principal), HOME).unwrap();
     }
 

@@ -124,6 +124,7 @@ impl Decoded {
             share,
             peer: _,
         } = self;
+        request.peer = slot.peer();
         let held = Held::new((slot, share));
         request.held = held.clone();
         let sent = front.send(request, front.config.request_timeout, &watch);
@@ -215,6 +216,7 @@ impl GatewayService {
             peer: _,
         } = decoded;
         watch.queued();
+        request.peer = slot.peer();
         request.held = Held::new((slot, share));
         let (result, _) = front.execute_waiting(request, timeout, &watch).await;
         result.map_err(status)

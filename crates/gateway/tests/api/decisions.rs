@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use skep_proto::gateway_protocol as pb;
-use skep_protocol::command::{DecisionRef, Deploy, EvaluateDecision};
+use skep_protocol::command::{DecisionRef, Deploy, EvaluateDecision, Peer, Request};
 use skep_protocol::value::*;
 use skep_protocol::{Command, Key};
 use tonic::Code;
@@ -194,11 +194,20 @@ async fn grpc_lists_what_each_file_deployed() {
 
 const PATH: &str = "/v2/decision-definitions/evaluation";
 
+/// Callers without a name have their shares by address, also where a long evaluation waits.
+fn expect_address(request: &Request) {
+    let Peer::Address(address) = request.peer else {
+        panic!("no address: {:?}", request.peer);
+    };
+    assert!(address.to_canonical().is_loopback(), "{address}");
+}
+
 #[tokio::test]
 async fn rest_evaluates_a_decision() {
     let gateway = start().await;
     let body = r#"{"decisionDefinitionId": "fee", "variables": {"country": "DE"}}"#;
     let answer = post(gateway.rest, PATH, body).await.json();
+    expect_address(&gateway.broker.last());
     let Command::EvaluateDecision(command) = gateway.broker.last().command else {
         panic!()
     };
@@ -253,6 +262,7 @@ async fn grpc_evaluates_a_decision() {
         ..Default::default()
     };
     let answer = client.evaluate_decision(request.clone()).await;
+    expect_address(&gateway.broker.last());
     let answer = answer.expect("evaluates").into_inner();
     assert_eq!(
         (&*answer.failed_decision_id, &*answer.failure_message),
