@@ -78,42 +78,40 @@ fn bucket(server: &S3Server, name: &str) -> Location {
 
 #[tokio::test]
 async fn a_bucket_is_a_store() {
-    let Some(server) = S3Server::start_new() else {
-        return;
-    };
-    server.make_bucket("objects").unwrap();
-    let objects = Objects::open(&bucket(&server, "objects")).unwrap();
-    assert_eq!(objects.shown(), "s3://objects/some/where");
-    holds_what_a_store_promises(&objects).await;
-    let none = Objects::open(&bucket(&server, "none")).unwrap();
-    let error = none.get("x").await.unwrap_err();
-    assert!(error.to_string().contains("no such bucket"), "{error}");
+    for server in S3Server::start_each() {
+        server.make_bucket("objects").unwrap();
+        let objects = Objects::open(&bucket(&server, "objects")).unwrap();
+        assert_eq!(objects.shown(), "s3://objects/some/where");
+        holds_what_a_store_promises(&objects).await;
+        let none = Objects::open(&bucket(&server, "none")).unwrap();
+        let error = none.get("x").await.unwrap_err();
+        assert!(error.to_string().contains("no such bucket"), "{error}");
+    }
 }
 
 #[tokio::test]
 async fn an_object_is_written_under_conditions() {
-    let Some(server) = S3Server::start_new() else {
-        return;
-    };
-    server.make_bucket("objects").unwrap();
-    let objects = Objects::open(&bucket(&server, "objects")).unwrap();
-    let text = |text: &'static str| Bytes::from_static(text.as_bytes());
-    let refused = |written: Result<String, NotWritten>| {
-        assert!(matches!(written, Err(NotWritten::Refused)), "{written:?}");
-    };
-    assert_eq!(objects.get_with_tag("x").await.unwrap(), None);
-    let missing = Condition::Tag("\"0123\"".to_string());
-    refused(objects.put_if("x", text("0"), &missing).await);
-    let absent = Condition::Absent;
-    let first = objects.put_if("x", text("1"), &absent).await.unwrap();
-    refused(objects.put_if("x", text("2"), &absent).await);
-    let found = objects.get_with_tag("x").await.unwrap();
-    assert_eq!(found, Some((text("1"), first.clone())));
-    let is_first = Condition::Tag(first.clone());
-    let second = objects.put_if("x", text("3"), &is_first).await.unwrap();
-    assert_ne!(first, second);
-    refused(objects.put_if("x", text("4"), &is_first).await);
-    assert_eq!(objects.get("x").await.unwrap(), "3");
+    for server in S3Server::start_each() {
+        server.make_bucket("objects").unwrap();
+        let objects = Objects::open(&bucket(&server, "objects")).unwrap();
+        let text = |text: &'static str| Bytes::from_static(text.as_bytes());
+        let refused = |written: Result<String, NotWritten>| {
+            assert!(matches!(written, Err(NotWritten::Refused)), "{written:?}");
+        };
+        assert_eq!(objects.get_with_tag("x").await.unwrap(), None);
+        let missing = Condition::Tag("\"0123\"".to_string());
+        refused(objects.put_if("x", text("0"), &missing).await);
+        let absent = Condition::Absent;
+        let first = objects.put_if("x", text("1"), &absent).await.unwrap();
+        refused(objects.put_if("x", text("2"), &absent).await);
+        let found = objects.get_with_tag("x").await.unwrap();
+        assert_eq!(found, Some((text("1"), first.clone())));
+        let is_first = Condition::Tag(first.clone());
+        let second = objects.put_if("x", text("3"), &is_first).await.unwrap();
+        assert_ne!(first, second);
+        refused(objects.put_if("x", text("4"), &is_first).await);
+        assert_eq!(objects.get("x").await.unwrap(), "3");
+    }
 }
 
 #[tokio::test]

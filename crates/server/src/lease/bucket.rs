@@ -230,17 +230,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_store_that_heeds_them_is_trusted_and_one_that_is_away_is_not_refused() {
-        let Some(mut server) = S3Server::start_new() else {
-            return;
-        };
-        server.make_bucket("numbers").unwrap();
-        let mut bucket = bucket(server.endpoint());
-        bucket.probe().await.unwrap();
-        assert_eq!(bucket.read(1).await, Answer::Read(None));
-        server.kill();
-        assert_eq!(bucket.read(1).await, Answer::Unknown);
-        assert!(bucket.trouble.is_some());
-        let away = bucket.probe().await;
-        assert!(matches!(away, Err(NotTrusted::Unavailable(_))), "{away:?}");
+        for mut server in S3Server::start_each() {
+            server.make_bucket("numbers").unwrap();
+            let mut bucket = bucket(server.endpoint());
+            bucket.probe().await.unwrap();
+            assert_eq!(bucket.read(1).await, Answer::Read(None));
+            server.kill();
+            assert_eq!(bucket.read(1).await, Answer::Unknown);
+            assert!(bucket.trouble.is_some());
+            let away = bucket.probe().await;
+            assert!(matches!(away, Err(NotTrusted::Unavailable(_))), "{away:?}");
+        }
     }
 }
