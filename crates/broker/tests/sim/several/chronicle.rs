@@ -26,8 +26,16 @@ struct Published {
     correlation_key: Arc<str>,
 }
 
+/// A distribution: how many partitions took part when it was started, and those that have carried it out.
+#[derive(Debug)]
+struct Received {
+    needed: u32,
+    by: BTreeSet<u32>,
+}
+
 #[derive(Debug, Default)]
 pub struct Chronicle {
+    /// How many take part.
     partitions: u32,
     /// By partition: the last entry read from its log.
     read: BTreeMap<u32, u64>,
@@ -46,8 +54,8 @@ pub struct Chronicle {
     live: BTreeMap<(Arc<str>, Arc<str>), Key>,
     pub begun: BTreeSet<Key>,
     pub ended: BTreeSet<Key>,
-    /// Distributions, and the partitions that have carried them out.
-    received: BTreeMap<Key, BTreeSet<u32>>,
+    /// Distributions.
+    received: BTreeMap<Key, Received>,
     /// By receiver and sender: the last distribution.
     last_received: BTreeMap<(u32, u32), Key>,
     pub tally: Tally,
@@ -59,6 +67,11 @@ impl Chronicle {
             partitions,
             ..Chronicle::default()
         }
+    }
+
+    /// From now on so many partitions take part.
+    pub fn grows(&mut self, partitions: u32) {
+        self.partitions = partitions;
     }
 
     /// Handles a committed entry; all replicas report it, and the first report counts.
@@ -211,15 +224,19 @@ impl Chronicle {
 
     fn distributes(&mut self, partition: u32, key: Key, intent: u8) {
         if intent == CommandDistributionIntent::Started.id() {
-            let before = self.received.insert(key, BTreeSet::new());
-            assert_eq!(before, None, "distribution {key} was started twice");
+            let received = Received {
+                needed: self.partitions,
+                by: BTreeSet::new(),
+            };
+            let before = self.received.insert(key, received);
+            assert!(before.is_none(), "distribution {key} was started twice");
             self.tally.add("distributed", 1);
         } else if intent == CommandDistributionIntent::Received.id() {
             let by = self.received.get_mut(&key);
             let by =
                 by.unwrap_or_else(|| panic!("{partition} carries out {key}, which nobody started"));
             assert!(
-                by.insert(partition),
+                by.by.insert(partition),
                 "{partition} has carried out {key} twice"
             );
             let from = key.partition().expect("a partition");
@@ -229,11 +246,11 @@ impl Chronicle {
                 "{partition} carried out {key} after {before:?}"
             );
         } else if intent == CommandDistributionIntent::Finished.id() {
-            let by = self.received[&key].len() as u32;
-            assert_eq!(
-                by + 1,
-                self.partitions,
-                "{key} has ended without some partition"
+            // New partitions may have it too.
+            let Received { needed, by } = &self.received[&key];
+            assert!(
+                by.len() as u32 + 1 >= *needed,
+                "{key} has ended without some partition: {needed} took part, and it was carried out by {by:?}"
             );
         }
     }

@@ -61,6 +61,8 @@ pub enum Pending {
         partition: u32,
         least: u64,
     },
+    /// Adds partitions.
+    Scale,
 }
 
 /// An instance, as far as its client knows.
@@ -457,7 +459,7 @@ impl Clients {
             (Pending::Look { partition, least }, Response::ExpressionEvaluated { result, .. }) => {
                 self.reads(partition, least, result.parse().unwrap());
             }
-            (Pending::Fail | Pending::Signal | Pending::Short, _) => {}
+            (Pending::Fail | Pending::Signal | Pending::Short | Pending::Scale, _) => {}
             (asked, response) => panic!("{asked:?} was answered with {response:?}"),
         }
     }
@@ -529,7 +531,9 @@ impl Clients {
             | Pending::Fail
             | Pending::Cancel { .. }
             | Pending::Correlate(_)
-            | Pending::Count(_) => {}
+            | Pending::Count(_)
+            // A late request of an earlier change.
+            | Pending::Scale => {}
         }
     }
 
@@ -603,6 +607,7 @@ fn name_of(asked: &Pending) -> &'static str {
         Pending::Signal => "signalled",
         Pending::Count(_) => "counted",
         Pending::Look { .. } => "looked",
+        Pending::Scale => "scaled",
     }
 }
 
@@ -611,7 +616,8 @@ impl World {
     pub fn clients_ask(&mut self) {
         let host = self.any_host();
         for _ in 0..=self.random.below(4) {
-            let (id, command) = self.clients.choose(&mut self.random, &self.routing);
+            let routing = self.hosts[host as usize].routing.clone();
+            let (id, command) = self.clients.choose(&mut self.random, &routing);
             // Values are written and read, and rights are changed, in the order of the requests.
             let at_once = matches!(
                 command,

@@ -42,7 +42,7 @@ impl World {
 
     /// Ends all faults but one: each partition may have a replica that is dead, or whose disk hangs. The others are a majority.
     fn heal(&mut self) {
-        self.faults = false;
+        self.calm.faults = false;
         if self.random.below(2) == 0 {
             // All are ahead by hours for a moment.
             for host in &mut self.hosts {
@@ -66,7 +66,7 @@ impl World {
             self.calm.lull_until = self.agenda.now + 500_000;
             self.run_for(400_000);
         }
-        for partition in self.routing.partitions() {
+        for partition in self.there() {
             let host = self.any_host();
             let leader = self.leader_of(host, partition).unwrap_or(host);
             match self.random.below(4) {
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    fn leader(&self, partition: u32) -> Option<ReplicaId> {
+    pub fn leader(&self, partition: u32) -> Option<ReplicaId> {
         let places = self.replicas.iter().filter_map(|(place, replica)| {
             let running = replica.node.running.as_ref()?;
             let leads = place.0 == partition && running.core.is_leader();
@@ -99,7 +99,7 @@ impl World {
 
     /// Unfinished work of each partition, as known to its leader.
     fn open(&self, what: impl Fn(&skep_engine::Engine) -> String) -> String {
-        let each = self.routing.partitions().map(|partition| {
+        let each = self.there().map(|partition| {
             let leader = self.leader(partition)?;
             let running = self.replicas[&leader].node.running.as_ref()?;
             Some((partition, what(running.core.engine())))
@@ -135,7 +135,7 @@ impl World {
         };
         for _ in 0..60 {
             self.run_for(100_000);
-            if self.open(under_way).is_empty() {
+            if self.open(under_way).is_empty() && !self.is_growing() {
                 return;
             }
         }
@@ -217,7 +217,7 @@ impl World {
 
     fn check_partitions(&mut self) {
         let mut everywhere = None;
-        for partition in self.routing.partitions() {
+        for partition in self.there() {
             let leaders = self.replicas.iter_mut().filter_map(|(place, replica)| {
                 let leads = place.0 == partition && replica.node.leading().is_some();
                 leads.then_some(*place)

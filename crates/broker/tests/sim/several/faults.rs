@@ -128,7 +128,7 @@ impl World {
         here.held.clear();
         here.last_seen.clear();
         self.tally.add("crashes", 1);
-        for partition in self.routing.partitions() {
+        for partition in self.there() {
             let replica = self.replicas.get_mut(&(partition, host)).unwrap();
             replica.node.crash(&mut self.random);
             replica.died = None;

@@ -24,7 +24,7 @@ impl World {
     /// Sends the machine's status to the others.
     pub fn send_status(&mut self, from: u32) {
         let mut status = Status::default();
-        for partition in self.routing.partitions() {
+        for partition in self.there() {
             let replica = &self.replicas[&(partition, from)];
             if let Some(running) = &replica.node.running {
                 let group = running.core.group();
@@ -73,7 +73,7 @@ impl World {
             .collect();
         let silence = |member: u64| silence[node_of(member).unwrap() as usize];
         let mut hibernating = 0;
-        for partition in self.routing.partitions() {
+        for partition in self.there() {
             if let Some(running) = &mut self.node((partition, host)).running {
                 let group = running.core.group_mut();
                 hibernating += u64::from(group.hibernates());

@@ -2,7 +2,7 @@
 //! partitions send each other routed as a node routes them.
 //!
 //! The other simulation checks that replicas of one partition agree. This one checks work that is spread over partitions: messages,
-//! signals, deployments, cluster variables.
+//! signals, deployments, cluster variables. Meanwhile operators add partitions.
 
 mod chronicle;
 mod clients;
@@ -12,6 +12,7 @@ mod heartbeats;
 mod models;
 mod rights;
 mod routes;
+mod scaling;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ enum Mutation {
     ReplicaDiesNodeLives,
     /// Treat a hanging flush as done.
     HangCountsAsFlushed,
+    /// Give new partitions work before they have what every partition has.
+    WorkBeforeState,
 }
 
 thread_local! {

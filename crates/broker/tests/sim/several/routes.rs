@@ -80,7 +80,7 @@ impl World {
             self.tally
                 .add("sent", u64::from(partition != place.0).max(1));
             // A node may stop between the commit and the sending.
-            if !self.faults || self.random.below(12) > 0 {
+            if !self.calm.faults || self.random.below(12) > 0 {
                 self.hand_on(place.1, partition, sent, Way::Own);
             }
         }
@@ -130,7 +130,7 @@ impl World {
         };
         for (copy, delay) in self.deliveries(host, leader).into_iter().enumerate() {
             // Some commands are delayed for as long as a node holds them.
-            let late = self.faults && self.random.below(30) == 0;
+            let late = self.calm.faults && self.random.below(30) == 0;
             let late = self
                 .random
                 .below(if late { 1000 * RETRY as u64 } else { 1 });

@@ -62,6 +62,7 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
             "correlated",
             "checkpoints",
             "hibernates",
+            "grown",
         ];
         happened(&faults, seeds / 8);
     }
@@ -81,6 +82,7 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::LeaderOfLocalHandle,
         Mutation::ReplicaDiesNodeLives,
         Mutation::HangCountsAsFlushed,
+        Mutation::WorkBeforeState,
     ] {
         let seeds: Vec<u64> = (1..=100).collect();
         let caught = skep_sim::search(&seeds, |seed| run(seed, mutation, &Mutex::default()));

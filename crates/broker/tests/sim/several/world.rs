@@ -21,6 +21,7 @@ use super::chronicle::Chronicle;
 use super::clients::Clients;
 use super::heartbeats::Status;
 use super::routes::{Held, Way};
+use super::scaling::{self, Growth};
 use super::tally::Tally;
 use super::{Mutation, NOW, monotonic};
 
@@ -72,10 +73,15 @@ pub enum Happening {
     },
     Client,
     Fault,
+    /// Somebody looks whether partitions are to be added, or are.
+    Operator,
+    /// A machine hears of the routing that the cluster has agreed on.
+    Learns {
+        host: u32,
+    },
 }
 
 /// A machine: its parts fail together.
-#[derive(Default)]
 pub struct Host {
     pub up: bool,
     /// Number of starts, so that events of an earlier life are dropped.
@@ -89,6 +95,23 @@ pub struct Host {
     pub last_seen: BTreeMap<u32, (u64, Status)>,
     /// Commands that wait for a leader.
     pub held: VecDeque<Held>,
+    /// The routing that it has heard of.
+    pub routing: Arc<Routing>,
+}
+
+impl Host {
+    fn new(routing: Arc<Routing>) -> Host {
+        Host {
+            up: false,
+            life: 0,
+            paused_until: 0,
+            slow_disk: 0,
+            clock: 0,
+            last_seen: BTreeMap::new(),
+            held: VecDeque::new(),
+            routing,
+        }
+    }
 }
 
 pub struct Replica {
@@ -116,6 +139,8 @@ pub struct Calm {
     pub lull_until: u64,
     /// Whether no new events are scheduled.
     pub quiet: bool,
+    /// Whether faults happen.
+    pub faults: bool,
 }
 
 pub struct World {
@@ -132,7 +157,7 @@ pub struct World {
     pub flush: u64,
     pub calm: Calm,
     began: Instant,
-    pub faults: bool,
+    pub growth: Growth,
     pub clients: Clients,
     pub chronicle: Chronicle,
     pub tally: Tally,
@@ -155,13 +180,14 @@ impl World {
         let network = Network::random(&mut random);
         let flush = 200 + random.below(3) * 10_000;
         let all = 1..=partitions;
+        let routing = Arc::new(Routing::new(partitions));
         let mut world = Self {
             seed,
             mutation,
             random,
-            routing: Arc::new(Routing::new(partitions)),
+            routing: routing.clone(),
             groups: all.clone().map(|it| (it, Watched::default())).collect(),
-            hosts: (0..MACHINES).map(|_| Host::default()).collect(),
+            hosts: (0..MACHINES).map(|_| Host::new(routing.clone())).collect(),
             replicas: BTreeMap::new(),
             network,
             agenda: Agenda::default(),
@@ -170,9 +196,10 @@ impl World {
                 hibernate: seed.is_multiple_of(2),
                 lull_until: 0,
                 quiet: false,
+                faults: true,
             },
             began: Instant::now(),
-            faults: true,
+            growth: Growth::default(),
             clients: Clients::default(),
             chronicle: Chronicle::of(partitions),
             tally: Tally::default(),
@@ -186,10 +213,11 @@ impl World {
         }
         world.after(1000, Happening::Client);
         world.after(200_000, Happening::Fault);
+        world.after(scaling::LOOK, Happening::Operator);
         world
     }
 
-    fn replica(&self, partition: u32, host: u32) -> Replica {
+    pub fn replica(&self, partition: u32, host: u32) -> Replica {
         let member = VOTERS[host as usize];
         let members = Members::bootstrap(VOTERS.to_vec());
         let seed = super::super::hash(&[self.seed, u64::from(partition)], &[]);
@@ -241,7 +269,7 @@ impl World {
     }
 
     pub fn any_place(&mut self) -> ReplicaId {
-        let partitions = u64::from(self.routing.count());
+        let partitions = u64::from(*self.there().end());
         let partition = 1 + self.random.below(partitions) as u32;
         (partition, self.any_host())
     }
@@ -273,8 +301,9 @@ impl World {
             | Happening::Settle(place) => place.1,
             Happening::Remote { host, .. }
             | Happening::Status { host, .. }
+            | Happening::Learns { host }
             | Happening::Tick { host, .. } => *host,
-            Happening::Client | Happening::Fault => return 0,
+            Happening::Client | Happening::Fault | Happening::Operator => return 0,
         };
         let until = self.hosts[host as usize].paused_until;
         until.saturating_sub(self.agenda.now)
@@ -305,19 +334,23 @@ impl World {
             Happening::Settle(place) => self.settle(place),
             Happening::Tick { host, life } => self.tick(host, life),
             Happening::DiskDone { place, life } => self.disk_done(place, life),
+            Happening::Operator => self.operator_looks(),
+            Happening::Learns { host } => self.learns(host),
             Happening::Client => {
                 if self.agenda.now >= self.calm.lull_until {
                     self.clients_ask();
                 }
                 let pause = match self.random.below(30) {
                     // Long enough for groups to hibernate.
-                    0 if self.calm.hibernate && self.faults => 150_000 + self.random.below(200_000),
+                    0 if self.calm.hibernate && self.calm.faults => {
+                        150_000 + self.random.below(200_000)
+                    }
                     _ => 2000 + self.random.below(25_000),
                 };
                 self.after(pause, Happening::Client);
             }
             Happening::Fault => {
-                if self.faults {
+                if self.calm.faults {
                     self.fault();
                 }
                 let pause = 20_000 + self.random.below(200_000);
@@ -362,7 +395,7 @@ impl World {
         self.send_status(host);
         self.report_silence(host);
         self.deliver_held(host);
-        for partition in self.routing.partitions() {
+        for partition in self.there() {
             let place = (partition, host);
             if let Some(running) = &mut self.node(place).running {
                 running.core.group_mut().tick();
@@ -487,7 +520,7 @@ impl World {
         here.up = true;
         here.life += 1;
         let life = here.life;
-        for partition in self.routing.partitions() {
+        for partition in self.there() {
             self.start_replica((partition, host));
         }
         self.after(TICK, Happening::Tick { host, life });

@@ -1,0 +1,126 @@
+//! Operators add partitions while clients work, in the steps of `hosting/scaling.rs`: the first partition records the number, the new
+//! partitions copy what every partition has, and get work once the first one says that they are complete.
+
+use std::sync::Arc;
+
+use skep_protocol::Routing;
+use skep_protocol::command::{Command, Request};
+
+use super::Mutation;
+use super::clients::Pending;
+use super::world::{Happening, MACHINES, Watched, World};
+
+/// Microseconds between two looks of the operator.
+pub const LOOK: u64 = 30_000;
+/// An operator who has nothing to do adds partitions at one look in so many.
+const RARELY: u64 = 15;
+/// Maximum number of partitions, and of changes in one world.
+const MOST: u32 = 6;
+const MOST_CHANGES: u32 = 2;
+/// Within so many microseconds all machines know what the cluster has agreed on.
+const HEARD_OF: u64 = 200_000;
+
+/// Changes of the number of partitions.
+#[derive(Default)]
+pub struct Growth {
+    /// The wanted number, until all of them take part.
+    target: Option<u32>,
+    changes: u32,
+}
+
+impl World {
+    /// The partitions that exist, whether they take part or not.
+    pub fn there(&self) -> std::ops::RangeInclusive<u32> {
+        1..=self.groups.len() as u32
+    }
+
+    pub fn is_growing(&self) -> bool {
+        self.growth.target.is_some()
+    }
+
+    /// An operator looks at the cluster and takes the next step.
+    pub fn operator_looks(&mut self) {
+        match self.growth.target {
+            Some(target) => self.go_on_growing(target),
+            None if self.calm.faults && self.growth.changes < MOST_CHANGES => {
+                if self.random.below(RARELY) == 0 {
+                    self.begin_growing();
+                }
+            }
+            None => {}
+        }
+        self.after(LOOK, Happening::Operator);
+    }
+
+    fn begin_growing(&mut self) {
+        let active = self.routing.count();
+        let target = active + 1 + self.random.below(2) as u32;
+        if target > MOST {
+            return;
+        }
+        self.growth.changes += 1;
+        self.growth.target = Some(target);
+        self.agree_on(Routing::scaled(self.routing.initial(), active, target));
+        for partition in active + 1..=target {
+            self.groups.insert(partition, Watched::default());
+            for host in 0..MACHINES {
+                let replica = self.replica(partition, host);
+                self.replicas.insert((partition, host), replica);
+            }
+            // The copies of a new partition are there before it gets work.
+            for host in 0..MACHINES {
+                if self.hosts[host as usize].up {
+                    self.start_replica((partition, host));
+                }
+            }
+        }
+    }
+
+    /// The leader of the first partition is asked until it has recorded the number, and whether the new partitions are complete.
+    fn go_on_growing(&mut self, target: u32) {
+        let Some(place) = self.leader(Routing::FIRST) else {
+            return;
+        };
+        let Some(running) = &self.replicas[&place].node.running else {
+            return;
+        };
+        let engine = running.core.engine();
+        let is_desired = engine.state.scaling.get().desired == target;
+        let is_whole = engine.scaled_up_to() >= target;
+        if !is_desired {
+            let id = self.clients.asks(Pending::Scale, Some(Routing::FIRST));
+            let request = Request::internal(Command::ScaleUp { partitions: target });
+            let host = self.any_host();
+            return self.ask(host, id, request, false);
+        }
+        if is_whole || self.mutation == Mutation::WorkBeforeState {
+            self.growth.target = None;
+            self.tally.add("grown", 1);
+            self.chronicle.grows(target);
+            self.agree_on(Routing::scaled(self.routing.initial(), target, target));
+        }
+    }
+
+    /// The cluster agrees on a routing, of which its machines hear one after the other.
+    fn agree_on(&mut self, routing: Routing) {
+        let version = self.routing.version() + 1;
+        self.routing = Arc::new(routing.at_version(version));
+        for host in 0..MACHINES {
+            let delay = self.random.below(HEARD_OF);
+            self.after(delay, Happening::Learns { host });
+        }
+    }
+
+    /// A machine learns the newest routing, and tells its replicas.
+    pub fn learns(&mut self, host: u32) {
+        let routing = self.routing.clone();
+        self.host(host).routing = routing.clone();
+        for partition in self.there() {
+            let node = self.node((partition, host));
+            node.settings.engine.routing = routing.clone();
+            if let Some(running) = &mut node.running {
+                running.core.engine_mut().set_routing(routing.clone());
+            }
+        }
+    }
+}
