@@ -11,7 +11,7 @@ use skep_protocol::intent::{
 };
 use skep_protocol::record::{Record, RecordType};
 use skep_protocol::value::{
-    MessageStartEventSubscriptionValue, MessageValue, ProcessInstanceValue,
+    JobValue, MessageStartEventSubscriptionValue, MessageValue, ProcessInstanceValue,
     ProcessMessageSubscriptionValue,
 };
 use skep_protocol::{Key, ValueType};
@@ -52,6 +52,8 @@ pub struct Chronicle {
     pub took: BTreeMap<Key, u64>,
     /// Running instances started by messages, by process and correlation key.
     live: BTreeMap<(Arc<str>, Arc<str>), Key>,
+    /// Jobs that came back from closed streams, with the deadlines of those activations.
+    pub returned: BTreeSet<(Key, i64)>,
     pub begun: BTreeSet<Key>,
     pub ended: BTreeSet<Key>,
     /// Distributions.
@@ -135,6 +137,14 @@ impl Chronicle {
             }
         } else if is(ValueType::Job, JobIntent::Created.id()) {
             self.is_new(partition, record);
+        } else if is(ValueType::Job, JobIntent::Yielded.id()) {
+            let job: JobValue = record.value().expect("a job");
+            let was_returned = self.returned.contains(&(key, job.deadline));
+            assert!(
+                was_returned,
+                "job {key} was taken from a worker who has not returned it"
+            );
+            self.tally.add("yielded", 1);
         } else if is(ValueType::Signal, SignalIntent::Broadcasted.id()) {
             self.is_new(partition, record);
             self.tally.add("signals", 1);

@@ -10,6 +10,7 @@ mod ending;
 mod faults;
 mod heartbeats;
 mod models;
+mod returned;
 mod rights;
 mod routes;
 mod scaling;
@@ -46,6 +47,8 @@ enum Mutation {
     HangCountsAsFlushed,
     /// Give new partitions work before they have what every partition has.
     WorkBeforeState,
+    /// Take a returned job away from whoever has it now.
+    AnyReturnCounts,
 }
 
 thread_local! {

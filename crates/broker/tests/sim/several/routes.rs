@@ -71,9 +71,12 @@ impl World {
         }
         for (_, job) in effects.pushes {
             self.tally.add("pushed", 1);
-            // Some pushed jobs never reach their worker: their time-out makes them available again.
-            if self.random.below(5) > 0 {
-                self.clients.jobs.push(job);
+            match self.random.below(10) {
+                // It never reaches its worker: its time-out makes it available again.
+                0 => {}
+                // The client has closed its stream meanwhile.
+                1 | 2 => self.give_back(place, &job),
+                _ => self.clients.jobs.push(job),
             }
         }
         for (partition, sent) in effects.sends {

@@ -63,6 +63,7 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
             "checkpoints",
             "hibernates",
             "grown",
+            "yielded",
         ];
         happened(&faults, seeds / 8);
     }
@@ -83,6 +84,7 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::ReplicaDiesNodeLives,
         Mutation::HangCountsAsFlushed,
         Mutation::WorkBeforeState,
+        Mutation::AnyReturnCounts,
     ] {
         let seeds: Vec<u64> = (1..=100).collect();
         let caught = skep_sim::search(&seeds, |seed| run(seed, mutation, &Mutex::default()));

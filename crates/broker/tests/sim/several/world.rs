@@ -9,6 +9,7 @@ use skep_cluster::node_of;
 use skep_engine::{EngineConfig, IdentityConfig, RequestId, Sent, TurnTime};
 use skep_protocol::Routing;
 use skep_protocol::command::Request;
+use skep_protocol::response::JobActivation;
 use skep_replication::Members;
 
 use super::super::agenda::Agenda;
@@ -73,6 +74,11 @@ pub enum Happening {
     },
     Client,
     Fault,
+    /// A job that its client did not take comes back.
+    Returned {
+        place: ReplicaId,
+        job: JobActivation,
+    },
     /// Somebody looks whether partitions are to be added, or are.
     Operator,
     /// A machine hears of the routing that the cluster has agreed on.
@@ -298,6 +304,7 @@ impl World {
             Happening::Arrive(_, flight) => node_of(flight.to).unwrap(),
             Happening::DiskDone { place, .. }
             | Happening::Request { place, .. }
+            | Happening::Returned { place, .. }
             | Happening::Settle(place) => place.1,
             Happening::Remote { host, .. }
             | Happening::Status { host, .. }
@@ -335,6 +342,7 @@ impl World {
             Happening::Tick { host, life } => self.tick(host, life),
             Happening::DiskDone { place, life } => self.disk_done(place, life),
             Happening::Operator => self.operator_looks(),
+            Happening::Returned { place, job } => self.comes_back(place, &job),
             Happening::Learns { host } => self.learns(host),
             Happening::Client => {
                 if self.agenda.now >= self.calm.lull_until {
