@@ -350,7 +350,8 @@ fn inbox_is_full(status: &PartitionStatus) -> String {
 #[cfg(test)]
 mod tests {
     use skep_cluster::{Layout, State};
-    use skep_engine::{RemoteCommand, Sent};
+    use skep_engine::remote::{Distributed, GlobalLocation};
+    use skep_engine::{RemoteCommand, ScalingCommand, Sent};
     use skep_protocol::Key;
 
     use super::Local;
@@ -380,5 +381,50 @@ mod tests {
         assert!(sent(Key::new(2, 7)) && sent(Key::new(2, 100)));
         assert!(!sent(Key::new(2, 101)) && !sent(Key::new(1, 7)));
         assert!(!sent(Key::NONE));
+    }
+
+    /// After a purge, partitions that were added ask the first one for the global state again.
+    #[test]
+    fn a_late_part_of_the_global_state_before_a_purge_is_ignored() {
+        let layout = Layout {
+            nodes: vec![0],
+            copies: 1,
+            partitions: 2,
+        };
+        let state = State {
+            revision: 1,
+            purged_keys: [(1, 100)].into(),
+            ..State::bootstrapped("id".to_string(), &layout, 0)
+        };
+        let local = Local::new(Preparation::start().unwrap());
+        local.known.take_in(&state).unwrap();
+        let part = |counter: u64| {
+            let deployment = Distributed::Deployment {
+                deployment_key: Key::new(1, counter),
+                definitions: Vec::new(),
+            };
+            let items = vec![Distributed::PinClock { time: 5 }, deployment];
+            let command = ScalingCommand::GlobalState {
+                after: GlobalLocation::default(),
+                items,
+                next: None,
+                partitions: 2,
+            };
+            local.is_purged(&Sent::from(RemoteCommand::Scaling(command)))
+        };
+        assert!(part(7) && part(100));
+        assert!(!part(101));
+        let pull = |counter: u64| {
+            let after = GlobalLocation {
+                kind: 4,
+                key: Key::new(1, counter),
+            };
+            let command = ScalingCommand::PullGlobalState {
+                partition: 2,
+                after,
+            };
+            local.is_purged(&Sent::from(RemoteCommand::Scaling(command)))
+        };
+        assert!(pull(7) && !pull(101));
     }
 }

@@ -124,6 +124,22 @@ pub enum ScalingCommand {
     MarkPartitionBootstrapped { partition: u32 },
 }
 
+impl ScalingCommand {
+    /// The key of something in the global state that the command carries, or after which it asks: it tells when the command was made.
+    /// [`Key::NONE`]: it names nothing.
+    pub fn made_with(&self) -> Key {
+        match self {
+            ScalingCommand::PullGlobalState { after, .. } => after.key,
+            ScalingCommand::GlobalState { after, items, .. } => {
+                let mut keys = items.iter().map(Distributed::made_with);
+                let carried = keys.find(|key| !key.is_none());
+                carried.unwrap_or(after.key)
+            }
+            ScalingCommand::MarkPartitionBootstrapped { .. } => Key::NONE,
+        }
+    }
+}
+
 /// A location in the global state, which every partition has: the kind of entity, and its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GlobalLocation {
@@ -219,6 +235,35 @@ pub enum Distributed {
 }
 
 impl Distributed {
+    /// The key of an entity that it is about, if it names one.
+    fn made_with(&self) -> Key {
+        match self {
+            Distributed::Deployment {
+                deployment_key: key,
+                ..
+            }
+            | Distributed::ResourceDeletion {
+                resource_key: key, ..
+            }
+            | Distributed::SetGlobalListener { key, .. }
+            | Distributed::DeleteGlobalListener { key, .. }
+            | Distributed::BatchOperation { key, .. }
+            | Distributed::ManageBatchOperation { key, .. }
+            | Distributed::SetClusterVariable { key, .. }
+            | Distributed::DeleteClusterVariable { key, .. } => *key,
+            Distributed::Identity(events) => {
+                let first = events.first();
+                first.map_or(Key::NONE, IdentityEvent::key)
+            }
+            Distributed::PinClock { .. }
+            | Distributed::ResetClock
+            | Distributed::Signal { .. }
+            | Distributed::ClientSignal { .. }
+            | Distributed::TenantSignal { .. }
+            | Distributed::ScaledUp { .. } => Key::NONE,
+        }
+    }
+
     /// Whether it only concerns what is running on a partition, and not what begins there later.
     pub(crate) fn is_about_instances(&self) -> bool {
         match self {

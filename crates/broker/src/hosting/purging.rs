@@ -309,7 +309,8 @@ pub(crate) fn made_with(sent: &Sent) -> Option<Key> {
             distribution_key: key,
             ..
         } => *key,
-        RemoteCommand::Scaling(_) => Key::NONE,
+        // A part of the global state would bring purged definitions and users back to a partition that asks for the new one.
+        RemoteCommand::Scaling(command) => command.made_with(),
     };
     key.some()
 }
