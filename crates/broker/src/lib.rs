@@ -29,7 +29,7 @@ mod shared;
 mod started;
 mod watch;
 
-use hosting::{purging, scaling};
+use hosting::scaling;
 pub use jobs::job_streams;
 use jobs::{delivered_jobs, long_polling, stream_receiver, workers};
 use queries::{asking, freshness};

@@ -24,7 +24,6 @@ use crate::known_state::KnownState;
 use crate::long_polling::JobNotifier;
 use crate::partition::{ClientRequest, Notice, PartitionHandle, PartitionStatus, Report, Work};
 use crate::preparation::Preparation;
-use crate::purging::made_with;
 use crate::workers::Workers;
 
 pub struct Local {
@@ -86,7 +85,7 @@ impl Local {
 
     /// Whether the command is from before a purge: such commands are ignored, even if they were delayed on their way.
     fn is_purged(&self, command: &Sent) -> bool {
-        let Some(key) = made_with(command) else {
+        let Some(key) = command.command.made_with() else {
             return false;
         };
         let (state, routing) = self.known.both();

@@ -124,10 +124,55 @@ pub enum ScalingCommand {
     MarkPartitionBootstrapped { partition: u32 },
 }
 
+impl RemoteCommand {
+    /// The key of something that existed when the command was sent: it tells whether that was before a purge.
+    pub fn made_with(&self) -> Option<Key> {
+        let key = match self {
+            RemoteCommand::OpenMessageSubscription(value) => value.element_instance_key,
+            RemoteCommand::CorrelateSubscription(value) => value.message_key,
+            RemoteCommand::MessageSubscriptionOpened {
+                element_instance_key: key,
+                ..
+            }
+            | RemoteCommand::MessageCorrelated {
+                element_instance_key: key,
+                ..
+            }
+            | RemoteCommand::RejectCorrelation {
+                element_instance_key: key,
+                ..
+            }
+            | RemoteCommand::CloseMessageSubscription {
+                element_instance_key: key,
+                ..
+            }
+            | RemoteCommand::MessageSubscriptionClosed {
+                element_instance_key: key,
+                ..
+            }
+            | RemoteCommand::BatchPart {
+                batch_operation_key: key,
+                ..
+            }
+            | RemoteCommand::Distribute {
+                distribution_key: key,
+                ..
+            }
+            | RemoteCommand::AcknowledgeDistribution {
+                distribution_key: key,
+                ..
+            } => *key,
+            // A part of the global state would bring purged definitions and users back to a partition that asks for the new one.
+            RemoteCommand::Scaling(command) => command.made_with(),
+        };
+        key.some()
+    }
+}
+
 impl ScalingCommand {
     /// The key of something in the global state that the command carries, or after which it asks: it tells when the command was made.
     /// [`Key::NONE`]: it names nothing.
-    pub fn made_with(&self) -> Key {
+    fn made_with(&self) -> Key {
         match self {
             ScalingCommand::PullGlobalState { after, .. } => after.key,
             ScalingCommand::GlobalState { after, items, .. } => {

@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use skep_cluster::{Entry, KeptExporting, Left, Operation, State, SurvivingCopy};
-use skep_engine::{RemoteCommand, Sent};
+use skep_protocol::Routing;
 use skep_protocol::command::{Command, ExportingChange, Request};
 use skep_protocol::value::{ExportingPhase, ExportingValue};
-use skep_protocol::{Key, Routing};
 use skep_storage::disk::create_dir_durably;
 
 use crate::directory::write_durably;
@@ -270,49 +269,6 @@ impl Hosting {
         self.remove_all(partition)?;
         Ok(replica)
     }
-}
-
-/// The key of something that existed when the command was sent.
-pub(crate) fn made_with(sent: &Sent) -> Option<Key> {
-    let key = match &sent.command {
-        RemoteCommand::OpenMessageSubscription(value) => value.element_instance_key,
-        RemoteCommand::CorrelateSubscription(value) => value.message_key,
-        RemoteCommand::MessageSubscriptionOpened {
-            element_instance_key: key,
-            ..
-        }
-        | RemoteCommand::MessageCorrelated {
-            element_instance_key: key,
-            ..
-        }
-        | RemoteCommand::RejectCorrelation {
-            element_instance_key: key,
-            ..
-        }
-        | RemoteCommand::CloseMessageSubscription {
-            element_instance_key: key,
-            ..
-        }
-        | RemoteCommand::MessageSubscriptionClosed {
-            element_instance_key: key,
-            ..
-        }
-        | RemoteCommand::BatchPart {
-            batch_operation_key: key,
-            ..
-        }
-        | RemoteCommand::Distribute {
-            distribution_key: key,
-            ..
-        }
-        | RemoteCommand::AcknowledgeDistribution {
-            distribution_key: key,
-            ..
-        } => *key,
-        // A part of the global state would bring purged definitions and users back to a partition that asks for the new one.
-        RemoteCommand::Scaling(command) => command.made_with(),
-    };
-    key.some()
 }
 
 /// The partition's surviving copy, described after all earlier messages were handled.

@@ -131,6 +131,16 @@ impl Clients {
         self.next_request
     }
 
+    /// Everything was purged. Numbers of requests and contents are not used again.
+    pub fn forget(&mut self) {
+        *self = Clients {
+            next_request: self.next_request,
+            contents: self.contents,
+            answers: std::mem::take(&mut self.answers),
+            ..Clients::default()
+        };
+    }
+
     fn content(&mut self) -> u64 {
         self.contents += 1;
         self.contents

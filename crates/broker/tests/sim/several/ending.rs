@@ -135,7 +135,7 @@ impl World {
         };
         for _ in 0..60 {
             self.run_for(100_000);
-            if self.open(under_way).is_empty() && !self.is_growing() {
+            if self.open(under_way).is_empty() && !self.is_changing() {
                 return;
             }
         }

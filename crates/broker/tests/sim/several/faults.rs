@@ -97,7 +97,7 @@ impl World {
     /// Transfers leadership of partitions to this machine.
     fn transfer(&mut self, to: u32) {
         let (partition, _) = self.any_place();
-        let member = super::super::node::VOTERS[to as usize];
+        let member = self.members()[to as usize];
         for host in 0..MACHINES {
             if let Some(running) = &mut self.node((partition, host)).running {
                 running.core.group_mut().transfer_leadership(member);

@@ -2,7 +2,8 @@
 //! partitions send each other routed as a node routes them.
 //!
 //! The other simulation checks that replicas of one partition agree. This one checks work that is spread over partitions: messages,
-//! signals, deployments, cluster variables. Meanwhile operators add partitions.
+//! signals, deployments, cluster variables. Meanwhile operators add
+//! partitions and purge everything.
 
 mod chronicle;
 mod clients;
@@ -10,6 +11,8 @@ mod ending;
 mod faults;
 mod heartbeats;
 mod models;
+mod operators;
+mod purging;
 mod returned;
 mod rights;
 mod routes;
@@ -49,6 +52,8 @@ enum Mutation {
     WorkBeforeState,
     /// Take a returned job away from whoever has it now.
     AnyReturnCounts,
+    /// Carry out commands from before a purge.
+    OldCommandsCount,
 }
 
 thread_local! {

@@ -11,6 +11,7 @@ use skep_protocol::{Key, ValueType};
 
 use super::Mutation;
 use super::heartbeats::SILENT;
+use super::purging::OnItsWay;
 use super::world::{Happening, RETRY, ReplicaId, World};
 
 /// Maximum number of commands that a machine holds.
@@ -132,15 +133,17 @@ impl World {
             Way::SentOn | Way::Backlog => return None,
         };
         for (copy, delay) in self.deliveries(host, leader).into_iter().enumerate() {
-            // Some commands are delayed for as long as a node holds them.
-            let late = self.calm.faults && self.random.below(30) == 0;
-            let late = self
-                .random
-                .below(if late { 1000 * RETRY as u64 } else { 1 });
+            let late = self.lateness();
             let mut sent = Box::new(sent.clone());
             if copy > 0 && self.mutation == Mutation::RepeatsLookNew {
                 look_new(&mut sent.command);
             }
+            self.is_sent(OnItsWay {
+                to: leader,
+                partition,
+                sent: (*sent).clone(),
+                way,
+            });
             let comes = Happening::Remote {
                 host: leader,
                 partition,
@@ -187,6 +190,9 @@ impl World {
     }
 
     fn carry_out(&mut self, place: ReplicaId, sent: Sent) {
+        if self.is_purged(&sent) {
+            return;
+        }
         let now = self.millis(place.1);
         let Some(running) = self.node(place).leading() else {
             let (partition, host) = place;

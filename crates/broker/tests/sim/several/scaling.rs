@@ -10,10 +10,6 @@ use super::Mutation;
 use super::clients::Pending;
 use super::world::{Happening, MACHINES, Watched, World};
 
-/// Microseconds between two looks of the operator.
-pub const LOOK: u64 = 30_000;
-/// An operator who has nothing to do adds partitions at one look in so many.
-const RARELY: u64 = 15;
 /// Maximum number of partitions, and of changes in one world.
 const MOST: u32 = 6;
 const MOST_CHANGES: u32 = 2;
@@ -24,7 +20,7 @@ const HEARD_OF: u64 = 200_000;
 #[derive(Default)]
 pub struct Growth {
     /// The wanted number, until all of them take part.
-    target: Option<u32>,
+    pub target: Option<u32>,
     changes: u32,
 }
 
@@ -34,35 +30,18 @@ impl World {
         1..=self.groups.len() as u32
     }
 
-    pub fn is_growing(&self) -> bool {
-        self.growth.target.is_some()
-    }
-
-    /// An operator looks at the cluster and takes the next step.
-    pub fn operator_looks(&mut self) {
-        match self.growth.target {
-            Some(target) => self.go_on_growing(target),
-            None if self.calm.faults && self.growth.changes < MOST_CHANGES => {
-                if self.random.below(RARELY) == 0 {
-                    self.begin_growing();
-                }
-            }
-            None => {}
-        }
-        self.after(LOOK, Happening::Operator);
-    }
-
-    fn begin_growing(&mut self) {
+    pub fn begin_growing(&mut self) {
         let active = self.routing.count();
         let target = active + 1 + self.random.below(2) as u32;
-        if target > MOST {
+        let growth = &mut self.operators.growth;
+        if target > MOST || growth.changes >= MOST_CHANGES {
             return;
         }
-        self.growth.changes += 1;
-        self.growth.target = Some(target);
+        growth.changes += 1;
+        growth.target = Some(target);
         self.agree_on(Routing::scaled(self.routing.initial(), active, target));
         for partition in active + 1..=target {
-            self.groups.insert(partition, Watched::default());
+            self.groups.insert(partition, Watched::of(self.members()));
             for host in 0..MACHINES {
                 let replica = self.replica(partition, host);
                 self.replicas.insert((partition, host), replica);
@@ -77,7 +56,7 @@ impl World {
     }
 
     /// The leader of the first partition is asked until it has recorded the number, and whether the new partitions are complete.
-    fn go_on_growing(&mut self, target: u32) {
+    pub fn go_on_growing(&mut self, target: u32) {
         let Some(place) = self.leader(Routing::FIRST) else {
             return;
         };
@@ -94,7 +73,7 @@ impl World {
             return self.ask(host, id, request, false);
         }
         if is_whole || self.mutation == Mutation::WorkBeforeState {
-            self.growth.target = None;
+            self.operators.growth.target = None;
             self.tally.add("grown", 1);
             self.chronicle.grows(target);
             self.agree_on(Routing::scaled(self.routing.initial(), target, target));

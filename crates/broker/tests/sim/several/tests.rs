@@ -64,6 +64,7 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
             "hibernates",
             "grown",
             "yielded",
+            "purges",
         ];
         happened(&faults, seeds / 8);
     }
@@ -85,6 +86,7 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::HangCountsAsFlushed,
         Mutation::WorkBeforeState,
         Mutation::AnyReturnCounts,
+        Mutation::OldCommandsCount,
     ] {
         let seeds: Vec<u64> = (1..=100).collect();
         let caught = skep_sim::search(&seeds, |seed| run(seed, mutation, &Mutex::default()));

@@ -15,14 +15,14 @@ use skep_replication::Members;
 use super::super::agenda::Agenda;
 use super::super::clients::JOB_TYPE;
 use super::super::network::{Flight, Network};
-use super::super::node::{self, Node, VOTERS};
+use super::super::node::{self, Node};
 use super::super::oracle::Oracle;
 use super::super::{Mutation as NodeMutation, Random};
 use super::chronicle::Chronicle;
 use super::clients::Clients;
 use super::heartbeats::Status;
+use super::operators::{LOOK, Operators};
 use super::routes::{Held, Way};
-use super::scaling::{self, Growth};
 use super::tally::Tally;
 use super::{Mutation, NOW, monotonic};
 
@@ -79,8 +79,12 @@ pub enum Happening {
         place: ReplicaId,
         job: JobActivation,
     },
-    /// Somebody looks whether partitions are to be added, or are.
+    /// An operator looks at the cluster.
     Operator,
+    /// A machine ends its copies for a purge.
+    Leaves {
+        host: u32,
+    },
     /// A machine hears of the routing that the cluster has agreed on.
     Learns {
         host: u32,
@@ -163,16 +167,17 @@ pub struct World {
     pub flush: u64,
     pub calm: Calm,
     began: Instant,
-    pub growth: Growth,
+    pub operators: Operators,
     pub clients: Clients,
     pub chronicle: Chronicle,
     pub tally: Tally,
 }
 
-impl Default for Watched {
-    fn default() -> Watched {
+impl Watched {
+    /// A group with these members.
+    pub fn of(members: Vec<u64>) -> Watched {
         Watched {
-            oracle: Oracle::new(VOTERS),
+            oracle: Oracle::new(members),
             releases: 0,
         }
     }
@@ -192,7 +197,7 @@ impl World {
             mutation,
             random,
             routing: routing.clone(),
-            groups: all.clone().map(|it| (it, Watched::default())).collect(),
+            groups: BTreeMap::new(),
             hosts: (0..MACHINES).map(|_| Host::new(routing.clone())).collect(),
             replicas: BTreeMap::new(),
             network,
@@ -205,11 +210,14 @@ impl World {
                 faults: true,
             },
             began: Instant::now(),
-            growth: Growth::default(),
+            operators: Operators::default(),
             clients: Clients::default(),
             chronicle: Chronicle::of(partitions),
             tally: Tally::default(),
         };
+        for partition in all.clone() {
+            world.groups.insert(partition, Watched::of(world.members()));
+        }
         for host in 0..MACHINES {
             for partition in all.clone() {
                 let replica = world.replica(partition, host);
@@ -219,13 +227,14 @@ impl World {
         }
         world.after(1000, Happening::Client);
         world.after(200_000, Happening::Fault);
-        world.after(scaling::LOOK, Happening::Operator);
+        world.after(LOOK, Happening::Operator);
         world
     }
 
     pub fn replica(&self, partition: u32, host: u32) -> Replica {
-        let member = VOTERS[host as usize];
-        let members = Members::bootstrap(VOTERS.to_vec());
+        let voters = self.members();
+        let member = voters[host as usize];
+        let members = Members::bootstrap(voters);
         let seed = super::super::hash(&[self.seed, u64::from(partition)], &[]);
         let hibernate_after = self.calm.hibernate.then_some(6);
         let mut node = Node::new(member, members, hibernate_after, seed, NodeMutation::None);
@@ -237,6 +246,7 @@ impl World {
         let checks = !is_last || self.mutation != Mutation::OnePartitionChecksNothing;
         node.settings.engine = EngineConfig {
             partition,
+            least_key: self.operators.purge.least_key(partition),
             routing: self.routing.clone(),
             turn_time: Some(clock),
             identity: IdentityConfig {
@@ -309,6 +319,7 @@ impl World {
             Happening::Remote { host, .. }
             | Happening::Status { host, .. }
             | Happening::Learns { host }
+            | Happening::Leaves { host }
             | Happening::Tick { host, .. } => *host,
             Happening::Client | Happening::Fault | Happening::Operator => return 0,
         };
@@ -324,6 +335,10 @@ impl World {
         match happening {
             Happening::Arrive(partition, flight) => {
                 let place = (partition, node_of(flight.to).unwrap());
+                // It is for a copy that a purge has ended.
+                if self.replicas[&place].node.id != flight.to {
+                    return;
+                }
                 self.node(place).receive(flight.from, flight.bytes);
                 if self.random.below(8) == 0 {
                     self.scheduled(place);
@@ -344,6 +359,7 @@ impl World {
             Happening::Operator => self.operator_looks(),
             Happening::Returned { place, job } => self.comes_back(place, &job),
             Happening::Learns { host } => self.learns(host),
+            Happening::Leaves { host } => self.leaves(host),
             Happening::Client => {
                 if self.agenda.now >= self.calm.lull_until {
                     self.clients_ask();
@@ -494,7 +510,7 @@ impl World {
     fn fly(&mut self, (partition, from): ReplicaId, to: u64, bytes: &bytes::Bytes) {
         for delay in self.deliveries(from, node_of(to).unwrap()) {
             let flight = Flight {
-                from: VOTERS[from as usize],
+                from: self.replicas[&(partition, from)].node.id,
                 to,
                 bytes: bytes.clone(),
             };
@@ -534,7 +550,11 @@ impl World {
         self.after(TICK, Happening::Tick { host, life });
     }
 
+    /// Starts a replica, unless it was ended for a purge.
     pub fn start_replica(&mut self, place: ReplicaId) {
+        if self.has_left(place.1) {
+            return;
+        }
         let group = self.groups.get_mut(&place.0).unwrap();
         let replica = self.replicas.get_mut(&place).unwrap();
         replica.died = None;

@@ -1,0 +1,38 @@
+//! Operators change the cluster while clients work: one change at a time.
+
+use super::purging::Purge;
+use super::scaling::Growth;
+use super::world::{Happening, World};
+
+/// Microseconds between two looks.
+pub const LOOK: u64 = 30_000;
+/// Without a change under way, one of each kind begins at one look in so many.
+const RARELY: u64 = 15;
+
+#[derive(Default)]
+pub struct Operators {
+    pub growth: Growth,
+    pub purge: Purge,
+}
+
+impl World {
+    pub fn is_changing(&self) -> bool {
+        self.operators.growth.target.is_some() || self.operators.purge.left.is_some()
+    }
+
+    /// An operator looks at the cluster and takes the next step of its change, or begins one.
+    pub fn operator_looks(&mut self) {
+        if let Some(target) = self.operators.growth.target {
+            self.go_on_growing(target);
+        } else if self.operators.purge.left.is_some() {
+            self.go_on_purging();
+        } else if self.calm.faults {
+            match self.random.below(RARELY) {
+                0 => self.begin_growing(),
+                1 => self.begin_purging(),
+                _ => {}
+            }
+        }
+        self.after(LOOK, Happening::Operator);
+    }
+}
