@@ -57,7 +57,18 @@ test("what one never may is absent, and what one may not on this object names th
   await expect(page.getByText("You need UPDATE_PROCESS_INSTANCE on `order`. Ask an admin.")).toBeVisible();
   await page.goto(`${guarded.url}/ui/admin/users`);
   await expect(page.getByText("Admin is not open to you")).toBeVisible();
-  await expect(page.getByText("You need ACCESS on COMPONENT `admin`. Ask an admin.")).toBeVisible();
+  await expect(page.getByText("You need ACCESS on component `admin`. Ask an admin.")).toBeVisible();
+});
+
+test("Home shows who does tasks their tasks alone, and says nothing of what they may not see", async ({ page, guarded }) => {
+  await page.goto(`${guarded.url}/ui/`);
+  await logIn(page, "anna");
+  await expect(page.getByText("Your work is under Tasks")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Open tasks", exact: true })).toBeVisible();
+  for (const absent of ["With incidents", "What goes wrong", "You may not do that", "nothing is stuck"]) await expect(page.getByText(absent)).toHaveCount(0);
+  await page.getByRole("link", { name: "My tasks" }).click();
+  await expect(page).toHaveURL(/\/ui\/tasks\?view=mine$/);
+  await expect(page.getByText("You are anna here.")).toBeVisible();
 });
 
 test("people with tasks are known by their login", async ({ page, guarded }) => {

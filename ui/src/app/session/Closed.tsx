@@ -12,7 +12,7 @@ export function Closed({ room }: { room: Room }) {
     <>
       <PageTitle title={room.name} />
       <Note icon={<Lock size={20} strokeWidth={1.75} />} title={t.notYours(room.name)}>
-        {t.lack("ACCESS", `COMPONENT \`${"needs" in room ? room.needs : ""}\``)}
+        {t.lack("ACCESS", `${t.lackAny("COMPONENT")} \`${"needs" in room ? room.needs : ""}\``)}
       </Note>
     </>
   );

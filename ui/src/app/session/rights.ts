@@ -14,6 +14,9 @@ export function mayEnter(session: Session, component: Component | undefined): bo
   return may.includes("*") || NAMES[component].some((name) => may.includes(name));
 }
 
+/** Whether rooms of a component are open to who looks at the page: what leads there, or comes from there, is absent where not. */
+export const useMayEnter = (component: Component): boolean => mayEnter(useSession(), component);
+
 const allowed = (session: Session): readonly Room[] => rooms.filter((room) => mayEnter(session, "needs" in room ? room.needs : undefined));
 
 export const roomsNow = (): readonly Room[] => allowed(sessionNow());

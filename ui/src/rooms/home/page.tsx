@@ -1,6 +1,7 @@
 // Home: is all well, and if not, what goes wrong and where.
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { Lock, SquareCheckBig } from "lucide-react";
 import { byError } from "../../api/incidents";
 import { kept } from "../../api/live";
 import { latest, loads } from "../../api/processes";
@@ -8,8 +9,9 @@ import { nameOf, useSession } from "../../api/session";
 import { openTasks } from "../../api/tasks";
 import { isHere } from "../../api/tenant";
 import { topology } from "../../api/topology";
+import { useMayEnter } from "../../app/session/rights";
 import { Figure } from "../../parts/Figure";
-import { Failure } from "../../parts/Note";
+import { Failure, Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
@@ -22,36 +24,69 @@ import "./home.css";
 const t = text.home;
 
 export function Home() {
-  const load = useQuery({ ...loads(), ...kept });
-  const definitions = useQuery(latest());
-  const errors = useQuery({ ...byError(6), ...kept });
-  const none = definitions.data?.items.length === 0 && load.data?.items.filter(isHere).length === 0;
   return (
     <>
       <PageTitle title={t.title} />
       <Figures />
-      {load.error?.isStorageOff ? (
-        <Failure problem={load.error} />
-      ) : none ? (
-        <Welcome />
-      ) : (
-        <div className="home-columns">
-          <ProcessList definitions={definitions} load={load} />
-          <div className="home-troubles">
-            <Errors query={errors} />
-            <Late />
-          </div>
-        </div>
-      )}
+      {useMayEnter("operate") ? <Processes /> : <OnlyTasks />}
     </>
   );
 }
 
+function Processes() {
+  const load = useQuery({ ...loads(), ...kept });
+  const definitions = useQuery(latest());
+  const errors = useQuery({ ...byError(6), ...kept });
+  const none = definitions.data?.items.length === 0 && load.data?.items.filter(isHere).length === 0;
+  if (load.error?.isStorageOff) return <Failure problem={load.error} />;
+  if (none) return <Welcome />;
+  return (
+    <div className="home-columns">
+      <ProcessList definitions={definitions} load={load} />
+      <div className="home-troubles">
+        <Errors query={errors} />
+        <Late />
+      </div>
+    </div>
+  );
+}
+
+/** For those who do not look at processes: the way to what they do, or what it takes. */
+function OnlyTasks() {
+  const does = useMayEnter("tasklist");
+  if (!does) {
+    return (
+      <Note icon={<Lock size={20} strokeWidth={1.75} />} title={t.closed}>
+        {t.closedText}
+      </Note>
+    );
+  }
+  return (
+    <Note
+      icon={<SquareCheckBig size={20} strokeWidth={1.75} />}
+      title={t.onlyTasks}
+      actions={
+        <>
+          <Link to="/tasks" search={{ view: "mine" }} className="button main">
+            {t.toMine}
+          </Link>
+          <Link to="/tasks" className="button">
+            {t.toAll}
+          </Link>
+        </>
+      }
+    >
+      {t.onlyTasksText}
+    </Note>
+  );
+}
+
 function Figures() {
-  const load = useQuery(loads());
-  const tasks = useQuery(openTasks());
+  const [sees, does] = [useMayEnter("operate"), useMayEnter("tasklist")];
+  const load = useQuery({ ...loads(), enabled: sees });
+  const tasks = useQuery({ ...openTasks(), enabled: does });
   const me = nameOf(useSession());
-  const mine = useQuery({ ...openTasks(me ?? ""), enabled: me !== undefined });
+  const mine = useQuery({ ...openTasks(me ?? ""), enabled: does && me !== undefined });
   const nodes = useQuery(topology());
   const items = (load.data?.items ?? []).filter(isHere);
   const stuck = items.reduce((sum, each) => sum + each.activeInstancesWithIncidentCount, 0);
@@ -60,17 +95,23 @@ function Figures() {
   const bad = partitions.filter((partition) => partition.health !== "healthy").length;
   return (
     <div className="figures">
-      <Figure name={t.running} value={load.data && number(running)} hint={t.runningHint}>
-        <Link to="/processes" search={{ state: "active,incident" }}>
-          {t.running}
-        </Link>
-      </Figure>
-      <Figure name={t.stuck} value={load.data && number(stuck)} hint={stuck > 0 ? t.stuckHint : t.stuckNone} tone={stuck > 0 ? "incident" : undefined}>
-        <Link to="/incidents">{t.stuck}</Link>
-      </Figure>
-      <Figure name={t.tasks} value={tasks.data && atLeast(tasks.data.total, tasks.data.more)} hint={mine.data && mine.data.total > 0 ? t.tasksMine(atLeast(mine.data.total, mine.data.more)) : t.tasksHint}>
-        <Link to="/tasks">{t.tasks}</Link>
-      </Figure>
+      {sees ? (
+        <>
+          <Figure name={t.running} value={load.data && number(running)} hint={t.runningHint}>
+            <Link to="/processes" search={{ state: "active,incident" }}>
+              {t.running}
+            </Link>
+          </Figure>
+          <Figure name={t.stuck} value={load.data && number(stuck)} hint={stuck > 0 ? t.stuckHint : t.stuckNone} tone={stuck > 0 ? "incident" : undefined}>
+            <Link to="/incidents">{t.stuck}</Link>
+          </Figure>
+        </>
+      ) : null}
+      {does ? (
+        <Figure name={t.tasks} value={tasks.data && atLeast(tasks.data.total, tasks.data.more)} hint={mine.data && mine.data.total > 0 ? t.tasksMine(atLeast(mine.data.total, mine.data.more)) : t.tasksHint}>
+          <Link to="/tasks">{t.tasks}</Link>
+        </Figure>
+      ) : null}
       <Figure
         name={t.nodes}
         value={nodes.data && number(nodes.data.partitionsCount)}
