@@ -71,6 +71,22 @@ test("Home shows who does tasks their tasks alone, and says nothing of what they
   await expect(page.getByText("You are anna here.")).toBeVisible();
 });
 
+test("a list without rows says to who may not read all that there may be others", async ({ page, guarded }) => {
+  await page.goto(`${guarded.url}/ui/decisions`);
+  await logIn(page, "olaf");
+  const limited = page.getByText("Only what you may read is listed.");
+  await expect(page.getByText("No decisions yet")).toBeVisible();
+  await expect(limited).toBeVisible();
+  await page.goto(`${guarded.url}/ui/incidents`);
+  await expect(page.getByText("No incidents")).toBeVisible();
+  await expect(limited).toBeVisible();
+  await page.context().clearCookies();
+  await page.goto(`${guarded.url}/ui/decisions`);
+  await logIn(page, "root");
+  await expect(page.getByText("No decisions yet")).toBeVisible();
+  await expect(limited).toHaveCount(0);
+});
+
 test("people with tasks are known by their login", async ({ page, guarded }) => {
   await page.goto(`${guarded.url}/ui/tasks?view=mine`);
   await logIn(page, "anna");

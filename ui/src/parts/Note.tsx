@@ -2,6 +2,7 @@
 import { CircleSlash, CloudOff, Lock, SearchX, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { Problem } from "../api/problem";
+import { meOf, useSession } from "../api/session";
 import { text } from "../text";
 import { Explained } from "./Explained";
 import { lackText } from "./lack";
@@ -15,9 +16,17 @@ interface NoteProps {
   tone?: "plain" | "incident";
   /** Stands in a narrow place. */
   small?: boolean;
+  /** Stands for rows of which a person may not see all. */
+  limited?: boolean;
 }
 
-export function Note({ icon, title, children, actions, tone = "plain", small = false }: NoteProps) {
+/** Why rows may be missing of which somebody else speaks. */
+function Limited() {
+  const me = meOf(useSession());
+  return me === undefined || me.authorizedComponents.includes("*") ? null : <p className="note-text">{text.session.limited}</p>;
+}
+
+export function Note({ icon, title, children, actions, tone = "plain", small = false, limited = false }: NoteProps) {
   return (
     <div className={`note ${tone}${small ? " small" : ""}`} role={tone === "incident" ? "alert" : undefined}>
       <span className="note-icon" aria-hidden="true">
@@ -26,6 +35,7 @@ export function Note({ icon, title, children, actions, tone = "plain", small = f
       <div className="note-body">
         <p className="note-title">{title}</p>
         {children === undefined ? null : <div className="note-text">{children}</div>}
+        {limited ? <Limited /> : null}
         {actions === undefined ? null : <div className="note-actions">{actions}</div>}
       </div>
     </div>
@@ -33,7 +43,7 @@ export function Note({ icon, title, children, actions, tone = "plain", small = f
 }
 
 export const Filtered = ({ title, children, actions }: NoteProps) => (
-  <Note icon={<SearchX size={20} strokeWidth={1.75} />} title={title} actions={actions}>
+  <Note icon={<SearchX size={20} strokeWidth={1.75} />} title={title} actions={actions} limited>
     {children}
   </Note>
 );

@@ -58,7 +58,7 @@ export function Batches() {
               onOpen={(row) => void router.navigate({ to: "/batches/$key", params: { key: row.batchOperationKey } })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
               isLoadingMore={query.isFetchingNextPage}
-              empty={isFiltered ? <Filtered title={t.noneFiltered} actions={<Link to="/batches" className="button small">{t.noFilter}</Link>} /> : <Note title={t.none}>{t.noneText}</Note>}
+              empty={isFiltered ? <Filtered title={t.noneFiltered} actions={<Link to="/batches" className="button small">{t.noFilter}</Link>} /> : <Note title={t.none} limited>{t.noneText}</Note>}
             />
           )}
         </Shown>

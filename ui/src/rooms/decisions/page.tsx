@@ -28,7 +28,7 @@ export function Decisions() {
       <Shown query={found} rows={8}>
         {({ items }) =>
           items.length === 0 ? (
-            <Note title={t.none}>{t.noneText}</Note>
+            <Note title={t.none} limited>{t.noneText}</Note>
           ) : (
             <div className={`sides${search.decision === undefined ? "" : " one"}`}>
               <Side decisions={items} search={search} />

@@ -21,7 +21,7 @@ export function Errors({ query }: { query: UseQueryResult<{ items: ErrorGroup[] 
       <Shown query={query} rows={4}>
         {({ items }) =>
           items.length === 0 ? (
-            <Note icon={<CircleCheck size={20} strokeWidth={1.75} className="good" />} title={t.errorsNone}>
+            <Note icon={<CircleCheck size={20} strokeWidth={1.75} className="good" />} title={t.errorsNone} limited>
               {t.errorsNoneText}
             </Note>
           ) : (

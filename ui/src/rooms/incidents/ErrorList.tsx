@@ -31,7 +31,7 @@ export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; s
             <span className="error-words">{t.allErrors}</span>
           </Link>
         </li>
-        {shown.length === 0 ? <li className="side-none faint">{t.noMatch}</li> : null}
+        {shown.length === 0 && wanted !== "" ? <li className="side-none faint">{t.noMatch}</li> : null}
         {shown.slice(0, 500).map((each) => {
           const id = String(each.errorHashCode);
           return (

@@ -53,7 +53,7 @@ function None() {
   const last = useQuery(lastResolved()).data?.items[0];
   const now = useNow();
   return (
-    <Note icon={<CircleCheck size={20} strokeWidth={1.75} />} title={t.none}>
+    <Note icon={<CircleCheck size={20} strokeWidth={1.75} />} title={t.none} limited>
       {t.noneText}
       {last ? ` ${t.noneLast(fromNow(last.creationTime, now))}` : ""}
     </Note>

@@ -58,7 +58,7 @@ export function Rows<Row extends InAnInstance>({ view, search, found: { query, l
                     }
                   />
                 ) : (
-                  <Note title={t.none[view]}>{t.noneText[view]}</Note>
+                  <Note title={t.none[view]} limited>{t.noneText[view]}</Note>
                 )
               }
             />

@@ -123,7 +123,7 @@ function Found({ search, filter, change, of, drawn }: InstanceListProps & { filt
                     {t.noneFilterText}
                   </Filtered>
                 ) : (
-                  <Note title={t.none}>{t.noneText}</Note>
+                  <Note title={t.none} limited>{t.noneText}</Note>
                 )
               }
             />

@@ -158,5 +158,5 @@ function None({ search }: { search: TaskSearch }) {
   if (view === "mine") return <Note title={t.noneMine} small>{who === "" ? t.whoText : t.noneMineText(who)}</Note>;
   if (view === "groups") return <Note title={t.noneGroups} small />;
   if (view === "unassigned") return <Note title={t.noneUnassigned} small />;
-  return view === "done" ? <Note title={t.noneDone} small /> : <Note title={t.none} small>{t.noneText}</Note>;
+  return view === "done" ? <Note title={t.noneDone} small /> : <Note title={t.none} small limited>{t.noneText}</Note>;
 }

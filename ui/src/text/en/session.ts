@@ -30,6 +30,7 @@ export const session = {
   unprotected: "Its API is unprotected (camunda.security.authentication.unprotected-api).",
   lack: (permission: string, on: string) => `You need ${permission} on ${on}. Ask an admin.`,
   lackAny: (resource: string) => resource.toLowerCase().replaceAll("_", " "),
+  limited: "Only what you may read is listed.",
   lackTitle: "You may not do that",
   notYours: (room: string) => `${room} is not open to you`,
 } as const;
