@@ -88,6 +88,12 @@ test("without storage for searches each screen says so, and names the setting", 
       await expect(page.getByText("This server keeps no history to search").first()).toBeVisible();
       await expect(page.getByText("camunda.data.secondary-storage.type").first()).toBeVisible();
     }
+    for (const route of ["/batches/2251799813685250", "/jobs/charge-card", "/processes/i/2251799813685250", "/decisions/i/2251799813685250-1", "/admin/usage"]) {
+      await page.goto(`${off.url}/ui${route}`);
+      await expect(page.getByText("camunda.data.secondary-storage.type"), `${route} says it once`).toHaveCount(1);
+      await page.waitForLoadState("networkidle");
+      await expect(page.getByText("camunda.data.secondary-storage.type"), `${route} says it once`).toHaveCount(1);
+    }
   } finally {
     await off.stop();
   }

@@ -43,7 +43,7 @@ export function Batch() {
       <Shown query={one} rows={2}>
         {(found) => <Head operation={found} />}
       </Shown>
-      <Items of={key} ended={one.data !== undefined && one.data.endDate !== null} search={search} />
+      {one.error && one.data === undefined ? null : <Items of={key} ended={one.data !== undefined && one.data.endDate !== null} search={search} />}
     </div>
   );
 }

@@ -131,20 +131,25 @@ function Head({ type, known, since }: Omit<OfTypeProps, "search">) {
           <b>{known.lastAsked !== null ? t.askedLast(fromNow(known.lastAsked, now)) : since !== null ? t.askedNever(exact(since)) : t.noWorker}</b> {t.start(type)}
         </p>
       ) : null}
-      <Shown query={counted} rows={1} small>
-        {() =>
-          workers.length === 0 ? (
-            alone ? null : <p className="faint">{t.workersNone}</p>
-          ) : (
-            <ul className="job-workers" aria-label={t.workers}>
-              {workers.map((each) => (
-                <OneWorker key={each.name} worker={each} />
-              ))}
-            </ul>
-          )
-        }
-      </Shown>
-      <Hour type={type} />
+      {/* The list says it, once. */}
+      {counted.error?.isStorageOff ? null : (
+        <>
+          <Shown query={counted} rows={1} small>
+            {() =>
+              workers.length === 0 ? (
+                alone ? null : <p className="faint">{t.workersNone}</p>
+              ) : (
+                <ul className="job-workers" aria-label={t.workers}>
+                  {workers.map((each) => (
+                    <OneWorker key={each.name} worker={each} />
+                  ))}
+                </ul>
+              )
+            }
+          </Shown>
+          <Hour type={type} />
+        </>
+      )}
     </header>
   );
 }
