@@ -35,6 +35,28 @@ test("two variables find one instance, and the link finds it again", async ({ pa
   await expect(page).not.toHaveURL(/amount/);
 });
 
+test("one of several values of a variable finds the instances of each, also in the counts of the diagram", async ({ page, open }) => {
+  await open("/processes?process=order&version=2");
+  await page.getByRole("button", { name: "Filter", exact: true }).click();
+  await page.getByRole("textbox", { name: "Variable" }).fill('orderId in ["o-105"');
+  await page.getByRole("button", { name: "Apply" }).click();
+  await expect(page.getByText("That is not a condition")).toBeVisible();
+  await page.getByRole("textbox", { name: "Variable" }).fill('orderId in ["o-105", "o-106", "nobody"]');
+  await page.getByRole("button", { name: "Apply" }).click();
+  await expect(page.getByRole("status").filter({ hasText: "2 instances" })).toBeVisible();
+  await expect(page.getByText('orderId in ["o-105","o-106","nobody"]')).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("status").filter({ hasText: "2 instances" })).toBeVisible();
+});
+
+test("a link with half a condition finds nothing, says which, and offers no command on all", async ({ page, open }) => {
+  await open("/processes?process=order&var=amount+%3D");
+  await expect(page.getByText("“amount =” is not a condition")).toBeVisible();
+  await expect(page.getByRole("button", { name: /Cancel all/ })).toHaveCount(0);
+  await page.getByRole("button", { name: /Remove the filter Variable/ }).click();
+  await expect(page.getByRole("button", { name: /Cancel all/ })).toBeVisible();
+});
+
 test("old addresses lead to the screens that show the same", async ({ page, server, api }) => {
   const key = await instanceOf(api, "order");
   await page.goto(`${server.url}/operate/processes/${key}`);

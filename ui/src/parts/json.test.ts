@@ -1,6 +1,6 @@
 // JSON stays the text that it is.
 import { expect, test } from "vitest";
-import { compactJson, prettyJson, tokens } from "./json";
+import { compactJson, prettyJson, tokens, elementsOf } from "./json";
 
 const HARD = '{"big":12345678901234567890123,"small":0.1000000000000000055,"text":"a \\"b\\": [1]","empty":{},"list":[1,-2e10,null,true],"\\u00e4":[]}';
 
@@ -28,4 +28,9 @@ test("of a text that is cut within a string every character is kept", () => {
 
 test("empty lists and objects stay on their line", () => {
   expect(prettyJson('{"a":{},"b":[]}')).toBe('{\n  "a": {},\n  "b": []\n}');
+});
+
+test("the elements of a list are its text, whatever is within them", () => {
+  expect(elementsOf('[1, "a,]", {"b": [2, 3]}, [4], 12345678901234567890]')).toEqual(["1", '"a,]"', '{"b":[2,3]}', "[4]", "12345678901234567890"]);
+  expect(elementsOf("[]")).toEqual([]);
 });

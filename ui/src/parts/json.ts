@@ -38,6 +38,23 @@ export function tokens(text: string): Token[] {
 export const compactJson = (text: string): string =>
   tokens(text).filter((token) => token.kind !== "space").map((token) => token.text.replace(/\s+:$/, ":")).join("");
 
+/** The elements of a list in JSON text, each as text. */
+export function elementsOf(text: string): string[] {
+  const found: string[] = [];
+  let [depth, element] = [0, ""];
+  for (const { kind, text: part } of tokens(text)) {
+    const mark = kind === "mark" ? part.trim() : "";
+    if (mark === "]" || mark === "}") depth -= 1;
+    if (depth > 0 && !(mark === "," && depth === 1)) element += part;
+    else if (element.trim() !== "") {
+      found.push(compactJson(element));
+      element = "";
+    }
+    if (mark === "[" || mark === "{") depth += 1;
+  }
+  return found;
+}
+
 /** On several lines, with two blanks for each level; empty and short lists stay on one. */
 export function prettyJson(text: string): string {
   let out = "";

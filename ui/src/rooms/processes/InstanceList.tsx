@@ -1,5 +1,6 @@
 // The instances that the filter finds, in the order that was chosen.
 import { Link } from "@tanstack/react-router";
+import { TriangleAlert } from "lucide-react";
 import { Suspense, lazy, useMemo, useState } from "react";
 import type { Key } from "react-aria-components";
 import { type Values, cellOf, useColumnValues } from "../../api/columns";
@@ -19,7 +20,7 @@ import { text } from "../../text";
 import { atLeast } from "../../text/format";
 import { Columns } from "./columns/Columns";
 import { columnsOf, written } from "./columns/names";
-import { sortOf } from "./filter";
+import { sortOf, unread } from "./filter";
 import { type ProcessSearch, isFiltered, withoutFilters } from "./search";
 import "../../parts/list.css";
 
@@ -77,8 +78,14 @@ interface InstanceListProps {
 }
 
 export function InstanceList({ filter, ...props }: InstanceListProps) {
-  if (filter === undefined) return <Note title={t.stateless}>{t.statelessText}</Note>;
-  return <Found filter={filter} {...props} />;
+  if (filter !== undefined) return <Found filter={filter} {...props} />;
+  const bad = unread(props.search);
+  if (bad === undefined) return <Note title={t.stateless}>{t.statelessText}</Note>;
+  return (
+    <Note icon={<TriangleAlert size={20} strokeWidth={1.75} />} title={t.unread(bad)}>
+      {t.unreadText}
+    </Note>
+  );
 }
 
 function Found({ search, filter, change, of, drawn }: InstanceListProps & { filter: Filter }) {

@@ -1,6 +1,6 @@
 // The filter that is shown is the filter that is sent.
 import { expect, test } from "vitest";
-import { condition, filterOf, sortOf, written } from "./filter";
+import { condition, filterOf, sortOf, unread, written } from "./filter";
 import { isFiltered, withoutFilters } from "./search";
 
 test("without a state all are meant, and nothing is sent about it", () => {
@@ -36,8 +36,22 @@ test("a value that is no JSON is a text, and one with a star a pattern", () => {
   expect(condition("nothing")).toBeUndefined();
 });
 
+test("a variable may have one of several values, each with its digits", () => {
+  expect(filterOf({ var: ['amount in [ 1, "in", 12345678901234567890 ]'] })?.variables).toEqual([{ name: "amount", value: { $in: ["1", '"in"', "12345678901234567890"] } }]);
+  for (const text of ["a in", "a in []", "a in 1", "a in [1", `a in [${"1,".repeat(100)}1]`]) expect(condition(text), text).toBeUndefined();
+  expect(condition("inside = 1")).toMatchObject({ name: "inside", value: "1" });
+});
+
+test("with a condition that is none nothing is asked: what is shown would not be what is sent", () => {
+  for (const search of [{ var: ["amount = 1", "amount ="] }, { from: "yesterday" }, { to: "x" }, { hash: "12a" }]) {
+    expect(filterOf(search)).toBeUndefined();
+    expect(unread(search)).toBeDefined();
+  }
+  expect(unread({ var: ["amount = 1"], from: "2026-11-29T10:00:00Z", hash: "-12" })).toBeUndefined();
+});
+
 test("a condition is written as it was read", () => {
-  for (const text of ['a = "b"', "a != 1", 'a = {"b":[1,2]}']) {
+  for (const text of ['a = "b"', "a != 1", 'a = {"b":[1,2]}', 'a in ["b",2]']) {
     const read = condition(text);
     expect(read && written(read)).toBe(text);
   }

@@ -2,7 +2,7 @@
 import type { Filter, Sort } from "../../api/instances";
 import { type InstanceKey, type Key, asKey, looksLikeKey } from "../../api/keys";
 import type { CountFilter } from "../../api/processes";
-import { compactJson, isJson } from "../../parts/json";
+import { compactJson, elementsOf, isJson } from "../../parts/json";
 import { type ProcessSearch, STATES, type State } from "./search";
 
 export interface Condition {
@@ -10,10 +10,24 @@ export interface Condition {
   not: boolean;
   /** JSON text, with `*` for anything where it is a pattern. */
   value: string;
+  /** Of which the variable has one; then `value` is the list of them. */
+  among?: readonly string[];
 }
 
-/** `amount = 99`, `city = "Bonn"`, `city = Bo*`; what is no JSON is meant as a text. */
+/** Values that one condition may name. */
+const MOST = 100;
+
+/** `city in ["Bonn", "Ulm"]`. */
+function oneOf(text: string): Condition | undefined {
+  const [, name = "", list = ""] = /^\s*([A-Za-z_]\w*)\s+in\s+(\[.*\])\s*$/s.exec(text) ?? [];
+  if (name === "" || !isJson(list)) return undefined;
+  const among = elementsOf(list);
+  return among.length === 0 || among.length > MOST ? undefined : { name, not: false, value: `[${among.join(",")}]`, among };
+}
+
+/** `amount = 99`, `city = "Bonn"`, `city = Bo*`, or one of several values; what is no JSON is meant as a text. */
 export function condition(text: string): Condition | undefined {
+  if (/^\s*\w+\s+in\s/.test(text)) return oneOf(text);
   const found = /^\s*([A-Za-z_]\w*)\s*(!?=)\s*(\S.*?)\s*$/s.exec(text);
   if (!found) return undefined;
   const [, name = "", sign, written = ""] = found;
@@ -21,7 +35,10 @@ export function condition(text: string): Condition | undefined {
   return { name, not: sign === "!=", value };
 }
 
-export const written = ({ name, not, value }: Condition): string => `${name} ${not ? "!=" : "="} ${value}`;
+export const written = ({ name, not, value, among }: Condition): string => `${name} ${among ? "in" : not ? "!=" : "="} ${value}`;
+
+/** As the server takes it. */
+const valueFilter = ({ not, value, among }: Condition) => (among ? { $in: [...among] } : not ? { $neq: value } : value.includes("*") ? { $like: value } : value);
 
 export function statesOf(search: ProcessSearch): State[] {
   if (search.state === undefined) return [...STATES];
@@ -53,10 +70,18 @@ const iso = (time: string): string | undefined => {
 
 const numberOf = (version: string | undefined): number | undefined => (version !== undefined && /^\d{1,9}$/.test(version) ? Number(version) : undefined);
 
-/** `undefined` when no state is chosen: then nothing can be found, and nothing is asked. */
+const HASH = /^-?\d{1,10}$/;
+
+/** What an address says that is no condition, as a link may that was cut. */
+export function unread(search: ProcessSearch): string | undefined {
+  const time = [search.from, search.to].find((each) => each && iso(each) === undefined);
+  return search.var?.find((text) => condition(text) === undefined) ?? time ?? (search.hash && !HASH.test(search.hash) ? search.hash : undefined);
+}
+
+/** `undefined` when no state is chosen, or a condition is none: then nothing is asked, and commands do not act on more than is seen. */
 export function filterOf(search: ProcessSearch): Filter | undefined {
   const states = statesOf(search);
-  if (states.length === 0) return undefined;
+  if (states.length === 0 || unread(search) !== undefined) return undefined;
   const filter: Filter = { ...stateFilter(states) };
   if (search.tenant) filter.tenantId = search.tenant;
   if (search.process) filter.processDefinitionId = search.process;
@@ -65,7 +90,7 @@ export function filterOf(search: ProcessSearch): Filter | undefined {
   if (search.element) filter.elementId = search.element;
   if (search.element && states.every((state) => state === "active" || state === "incident")) filter.elementInstanceState = "ACTIVE";
   if (search.error) filter.errorMessage = pattern(search.error);
-  if (search.hash && /^-?\d{1,10}$/.test(search.hash)) filter.incidentErrorHashCode = Number(search.hash);
+  if (search.hash) filter.incidentErrorHashCode = Number(search.hash);
   if (search.business) filter.businessId = pattern(search.business);
   if (search.batch) filter.batchOperationKey = search.batch;
   if (search.key) filter.processInstanceKey = { $in: keys<InstanceKey>(search.key) };
@@ -74,10 +99,7 @@ export function filterOf(search: ProcessSearch): Filter | undefined {
   if (from || to) filter.startDate = { ...(from ? { $gte: from } : {}), ...(to ? { $lte: to } : {}) };
   const conditions = (search.var ?? []).flatMap((text) => condition(text) ?? []);
   if (conditions.length > 0) {
-    filter.variables = conditions.map(({ name, not, value }) => ({
-      name,
-      value: not ? { $neq: value } : value.includes("*") ? { $like: value } : value,
-    }));
+    filter.variables = conditions.map((each) => ({ name: each.name, value: valueFilter(each) }));
   }
   return filter;
 }
