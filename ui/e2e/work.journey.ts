@@ -113,3 +113,9 @@ test("a worker that begins to ask is seen: by its type, and where its job is", a
   await row.getByRole("link").click();
   await expect(page.getByRole("list", { name: "Workers" }).getByRole("listitem")).toContainText(["w-11 at work"]);
 });
+
+test("of more variables than one list holds, the list says how many there are", async ({ page, open, api }) => {
+  const { processInstanceKey } = await api.start("order", Object.fromEntries(Array.from({ length: 1_005 }, (_, n) => [`v${n}`, n])));
+  await open(`/processes/i/${processInstanceKey}?tab=variables`);
+  await expect(page.getByText("Only 1,000 of 1,005 are listed.")).toBeVisible();
+});

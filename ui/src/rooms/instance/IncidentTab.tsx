@@ -5,6 +5,7 @@ import type { Incident } from "../../api/incidents";
 import type { Instance } from "../../api/instances";
 import type { Problem } from "../../api/problem";
 import { Explained } from "../../parts/Explained";
+import { Cut, type Page } from "../../parts/Cut";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -15,37 +16,40 @@ import { useScope } from "./scope";
 
 const t = text.instance;
 
-export function IncidentTab({ query, instance }: { query: UseQueryResult<{ items: Incident[] }, Problem>; instance: Instance }) {
+export function IncidentTab({ query, instance }: { query: UseQueryResult<{ items: Incident[]; page: Page }, Problem>; instance: Instance }) {
   const { chooseScope } = useScope();
   return (
     <Shown query={query} rows={3}>
-      {({ items }) =>
+      {({ items, page }) =>
         items.length === 0 ? (
           <Note icon={<CircleCheck size={20} strokeWidth={1.75} />} title={t.incidentsNone} small>
             {t.incidentsNoneText}
           </Note>
         ) : (
-          <ul className="entries">
-            {items.map((each) => (
-              <li key={each.incidentKey} className="entry">
-                <div className="entry-head">
-                  <State name={each.state === "ACTIVE" ? "INCIDENT" : each.state} />
-                  <b className="clip">{text.words.error(each.errorType)}</b>
-                  <span className="grow" />
-                  {each.state === "ACTIVE" ? <RetryButton incident={each.incidentKey} job={each.jobKey} /> : null}
-                </div>
-                <p className="entry-text">{each.errorMessage}</p>
-                <p className="entry-foot faint">
-                  <button type="button" className="words-link" disabled={each.processInstanceKey !== instance.processInstanceKey} onClick={() => chooseScope(each.elementInstanceKey)}>
-                    {each.elementId}
-                  </button>
-                  <Time at={each.creationTime} />
-                  <span className="mono">{each.incidentKey}</span>
-                  <Explained of={each.errorType} />
-                </p>
-              </li>
-            ))}
-          </ul>
+          <>
+            <ul className="entries">
+              {items.map((each) => (
+                <li key={each.incidentKey} className="entry">
+                  <div className="entry-head">
+                    <State name={each.state === "ACTIVE" ? "INCIDENT" : each.state} />
+                    <b className="clip">{text.words.error(each.errorType)}</b>
+                    <span className="grow" />
+                    {each.state === "ACTIVE" ? <RetryButton incident={each.incidentKey} job={each.jobKey} /> : null}
+                  </div>
+                  <p className="entry-text">{each.errorMessage}</p>
+                  <p className="entry-foot faint">
+                    <button type="button" className="words-link" disabled={each.processInstanceKey !== instance.processInstanceKey} onClick={() => chooseScope(each.elementInstanceKey)}>
+                      {each.elementId}
+                    </button>
+                    <Time at={each.creationTime} />
+                    <span className="mono">{each.incidentKey}</span>
+                    <Explained of={each.errorType} />
+                  </p>
+                </li>
+              ))}
+            </ul>
+            <Cut shown={items.length} page={page} />
+          </>
         )
       }
     </Shown>

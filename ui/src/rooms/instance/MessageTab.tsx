@@ -2,6 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Message } from "../../api/instances";
 import type { Problem } from "../../api/problem";
+import { Cut, type Page } from "../../parts/Cut";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -10,30 +11,33 @@ import { text } from "../../text";
 
 const t = text.instance;
 
-export function MessageTab({ query }: { query: UseQueryResult<{ items: Message[] }, Problem> }) {
+export function MessageTab({ query }: { query: UseQueryResult<{ items: Message[]; page: Page }, Problem> }) {
   return (
     <Shown query={query} rows={3}>
-      {({ items }) =>
+      {({ items, page }) =>
         items.length === 0 ? (
           <Note title={t.messagesNone} small>
             {t.messagesNoneText}
           </Note>
         ) : (
-          <ul className="entries">
-            {items.map((each) => (
-              <li key={each.messageSubscriptionKey} className="entry">
-                <div className="entry-head">
-                  <State name={each.messageSubscriptionState} />
-                  <b className="clip" title={each.messageName}>{each.messageName}</b>
-                </div>
-                <p className="entry-foot faint">
-                  <span>{each.elementId}</span>
-                  {each.correlationKey ? <span className="clip">{t.causes.messageKey(each.correlationKey)}</span> : null}
-                  <Time at={each.lastUpdatedDate} />
-                </p>
-              </li>
-            ))}
-          </ul>
+          <>
+            <ul className="entries">
+              {items.map((each) => (
+                <li key={each.messageSubscriptionKey} className="entry">
+                  <div className="entry-head">
+                    <State name={each.messageSubscriptionState} />
+                    <b className="clip" title={each.messageName}>{each.messageName}</b>
+                  </div>
+                  <p className="entry-foot faint">
+                    <span>{each.elementId}</span>
+                    {each.correlationKey ? <span className="clip">{t.causes.messageKey(each.correlationKey)}</span> : null}
+                    <Time at={each.lastUpdatedDate} />
+                  </p>
+                </li>
+              ))}
+            </ul>
+            <Cut shown={items.length} page={page} />
+          </>
         )
       }
     </Shown>

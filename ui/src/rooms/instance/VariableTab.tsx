@@ -5,6 +5,7 @@ import { FlaskConical, ListFilter, Pencil, Plus } from "lucide-react";
 import { useState } from "react";
 import { type Incident, ofInstance } from "../../api/incidents";
 import { type Instance, type Variable, variables } from "../../api/instances";
+import { Cut } from "../../parts/Cut";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
@@ -44,17 +45,20 @@ export function VariableTab({ instance }: { instance: Instance }) {
       </div>
       {at === undefined ? null : <p className="variables-today">{t.today}</p>}
       <Shown query={query} rows={4}>
-        {({ items }) =>
+        {({ items, page }) =>
           items.length === 0 ? (
             <Note title={t.variablesNone} small>
               {t.variablesNoneText}
             </Note>
           ) : (
-            <dl className="variables">
-              {items.map((each) => (
-                <Row key={each.variableKey} variable={each} editable={atWork} incidents={incidents} />
-              ))}
-            </dl>
+            <>
+              <dl className="variables">
+                {items.map((each) => (
+                  <Row key={each.variableKey} variable={each} editable={atWork} incidents={incidents} />
+                ))}
+              </dl>
+              <Cut shown={items.length} page={page} />
+            </>
           )
         }
       </Shown>

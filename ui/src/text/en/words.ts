@@ -63,6 +63,7 @@ export const words = {
   close: "Close",
   cancel: "Never mind",
   none: "none",
+  cut: (shown: string, total: string) => `Only ${shown} of ${total} are listed.`,
   explain: "What it means, and what to do",
   failure: {
     NO_ANSWER: "The server did not answer",
