@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use skep_protocol::Key;
+use smallvec::SmallVec;
 
 /// Messages with the ends of their times to live.
 type Deadlines = BTreeMap<Key, i64>;
@@ -14,8 +15,8 @@ type Deadlines = BTreeMap<Key, i64>;
 #[derive(Default)]
 pub(super) struct Queue {
     deadlines: Deadlines,
-    /// Only processes that have taken a message.
-    taken: BTreeMap<Arc<str>, Taken>,
+    /// Only processes that have taken a message. Nearly always one: a map would take more memory than the message.
+    taken: SmallVec<[(Arc<str>, Taken); 1]>,
 }
 
 /// The messages that a process has taken. It takes the oldest one first, so they are nearly always those up to some message.
@@ -36,7 +37,7 @@ impl Queue {
     pub(super) fn add(&mut self, key: Key, deadline: i64, taken_by: &[Arc<str>]) {
         self.deadlines.insert(key, deadline);
         // It may be older than others: a removal was taken back.
-        for taken in self.taken.values_mut() {
+        for (_, taken) in &mut self.taken {
             taken.give_back(key, &self.deadlines);
         }
         for process in taken_by {
@@ -46,7 +47,7 @@ impl Queue {
 
     pub(super) fn remove(&mut self, key: Key) {
         self.deadlines.remove(&key);
-        for taken in self.taken.values_mut() {
+        for (_, taken) in &mut self.taken {
             taken.later.remove(&key);
             taken.advance(&self.deadlines);
         }
@@ -54,8 +55,14 @@ impl Queue {
 
     /// The process has taken the message.
     pub(super) fn take(&mut self, key: Key, process: &Arc<str>) {
-        let taken = self.taken.entry(process.clone()).or_default();
-        if key > taken.up_to {
+        let known = self.taken.iter().position(|(other, _)| other == process);
+        let at = known.unwrap_or_else(|| {
+            self.taken.push((process.clone(), Taken::default()));
+            self.taken.len() - 1
+        });
+        if let Some((_, taken)) = self.taken.get_mut(at)
+            && key > taken.up_to
+        {
             taken.later.insert(key);
             taken.advance(&self.deadlines);
         }
@@ -63,14 +70,17 @@ impl Queue {
 
     /// The process has not taken the message after all.
     pub(super) fn give_back(&mut self, key: Key, process: &str) {
-        if let Some(taken) = self.taken.get_mut(process) {
+        let mut taken = self.taken.iter_mut();
+        if let Some((_, taken)) = taken.find(|(other, _)| &**other == process) {
             taken.give_back(key, &self.deadlines);
         }
     }
 
     /// The oldest message that the process has not taken and that has not expired.
     pub(super) fn oldest_for(&self, process: &str, now: i64) -> Option<Key> {
-        let taken = self.taken.get(process);
+        let mut taken = self.taken.iter();
+        let taken = taken.find(|(other, _)| &**other == process);
+        let taken = taken.map(|(_, taken)| taken);
         let up_to = taken.map_or(Key::NONE, |taken| taken.up_to);
         let mut rest = after(&self.deadlines, up_to);
         let oldest = rest.find(|(key, deadline)| {
@@ -95,6 +105,11 @@ impl Taken {
                 return;
             }
             self.up_to = *key;
+            if self.later.is_empty() {
+                // An empty set would keep its memory.
+                self.later = BTreeSet::new();
+                return;
+            }
         }
     }
 
