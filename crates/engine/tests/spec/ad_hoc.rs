@@ -421,6 +421,30 @@ fn an_open_job_still_decides_when_all_activities_were_cancelled() {
 }
 
 #[test]
+fn nothing_is_decided_after_the_last_decision() {
+    let bpmn = Bpmn::process("p")
+        .start("s")
+        .ad_hoc("hoc", content)
+        .extension(r#"<zeebe:taskDefinition type="=type"/>"#)
+        .end("e");
+    let mut rig = Rig::with(bpmn);
+    let instance = rig.create("p", r#"{"type":"agent"}"#);
+    let hoc = rig.element_key("hoc");
+    activate(&mut rig, hoc, vec![element("a", "{}")], false).unwrap();
+    rig.set_variables(instance, r#"{"type":null}"#, true);
+    // The next job cannot be created, and the one before it stays.
+    rig.work("a", "{}");
+    let incident = rig.incident().key;
+    decide(&mut rig, &["b"], true, false);
+    rig.set_variables(instance, r#"{"type":"agent"}"#, true);
+    rig.resolve(incident).unwrap();
+    assert!(rig.jobs("agent").is_empty());
+    rig.work("b", "{}");
+    rig.work("c", "{}");
+    rig.assert_completed(instance);
+}
+
+#[test]
 fn an_open_job_still_decides_when_the_last_activity_ends_late() {
     let bpmn = Bpmn::process("p")
         .start("s")

@@ -70,6 +70,7 @@ impl ElementBehavior for AdHocSubProcess {
     fn resume(&self, cx: &mut Context<'_>, el: &Subject) {
         if let Ok(definition) = definition_of(cx, el)
             && let Some(job) = &definition.job
+            && !is_fulfilled(cx, el.key)
         {
             next_job(cx, el, job);
         }
@@ -153,7 +154,8 @@ impl Container for AdHocSubProcess {
     /// worker may be at it.
     fn at_rest_after_termination(&self, cx: &mut Context<'_>, scope: &Subject) -> Rest {
         let row = cx.state.elements.get(scope.key);
-        if row.is_some_and(|row| row.job_key.some().is_some()) {
+        let is_open = row.is_some_and(|row| row.job_key.some().is_some());
+        if is_open && !is_fulfilled(cx, scope.key) {
             Rest::Waits
         } else {
             Rest::Done
