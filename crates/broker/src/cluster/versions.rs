@@ -8,11 +8,14 @@
 use skep_cluster::{Operation, Refusal};
 use skep_protocol::Failure;
 use skep_protocol::command::Request;
+use skep_transport::PROTOCOL_VERSION;
 
 use super::Cluster;
 
 /// Scaling partitions up and down, backups.
 const SECOND: u32 = 2;
+/// The oldest version that a node may speak beside this one.
+const BEFORE_THIS: u32 = PROTOCOL_VERSION - 1;
 
 fn since_operation(operation: &Operation) -> u32 {
     match operation {
@@ -80,13 +83,16 @@ impl Cluster {
             .map_err(|why| Refusal::Busy(why.to_string()))
     }
 
-    /// Tells the engines which version the oldest known node speaks.
+    /// Tells the engines which version the oldest node speaks. After the start, a node that this one has not met may be older.
     pub(super) fn note_oldest(&self) {
         let others = self.nodes().into_iter().filter(|node| *node != self.node());
-        let last_version = |node| self.transport.as_ref()?.last_version(node);
-        self.local
-            .oldest_node
-            .speaks(others.filter_map(last_version).min());
+        let may_be_older = !self.is_gateway() && !self.is_at_home();
+        let unknown = may_be_older.then_some(BEFORE_THIS);
+        let versions = others.filter_map(|node| {
+            let spoken = self.transport.as_ref().and_then(|it| it.last_version(node));
+            spoken.or(unknown)
+        });
+        self.local.oldest_node.speaks(versions.min());
     }
 
     fn have_all(&self, version: u32) -> Result<(), NotEverywhere> {
