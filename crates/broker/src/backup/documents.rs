@@ -125,7 +125,12 @@ fn walk(
         if !is_path(&path) {
             continue;
         }
-        let kind = entry.file_type().map_err(failed)?;
+        // Of what a link leads to, as the store reads it.
+        let kind = match fs::metadata(entry.path()) {
+            Ok(metadata) => metadata.file_type(),
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(failed(error)),
+        };
         if kind.is_file() && !below.is_empty() {
             visit(&path)?;
         } else if kind.is_dir() && depth > 1 {
