@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use skep_objects::{Listed, ObjectError};
 
 use crate::manifest::{FORMAT, Manifest};
-use crate::{BackupError, Store};
+use crate::{BackupError, Store, Writer, own};
 
 pub(crate) const ALL: &str = "backups";
 pub(crate) const BEGUN: &str = "begun.json";
@@ -173,6 +173,20 @@ pub fn list_newest(store: &Store, prefix: &str, limit: usize) -> Result<Vec<Back
 /// [`BackupError::Unknown`], or the store cannot be used.
 pub fn find(store: &Store, id: u64) -> Result<Backup, BackupError> {
     look(store, id)?.ok_or(BackupError::Unknown(id))
+}
+
+/// Deletes a backup for this cluster, to which the store must belong. Earlier versions let several clusters have one store: each deletes
+/// its own.
+///
+/// # Errors
+/// [`BackupError::OtherCluster`], [`BackupError::OtherRestore`], [`BackupError::Unknown`], or the store cannot be used.
+pub fn delete_by(store: &Store, by: Writer<'_>, id: u64, now: i64) -> Result<(), BackupError> {
+    match own(store, by, now) {
+        Err(BackupError::OtherCluster { .. })
+            if find(store, id)?.cluster_id() == Some(by.cluster_id) => {}
+        owned => owned?,
+    }
+    delete(store, id)
 }
 
 /// Deletes all objects of a backup, the manifest first, so that a partly deleted backup does not look complete.

@@ -46,8 +46,8 @@ mod upload;
 mod verify;
 
 pub use backups::{
-    Backup, BackupState, Begun, Progress, SILENT, delete, find, list, list_newest, newest,
-    newest_complete,
+    Backup, BackupState, Begun, Progress, SILENT, delete, delete_by, find, list, list_newest,
+    newest, newest_complete,
 };
 pub use chain::{Chain, Link};
 pub use documents::{DocumentsManifest, FilePiece, NoFiles, decode_pieces, encode_piece, is_path};

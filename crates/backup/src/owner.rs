@@ -80,7 +80,13 @@ pub fn own(store: &Store, by: Writer<'_>, now: i64) -> Result<(), BackupError> {
             owner.restore
         ));
     }
-    let restored_at = claim.map(|(at, _)| at);
+    // It was read-only for the restore, or the object is gone.
+    let Some((restored_at, _)) = claim.filter(|_| restore > 0) else {
+        return refused(format!(
+            "it does not know the restore that this cluster comes from, so nobody can tell whether the cluster before it still works. If \
+             that does not work any more, delete {OWNER} in the store: the next backup takes it over"
+        ));
+    };
     if let Some(backup) = alive(store, &owner, restored_at)? {
         return refused(format!(
             "the cluster that it was restored from has written to it since, for the backup {backup}. If that cluster does not work any more, \
@@ -117,15 +123,8 @@ fn begin(store: &Store, by: Writer<'_>, now: i64) -> Result<(), BackupError> {
     }
 }
 
-/// The newest backup for which the owner has written after this time. A restore that the store does not know tells no time.
-fn alive(
-    store: &Store,
-    owner: &Owner,
-    restored_at: Option<i64>,
-) -> Result<Option<u64>, BackupError> {
-    let Some(restored_at) = restored_at else {
-        return Ok(None);
-    };
+/// The newest backup for which the owner has written after this time.
+fn alive(store: &Store, owner: &Owner, restored_at: i64) -> Result<Option<u64>, BackupError> {
     for backup in list_newest(store, "", NEWEST)? {
         if written_at(store, &backup, owner)?.is_some_and(|at| at > restored_at) {
             return Ok(Some(backup.id));

@@ -374,6 +374,16 @@ fn join_given(
     if let Err(error) = store.put(&part_name(epoch, by.node), text(&Part { attempt })) {
         unclaimed.get_or_insert(error.to_string());
     }
+    // Only the store would tell the cluster later that it is one.
+    if let (true, Some(error)) = (of.drill, &unclaimed) {
+        return Err(BackupError::NoEpoch {
+            epoch,
+            reason: format!(
+                "a drill must be noted in the store, or its cluster would take backups there, and that is impossible ({error}). Give the \
+                 restore a store that can be written to"
+            ),
+        });
+    }
     let joined = Joined::new(store, &known, of, epoch)?;
     Ok(Joined {
         unclaimed,

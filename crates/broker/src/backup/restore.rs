@@ -94,7 +94,7 @@ pub fn plan(config: &BrokerConfig, reader: &Reader, how: How) -> Result<Plan, Re
     let attempt = attempt(&config.directory)?.unwrap_or_default();
     let by = participant(config, reader, how.epoch, &attempt);
     let joined = foresee(reader.store(), &restored(reader, &layout, how), &by)?;
-    planned(config, reader, &layout, joined)
+    planned(config, reader, &layout, (joined, how))
 }
 
 /// The initial layout of the cluster.
@@ -172,7 +172,7 @@ fn planned(
     config: &BrokerConfig,
     reader: &Reader,
     layout: &Layout,
-    joined: Joined,
+    (joined, how): (Joined, How),
 ) -> Result<Plan, RestoreError> {
     let manifest = &reader.manifest;
     let last_keys: BTreeMap<u32, u64> = (manifest.partitions.iter())
@@ -202,6 +202,9 @@ fn planned(
         bytes += reader.bytes(of);
     }
     let documents = documents(config, manifest);
+    if how.drill {
+        expect_own_documents(&documents, joined.epoch)?;
+    }
     if (documents.iter()).any(|it| matches!(it.fate, DocumentsFate::Restored(_))) {
         let objects = manifest.document_objects();
         bytes += objects.map(|object| object.bytes).sum::<u64>();
@@ -233,9 +236,42 @@ fn documents(config: &BrokerConfig, manifest: &Manifest) -> Vec<DocumentsHere> {
     stores.collect()
 }
 
+/// The file that says that a directory of documents belongs to the drill with this epoch. The document store passes it over.
+fn mark_of_drill(directory: &Path, epoch: u64) -> PathBuf {
+    directory.join(format!("drill-{epoch}"))
+}
+
+/// A drill with the settings of the original cluster must not bring documents back that were deleted there, nor work on its documents.
+fn expect_own_documents(documents: &[DocumentsHere], epoch: u64) -> Result<(), RestoreError> {
+    for here in documents {
+        let DocumentsFate::Restored(directory) = &here.fate else {
+            continue;
+        };
+        // Nodes of the drill may share the directory.
+        if mark_of_drill(directory, epoch).exists() {
+            continue;
+        }
+        let is_empty = match std::fs::read_dir(directory) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+            Err(error) => return Err(error.into()),
+        };
+        if !is_empty {
+            return Err(RestoreError::Refused(format!(
+                "the directory {} of the document store '{}' has content, perhaps that of the original cluster: give the store an empty \
+                 directory for the drill",
+                directory.display(),
+                here.store
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn restore_documents(
     plan: &Plan,
     reader: &Reader,
+    how: How,
     says: &mut dyn FnMut(String),
 ) -> Result<(), RestoreError> {
     for here in &plan.documents {
@@ -245,6 +281,10 @@ fn restore_documents(
         let mut stores = reader.manifest.documents.iter();
         if let Some(of) = stores.find(|of| of.store == here.store) {
             says(format!("documents of the store '{}'", here.store));
+            if how.drill {
+                create_dir_durably(directory)?;
+                File::create(mark_of_drill(directory, plan.joined.epoch))?.sync_all()?;
+            }
             Restoring::run(reader, of, directory)?;
         }
     }
@@ -291,7 +331,7 @@ pub fn run(
     write_durably(&root.join(RESTORING), text.as_bytes())?;
     let by = participant(config, reader, how.epoch, &attempt);
     let joined = join(reader.store(), &restored(reader, &layout, how), &by)?;
-    let plan = planned(config, reader, &layout, joined)?;
+    let plan = planned(config, reader, &layout, (joined, how))?;
     for half in ["partitions", "replicas", "cluster-state"] {
         remove(&root.join(half))?;
     }
@@ -308,7 +348,7 @@ pub fn run(
         }
         restore_partition(config, (*partition, &directory), reader)?;
     }
-    restore_documents(&plan, reader, says)?;
+    restore_documents(&plan, reader, how, says)?;
     let metadata = root.join("cluster-state");
     create_dir_durably(&metadata)?;
     write_first(&metadata, &plan.first)?;

@@ -160,6 +160,8 @@ async fn show(broker: &Broker, id: u64) -> Handled {
 async fn delete(broker: &Broker, id: u64) -> Handled {
     let config = broker.config().backup.as_ref();
     let continues = config.is_some_and(|config| config.continuous.is_some());
+    let state = broker.cluster_state();
+    let now = jiff::Timestamp::now().as_millisecond();
     ask(broker, move |store| {
         let backup = skep_backup::find(store, id)?;
         match backup.state {
@@ -169,7 +171,13 @@ async fn delete(broker: &Broker, id: u64) -> Handled {
             }),
             _ => match skep_backup::is_needed(store, id, continues)? {
                 Some(reason) => Err(BackupError::Needed { id, reason }),
-                None => skep_backup::delete(store, id),
+                None => {
+                    let by = Writer {
+                        cluster_id: &state.cluster_id,
+                        epoch: state.epoch,
+                    };
+                    skep_backup::delete_by(store, by, id, now)
+                }
             },
         }
     })

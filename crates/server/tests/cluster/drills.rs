@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::backups::{ask_for, directory, said, settings, skep, take};
+use super::backups::{PATH, ask_for, directory, said, settings, skep, take};
 use super::continuous::{Ledger, state};
 use crate::support::Server;
 use crate::support::ledger::deploy_one_task;
@@ -63,6 +63,13 @@ impl Place {
     }
 }
 
+fn delete(server: &Server, id: &str) -> (u16, String) {
+    let path = format!("{PATH}/{id}");
+    let (status, body) = server.management("DELETE", &path).expect("an answer");
+    let body: Value = serde_json::from_str(&body).unwrap();
+    (status, body["message"].as_str().unwrap().to_string())
+}
+
 /// It is refused a backup, and takes none by itself either.
 fn expect_no_backup(server: &Server, store: &Path, reason: &str) {
     let before = backups(store);
@@ -73,6 +80,17 @@ fn expect_no_backup(server: &Server, store: &Path, reason: &str) {
     );
     assert_eq!(backups(store), before);
     assert_eq!(owner(store)["restore"], 0);
+}
+
+/// It may not delete what the original has taken.
+fn expect_no_deletion(server: &Server, store: &Path, reason: &str) {
+    let before = backups(store);
+    let (status, message) = delete(server, &before[0]);
+    assert!(
+        status == 400 && message.contains(reason),
+        "{status}: {message}"
+    );
+    assert_eq!(backups(store), before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,12 +107,14 @@ async fn a_cluster_beside_the_original_writes_nothing_to_its_store() {
     place.restore("drill", &["restore", "--drill"]);
     let drill = place.start("drill", &[]).await;
     expect_no_backup(&drill, store, "restored for a drill");
+    expect_no_deletion(&drill, store, "restored for a drill");
     drop(drill);
 
     place.restore("beside", &["restore"]);
     ledger.create_until_marked(&original).await;
     let beside = place.start("beside", &[]).await;
     expect_no_backup(&beside, store, "has written to it since");
+    expect_no_deletion(&beside, store, "has written to it since");
     drop(beside);
 
     let id = owner(store)["clusterId"].as_str().unwrap().to_string();
