@@ -126,6 +126,14 @@ pub enum BackupError {
 }
 
 impl BackupError {
+    /// Whether an object is missing or damaged, while the store itself can be used.
+    pub fn is_loss(&self) -> bool {
+        matches!(
+            self,
+            BackupError::Damaged { .. } | BackupError::Objects(ObjectError::NotFound { .. })
+        )
+    }
+
     pub(crate) fn damaged(name: &str, reason: impl std::fmt::Display) -> BackupError {
         BackupError::Damaged {
             name: name.to_string(),

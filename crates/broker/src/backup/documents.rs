@@ -8,8 +8,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use skep_backup::{
-    BackupError, DocumentsManifest, FilePiece, PIECE, Reader, Store, Upload, decode_pieces,
-    encode_piece, is_path,
+    BackupError, DocumentsManifest, FilePiece, PIECE, Reader, Store, StoredObject, Upload,
+    decode_pieces, encode_piece, is_path,
 };
 use skep_storage::disk::create_dir_durably;
 
@@ -179,47 +179,73 @@ struct Unfinished {
 pub(super) struct Restoring<'a> {
     directory: &'a Path,
     unfinished: Option<Unfinished>,
+    /// What is damaged. Documents of which a part is in there are left out.
+    damaged: Vec<String>,
 }
 
 impl<'a> Restoring<'a> {
-    /// Restores all documents of a store.
+    /// Restores the documents of a store. Objects that are missing or damaged cost their documents, not the rest of the backup: returns what
+    /// is wrong with them.
     ///
     /// # Errors
-    /// An object is missing or damaged, or the directory cannot be written.
+    /// The store of backups or the directory cannot be used.
     pub(super) fn run(
         reader: &Reader,
         of: &DocumentsManifest,
         directory: &'a Path,
-    ) -> Result<(), RestoreError> {
+    ) -> Result<Vec<String>, RestoreError> {
         create_dir_durably(directory)?;
         create_dir_durably(&directory.join(UNFINISHED))?;
         let mut restoring = Restoring {
             directory,
             unfinished: None,
+            damaged: Vec::new(),
         };
         for object in of.objects.iter().flatten() {
-            let damaged = |reason: String| BackupError::Damaged {
-                name: object.name.clone(),
-                reason,
-            };
-            let pieces = decode_pieces(reader.content(object)?);
-            for piece in pieces.map_err(|error| damaged(error.to_string()))? {
-                if piece.place == 0 {
-                    restoring.finish()?;
-                    restoring.begin(&piece.path)?;
+            match restoring.restore(reader, object) {
+                Err(RestoreError::Backup(error)) if error.is_loss() => {
+                    restoring.give_up()?;
+                    restoring.damaged.push(error.to_string());
                 }
-                if !restoring.add(&piece)? {
-                    let reason = format!(
-                        "a part of the file '{}' before byte {} is missing",
-                        piece.path, piece.place
-                    );
-                    return Err(damaged(reason).into());
-                }
+                restored => restored?,
             }
         }
         restoring.finish()?;
         File::open(directory)?.sync_all()?;
+        Ok(restoring.damaged)
+    }
+
+    fn restore(&mut self, reader: &Reader, object: &StoredObject) -> Result<(), RestoreError> {
+        let damaged = |reason: String| BackupError::Damaged {
+            name: object.name.clone(),
+            reason,
+        };
+        let pieces = decode_pieces(reader.content(object)?);
+        for piece in pieces.map_err(|error| damaged(error.to_string()))? {
+            if piece.place == 0 {
+                self.finish()?;
+                self.begin(&piece.path)?;
+            } else if self.unfinished.is_none() && !self.damaged.is_empty() {
+                // The beginning of the file was in there.
+                continue;
+            }
+            if !self.add(&piece)? {
+                let reason = format!(
+                    "a part of the file '{}' before byte {} is missing",
+                    piece.path, piece.place
+                );
+                return Err(damaged(reason).into());
+            }
+        }
         Ok(())
+    }
+
+    /// Removes the file of which a part is missing.
+    fn give_up(&mut self) -> std::io::Result<()> {
+        match self.unfinished.take() {
+            Some(unfinished) => fs::remove_file(unfinished.written),
+            None => Ok(()),
+        }
     }
 
     fn begin(&mut self, path: &str) -> std::io::Result<()> {

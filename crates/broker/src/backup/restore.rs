@@ -285,7 +285,19 @@ fn restore_documents(
                 create_dir_durably(directory)?;
                 File::create(mark_of_drill(directory, plan.joined.epoch))?.sync_all()?;
             }
-            Restoring::run(reader, of, directory)?;
+            let damaged = Restoring::run(reader, of, directory).map_err(|error| match error {
+                RestoreError::Io(error) => RestoreError::Refused(format!(
+                    "the directory {} of the document store '{}' cannot be written: {error}",
+                    directory.display(),
+                    here.store
+                )),
+                error => error,
+            })?;
+            for damaged in damaged {
+                says(format!(
+                    "WARNING: {damaged}. Documents that are in there are not restored"
+                ));
+            }
         }
     }
     Ok(())

@@ -99,6 +99,36 @@ async fn documents_of_a_local_store_are_restored_with_the_backup() {
     let (status, content) = read(&server, &in_pieces);
     assert!(status == 200 && content == large, "{status}");
     assert_eq!(read(&server, &later).0, 404);
+    drop(server);
+
+    let objects = store.path().join("backups/20/documents-local");
+    damage(&objects);
+    let without = tempfile::tempdir().unwrap();
+    let arguments_of_skep = ["restore", "--backup", "20"];
+    let output = skep(&arguments_of_skep, without.path(), &arguments);
+    assert!(output.status.success(), "{}", said(&output));
+    let warned = said(&output) + &String::from_utf8_lossy(&output.stdout);
+    assert!(
+        warned.contains("Documents that are in there are not restored"),
+        "{warned}"
+    );
+    let log = data.path().join("without.log");
+    let server = crate::start(without.path(), &arguments, log).await;
+    assert_eq!(read(&server, &kept).0, 404, "but everything else is there");
+}
+
+/// Changes a byte of each object below the directory.
+fn damage(directory: &Path) {
+    for entry in directory.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            damage(&path);
+        } else {
+            let mut content = std::fs::read(&path).unwrap();
+            content[0] ^= 1;
+            std::fs::write(&path, content).unwrap();
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
