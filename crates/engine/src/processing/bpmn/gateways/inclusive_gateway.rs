@@ -1,8 +1,6 @@
 //! Inclusive gateway: takes every sequence flow whose condition is true, or else the default flow. With several incoming
 //! flows it waits as long as a token may still arrive on a flow that has none yet.
 
-use std::collections::HashSet;
-
 use skep_model::{ElementIndex, ElementKind, Process, ThrowEvent};
 use skep_protocol::Key;
 use skep_protocol::value::Activation;
@@ -70,7 +68,7 @@ pub(crate) fn waits(
     let mut search = Search {
         graph,
         gateway: ElementIndex(activation.element),
-        seen: HashSet::new(),
+        seen: vec![false; graph.elements.len()],
         steps: 0,
     };
     let waits = comes_from_child(cx, scope, &mut search)
@@ -88,7 +86,7 @@ fn comes_from_child(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>) -
         let element = row.element;
         child = row.next_sibling;
         search.steps += 1;
-        if !search.seen.contains(&element) && reaches(cx, scope, search, element) {
+        if !search.has_seen(element) && reaches(cx, scope, search, element) {
             return true;
         }
     }
@@ -144,9 +142,22 @@ pub(crate) fn first_at_rest(cx: &mut Context<'_>, graph: &Process, scope: Key) -
 struct Search<'g> {
     graph: &'g Process,
     gateway: ElementIndex,
-    seen: HashSet<u32>,
+    /// By element. A set of hashes takes most of the time where hundreds of gateways are checked again and again.
+    seen: Vec<bool>,
     /// Number of visited elements.
     steps: u64,
+}
+
+impl Search<'_> {
+    fn has_seen(&self, element: u32) -> bool {
+        self.seen.get(element as usize).is_some_and(|seen| *seen)
+    }
+
+    /// Whether the element is there and is seen for the first time.
+    fn is_new(&mut self, element: u32) -> bool {
+        let seen = self.seen.get_mut(element as usize);
+        seen.is_some_and(|seen| !std::mem::replace(seen, true))
+    }
 }
 
 /// Whether a token on this element can reach the gateway on a flow that has no token yet.
@@ -161,7 +172,7 @@ fn reaches(cx: &mut Context<'_>, scope: Key, search: &mut Search<'_>, from: u32)
     let mut next = vec![from];
     while let Some(at) = next.pop() {
         // A path through the gateway itself does not count.
-        if at == gateway.0 || !search.seen.insert(at) {
+        if at == gateway.0 || !search.is_new(at) {
             continue;
         }
         search.steps += 1;
