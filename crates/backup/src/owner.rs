@@ -144,7 +144,7 @@ fn written_at(store: &Store, backup: &Backup, owner: &Owner) -> Result<Option<i6
     }
     let marked = match times(store, backup.id) {
         Ok(times) => times.last().copied(),
-        // What is damaged there must not keep others from taking backups.
+        // A damaged marker must not keep other clusters from taking backups.
         Err(BackupError::Damaged { .. }) => None,
         Err(error) => return Err(error),
     };

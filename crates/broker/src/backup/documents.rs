@@ -179,7 +179,7 @@ struct Unfinished {
 pub(super) struct Restoring<'a> {
     directory: &'a Path,
     unfinished: Option<Unfinished>,
-    /// What is damaged. Documents of which a part is in there are left out.
+    /// Damaged objects. Documents with a part in one of them are not restored.
     damaged: Vec<String>,
 }
 

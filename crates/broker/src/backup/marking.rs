@@ -128,7 +128,7 @@ impl Marking {
                 self.store.insert(store).clone()
             }
         };
-        // What is missing there may be in the store.
+        // Without the mount, markers would go into the empty directory below it.
         cluster.parts().mount().expect(&store)?;
         let state = cluster.state();
         if state.purge.is_some() {

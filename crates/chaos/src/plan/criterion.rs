@@ -36,7 +36,7 @@ pub struct Criterion {
 pub struct Provided {
     pub measure: Measure,
     pub limit: Limit,
-    /// What is the case otherwise.
+    /// Why the criterion says nothing if the precondition does not hold.
     pub otherwise: String,
 }
 

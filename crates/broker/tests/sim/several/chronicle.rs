@@ -84,7 +84,7 @@ impl Chronicle {
         own.map(Key::counter).max().unwrap_or_default()
     }
 
-    /// Everything up to these keys was purged, and logs begin anew. No key may be assigned again.
+    /// A purge has removed all keys up to these, and logs start empty. No key may be assigned again.
     pub fn forget(&mut self, purged: BTreeMap<u32, u64>) {
         *self = Chronicle {
             partitions: self.partitions,

@@ -1,4 +1,4 @@
-//! A purge in the steps of `skep_cluster::Purge`: each machine ends its copies; when the last one has, the partitions begin anew, with
+//! A purge in the steps of `skep_cluster::Purge`: each machine stops its replicas; after the last one, the partitions start empty, with
 //! other members and greater keys. Commands from before are still on their way.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
