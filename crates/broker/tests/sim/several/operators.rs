@@ -6,7 +6,7 @@ use super::world::{Happening, World};
 
 /// Microseconds between two looks.
 pub const LOOK: u64 = 30_000;
-/// Without a change under way, one of each kind begins at one look in so many.
+/// Without a change under way, partitions are added at one look in so many. A purge, of which a world has one, begins at four.
 const RARELY: u64 = 15;
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl World {
         } else if self.calm.faults {
             match self.random.below(RARELY) {
                 0 => self.begin_growing(),
-                1 => self.begin_purging(),
+                1..5 => self.begin_purging(),
                 _ => {}
             }
         }
