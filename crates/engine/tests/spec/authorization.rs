@@ -13,7 +13,7 @@ use super::identity::{authorization, member, new, user};
 use skep_testkit::rig::*;
 
 /// A rig with authorization checks and the users anna and bert, who have no permissions.
-fn asking(partitions: u32) -> Rig {
+pub fn asking(partitions: u32) -> Rig {
     asking_with(partitions, EngineConfig::default())
 }
 
@@ -39,7 +39,7 @@ fn identity(rig: &mut Rig, command: IdentityCommand) -> Result<Response, Rejecti
     rig.send(Command::Identity(command))
 }
 
-fn is(name: &str) -> Claims {
+pub fn is(name: &str) -> Claims {
     let principal = Principal {
         id: name.into(),
         ..Principal::default()
@@ -56,7 +56,7 @@ fn client(name: &str) -> Claims {
 }
 
 /// Gives a user permissions on one resource, or on all.
-fn grant(
+pub fn grant(
     rig: &mut Rig,
     name: &str,
     on: ResourceType,
@@ -77,12 +77,12 @@ fn grant(
     authorization_key
 }
 
-fn on_process(rig: &mut Rig, name: &str, id: &str, permissions: &[PermissionType]) -> Key {
+pub fn on_process(rig: &mut Rig, name: &str, id: &str, permissions: &[PermissionType]) -> Key {
     grant(rig, name, ResourceType::ProcessDefinition, id, permissions)
 }
 
 /// Refused for lack of permissions. The rejection is the only record besides the command.
-fn forbidden(rig: &mut Rig, claims: Claims, command: Command) -> String {
+pub fn forbidden(rig: &mut Rig, claims: Claims, command: Command) -> String {
     rig.claims = claims;
     let from = rig.seen.len();
     let rejection = rig.send(command.clone()).expect_err("it is refused");
@@ -97,19 +97,19 @@ fn forbidden(rig: &mut Rig, claims: Claims, command: Command) -> String {
     rejection.reason.to_string()
 }
 
-fn allowed(rig: &mut Rig, claims: Claims, command: Command) -> Response {
+pub fn allowed(rig: &mut Rig, claims: Claims, command: Command) -> Response {
     rig.claims = claims;
     rig.send(command).expect("it is allowed")
 }
 
-fn process(id: &str) -> Bpmn {
+pub fn process(id: &str) -> Bpmn {
     Bpmn::process(id)
         .start("s")
         .service_task("t", "work")
         .end("e")
 }
 
-fn deploy(rig: &mut Rig, model: Bpmn) {
+pub fn deploy(rig: &mut Rig, model: Bpmn) {
     rig.claims = Claims::Internal;
     rig.deploy(model);
 }
@@ -123,11 +123,11 @@ fn last(rig: &Rig, value_type: &str) -> Key {
     created.expect("one was created").key
 }
 
-fn create(id: &str) -> Command {
+pub fn create(id: &str) -> Command {
     Rig::creation(id, "{}").into_command()
 }
 
-fn created(rig: &mut Rig, claims: Claims, id: &str) -> Key {
+pub fn created(rig: &mut Rig, claims: Claims, id: &str) -> Key {
     match allowed(rig, claims, create(id)) {
         Response::ProcessInstanceCreated(created) => created.process_instance_key,
         other => panic!("{other:?}"),
@@ -221,7 +221,7 @@ fn each_command_needs_its_permission_on_the_process_it_concerns() {
     allowed(&mut rig, is("anna"), again);
 }
 
-fn revoke(rig: &mut Rig, authorization_key: Key) {
+pub fn revoke(rig: &mut Rig, authorization_key: Key) {
     rig.claims = Claims::Internal;
     let gone = IdentityCommand::DeleteAuthorization { authorization_key };
     identity(rig, gone).unwrap();

@@ -6,6 +6,7 @@ mod banning;
 mod batch_operations;
 mod batch_operations_large;
 mod bindings;
+mod borrowed_rights;
 mod boundary_message;
 mod boundary_timer;
 mod bpmn_table;

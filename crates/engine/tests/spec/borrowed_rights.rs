@@ -1,0 +1,125 @@
+//! What the engine does by itself (calls, listeners, timers) needs no permission, and gives none to the caller who caused it.
+
+use skep_model::builder::Bpmn;
+use skep_protocol::command::Command;
+use skep_protocol::origin::Claims;
+use skep_protocol::permission::{PermissionType as P, ResourceType};
+use skep_protocol::{Document, Key};
+use skep_testkit::rig::*;
+
+use super::authorization::{
+    allowed, asking, create, created, deploy, forbidden, grant, is, on_process, process, revoke,
+};
+
+/// Deploys a process as anna, who may deploy.
+fn deploy_as_anna(rig: &mut Rig, model: Bpmn) {
+    grant(rig, "anna", ResourceType::Resource, "*", &[P::Create]);
+    rig.claims = is("anna");
+    rig.deploy(model);
+}
+
+/// Anna neither gets the one waiting job of a type, nor may complete it, nor change or cancel its instance.
+fn assert_out_of_reach(rig: &mut Rig, job_type: &str, instance: Key) {
+    rig.claims = is("anna");
+    assert!(rig.jobs(job_type).is_empty(), "{job_type}");
+    rig.claims = Claims::Internal;
+    let job_key = rig.job(job_type).key;
+    for command in [
+        Command::CompleteJob {
+            job_key,
+            variables: Document::new(),
+            result: None,
+        },
+        Command::SetVariables {
+            element_instance_key: instance,
+            variables: Document::parse(r#"{"a":1}"#).unwrap(),
+            local: false,
+        },
+        Command::CancelProcessInstance {
+            process_instance_key: instance,
+        },
+    ] {
+        forbidden(rig, is("anna"), command);
+    }
+    let complete = Command::CompleteJob {
+        job_key,
+        variables: Document::new(),
+        result: None,
+    };
+    allowed(rig, Claims::Internal, complete);
+}
+
+#[test]
+fn a_call_gives_no_rights_on_the_process_that_it_calls() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("secret"));
+    let model = Bpmn::process("own")
+        .start("s")
+        .call_activity("c", "secret")
+        .end("e");
+    deploy_as_anna(&mut rig, model);
+    let all = [
+        P::CreateProcessInstance,
+        P::UpdateProcessInstance,
+        P::CancelProcessInstance,
+    ];
+    on_process(&mut rig, "anna", "own", &all);
+    let own = created(&mut rig, is("anna"), "own");
+    let called = rig.instance_of("secret");
+    forbidden(&mut rig, is("anna"), create("secret"));
+    assert_out_of_reach(&mut rig, "work", called);
+    rig.assert_completed(own);
+}
+
+#[test]
+fn who_may_create_an_instance_does_not_get_the_jobs_of_its_listeners() {
+    let mut rig = asking(1);
+    let model = Bpmn::process("order")
+        .start("s")
+        .service_task("t", "work")
+        .listener("start", "hook")
+        .end("e");
+    deploy(&mut rig, model);
+    on_process(&mut rig, "anna", "order", &[P::CreateProcessInstance]);
+    let instance = created(&mut rig, is("anna"), "order");
+    assert_out_of_reach(&mut rig, "hook", instance);
+    assert_out_of_reach(&mut rig, "work", instance);
+    rig.assert_completed(instance);
+}
+
+#[test]
+fn who_deploys_a_timer_gets_no_rights_on_the_instances_that_it_starts() {
+    let mut rig = asking(1);
+    let model = Bpmn::process("ticks")
+        .start_cycle("tick", "R1/PT1H")
+        .service_task("t", "work")
+        .end("e");
+    deploy_as_anna(&mut rig, model);
+    forbidden(&mut rig, is("anna"), create("ticks"));
+    rig.advance(3_600_000);
+    let started = rig.instance_of("ticks");
+    forbidden(&mut rig, is("anna"), create("ticks"));
+    assert_out_of_reach(&mut rig, "work", started);
+    rig.assert_completed(started);
+}
+
+#[test]
+fn a_right_that_was_taken_stops_no_instance_that_it_has_begun() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("secret"));
+    let model = Bpmn::process("own")
+        .start("s")
+        .service_task("first", "first")
+        .call_activity("c", "secret")
+        .end("e");
+    deploy(&mut rig, model);
+    let right = on_process(&mut rig, "anna", "own", &[P::CreateProcessInstance]);
+    let own = created(&mut rig, is("anna"), "own");
+    revoke(&mut rig, right);
+    // The engine goes on for nobody in particular, so the call still happens.
+    rig.claims = Claims::Internal;
+    rig.work("first", "{}");
+    let called = rig.instance_of("secret");
+    assert_out_of_reach(&mut rig, "work", called);
+    rig.assert_completed(own);
+}
