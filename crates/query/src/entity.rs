@@ -99,6 +99,8 @@ pub enum Indexed {
     While(&'static str, &'static str),
     /// Rows where the field differs from this other field, which has an index of its own; in most it does not.
     Unlike(&'static str),
+    /// Rows where the field has another value than this one; in most it has this.
+    OtherThan(&'static str),
 }
 
 /// Types of fields.
@@ -305,6 +307,12 @@ impl Field {
     /// See [`Indexed::Unlike`].
     pub const fn mostly_like(mut self, other: &'static str) -> Field {
         self.indexed = Indexed::Unlike(other);
+        self
+    }
+
+    /// See [`Indexed::OtherThan`].
+    pub const fn mostly(mut self, value: &'static str) -> Field {
+        self.indexed = Indexed::OtherThan(value);
         self
     }
 

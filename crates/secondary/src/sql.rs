@@ -152,6 +152,7 @@ pub fn indices(dialect: Dialect, prefix: &str, entity: &Entity) -> Vec<TableInde
             Indexed::True => format!(" WHERE {first} = 1"),
             Indexed::While(other, value) => format!(" WHERE {} = '{value}'", column_name(other)),
             Indexed::Unlike(other) => format!(" WHERE {first} <> {}", column_name(other)),
+            Indexed::OtherThan(value) => format!(" WHERE {first} <> '{value}'"),
         };
         TableIndex {
             columns: fields.len(),

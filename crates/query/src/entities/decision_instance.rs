@@ -1,5 +1,6 @@
 //! Decision evaluations: one row per decision evaluated.
 
+use super::tenant;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const STATES: &[&str] = &["EVALUATED", "FAILED", "UNSPECIFIED", "UNKNOWN"];
@@ -35,9 +36,7 @@ pub static DECISION_INSTANCE: Entity = Entity {
         Field::new("decisionDefinitionType", Kind::Enum(TYPES), Ops::PLAIN)
             .always_there()
             .sortable(),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN)
-            .always_there()
-            .sortable(),
+        tenant(Ops::PLAIN).sortable(),
         Field::new("decisionEvaluationKey", Kind::Key, Ops::PLAIN)
             .always_there()
             .sortable(),
@@ -70,6 +69,7 @@ pub static DECISION_INSTANCE: Entity = Entity {
         &["decisionEvaluationKey"],
         &["decisionDefinitionKey", "evaluationDate"],
         &["evaluationDate"],
+        &["tenantId"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstanceOrAt("evaluationDate"),

@@ -1,6 +1,7 @@
 //! Element instances: the path of a process instance, and its current position.
 
 use super::process_instance::STATES;
+use super::tenant;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 /// BPMN element types.
@@ -54,7 +55,7 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
             .always_there()
             .sortable(),
         Field::new("hasIncident", Kind::Bool, Ops::PLAIN).always_there(),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
+        tenant(Ops::PLAIN).sortable(),
         Field::new("processInstanceKey", Kind::Key, Ops::PLAIN).sortable(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN).sortable(),
@@ -71,6 +72,7 @@ pub static ELEMENT_INSTANCE: Entity = Entity {
         &["elementInstanceScopeKey"],
         // With the start date included, the oldest instance waiting at an element is found directly.
         &["elementId", "processDefinitionKey", "startDate"],
+        &["tenantId"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

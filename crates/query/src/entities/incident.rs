@@ -1,5 +1,6 @@
 //! Incidents: problems that keep element instances from continuing.
 
+use super::tenant;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const ERROR_TYPES: &[&str] = &[
@@ -37,7 +38,7 @@ pub static INCIDENT: Entity = Entity {
             Ops::ENUM_NOT_IN,
         )
         .sortable(),
-        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        tenant(Ops::TEXT).sortable(),
         Field::new("processDefinitionKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
@@ -47,7 +48,7 @@ pub static INCIDENT: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[&["processInstanceKey"], &["state"]],
+    indices: &[&["processInstanceKey"], &["state"], &["tenantId"]],
     everywhere: false,
     leaves: Leaves::WithInstance,
 };

@@ -1,6 +1,7 @@
 //! Jobs: waiting, activated and ended.
 
 use super::element_instance::ELEMENT_TYPES;
+use super::tenant;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 const KINDS: &[&str] = &[
@@ -57,7 +58,7 @@ pub static JOB: Entity = Entity {
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("retries", Kind::Int, Ops::ORDERED).sortable(),
         Field::new("state", Kind::Enum(STATES), Ops::ENUM).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        tenant(Ops::TEXT).sortable(),
         Field::new("type", Kind::Text, Ops::TEXT).sortable(),
         Field::new("worker", Kind::Text, Ops::TEXT).sortable(),
         Field::new("creationTime", Kind::Time, Ops::ORDERED).sortable(),
@@ -81,6 +82,7 @@ pub static JOB: Entity = Entity {
         &["failureTime"],
         // Open jobs.
         &["endTime"],
+        &["tenantId"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

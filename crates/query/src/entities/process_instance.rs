@@ -1,6 +1,6 @@
 //! Process instances, running and ended.
 
-use super::{BATCH_OPERATION_ITEM, ELEMENT_INSTANCE, INCIDENT, JOB, VARIABLE};
+use super::{BATCH_OPERATION_ITEM, ELEMENT_INSTANCE, INCIDENT, JOB, VARIABLE, tenant};
 use crate::entity::{Entity, Field, Kind, Leaves, Ops, RelatedFilter, Takes};
 
 pub(super) const STATES: &[&str] = &["ACTIVE", "COMPLETED", "TERMINATED"];
@@ -51,9 +51,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
             .always_there()
             .sortable()
             .rarely_true(),
-        Field::new("tenantId", Kind::Text, Ops::TEXT)
-            .always_there()
-            .sortable(),
+        tenant(Ops::TEXT).sortable(),
         Field::new("processDefinitionKey", Kind::Key, Ops::KEY)
             .always_there()
             .sortable(),
@@ -166,6 +164,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         &["parentElementInstanceKey"],
         &["businessId"],
         &["hasIncident"],
+        &["tenantId"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

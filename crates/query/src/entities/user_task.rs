@@ -1,6 +1,6 @@
 //! User tasks: work to be done by people.
 
-use super::VARIABLE;
+use super::{VARIABLE, tenant};
 use crate::entity::{Entity, Field, Kind, Leaves, Ops, RelatedFilter, Takes};
 
 const STATES: &[&str] = &[
@@ -33,7 +33,7 @@ pub static USER_TASK: Entity = Entity {
             .rarely_absent(),
         Field::new("followUpDate", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("dueDate", Kind::Time, Ops::ORDERED).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::TEXT),
+        tenant(Ops::TEXT),
         Field::new("externalFormReference", Kind::Text, Ops::NONE),
         Field::new("processDefinitionVersion", Kind::Int, Ops::NONE),
         Field::new("customHeaders", Kind::Json, Ops::NONE),
@@ -83,6 +83,7 @@ pub static USER_TASK: Entity = Entity {
         &["creationDate"],
         // Open tasks.
         &["completionDate"],
+        &["tenantId"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

@@ -1,5 +1,6 @@
 //! Variables with their current or last values.
 
+use super::tenant;
 use crate::entity::{Entity, Field, Kind, Leaves, Ops};
 
 /// Maximum characters of a value in lists; longer values are truncated there.
@@ -12,7 +13,7 @@ pub static VARIABLE: Entity = Entity {
         Field::new("variableKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("name", Kind::Text, Ops::TEXT).sortable(),
         Field::new("value", Kind::Text, Ops::TEXT).sortable().json(),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
+        tenant(Ops::PLAIN).sortable(),
         Field::new("isTruncated", Kind::Bool, Ops::PLAIN),
         Field::new("scopeKey", Kind::Key, Ops::KEY)
             .sortable()
@@ -23,7 +24,11 @@ pub static VARIABLE: Entity = Entity {
     related: &[],
     items: &[],
     // Values can be as long as a message. Only the beginnings of short ones are indexed.
-    indices: &[&["processInstanceKey", "name"], &["scopeKey"]],
+    indices: &[
+        &["processInstanceKey", "name"],
+        &["scopeKey"],
+        &["tenantId"],
+    ],
     everywhere: false,
     leaves: Leaves::WithInstance,
 };

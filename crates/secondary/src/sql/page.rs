@@ -9,7 +9,7 @@ use skep_query::{
 };
 
 use super::Sql;
-use super::select::{columns, from};
+use super::select::{columns, from, names_others};
 
 /// Rows of a search, partitioned by whether they have the first sort field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum Way<'a> {
     Planned(&'a [&'a Related]),
     /// By scanning all rows in sort order along an index, if there is one. With many matches, the first ones are found soon.
     Walked,
-    /// By this column only. See [`listed_column`] and [`scanned_key`].
+    /// By this column only. See [`of_tenants`], [`listed_column`] and [`scanned_key`].
     Listed(&'static str),
 }
 
@@ -222,7 +222,11 @@ fn walked(search: &Search, part: Part) -> Option<&'static str> {
     let has_all = match sorted.indexed {
         Indexed::All => true,
         Indexed::Present => part == Part::Present,
-        Indexed::Absent | Indexed::True | Indexed::While(..) | Indexed::Unlike(_) => false,
+        Indexed::Absent
+        | Indexed::True
+        | Indexed::While(..)
+        | Indexed::Unlike(_)
+        | Indexed::OtherThan(_) => false,
     };
     // The index columns before the sort column.
     let before = |columns: &'static [&'static str]| {
@@ -273,6 +277,20 @@ pub fn listed_column(search: &Search) -> Option<&'static str> {
     Some(found.name)
 }
 
+/// The condition that limits a search to tenants whose rows an index has, with the column of that index. It lacks the default tenant.
+pub fn of_tenants(search: &Search) -> Option<(&'static str, &Condition)> {
+    let entity = search.entity;
+    search.filter.iter().find_map(|condition| match condition {
+        Condition::Field { field, op } => {
+            let field = entity.field(*field);
+            let is_led =
+                matches!(field.indexed, Indexed::OtherThan(most) if names_others(op, most));
+            is_led.then_some((field.name, condition))
+        }
+        _ => None,
+    })
+}
+
 /// The key, if a condition that no index helps with stands beside others: the tenants that a caller belongs to, for instance. Where the
 /// index of another condition leads to very many rows, it is faster to read all of them in the order of the table.
 pub fn scanned_key(search: &Search) -> Option<&'static str> {
@@ -294,6 +312,13 @@ pub fn scanned_key(search: &Search) -> Option<&'static str> {
             _ => None,
         });
     let is_found = alternatives.any(|of| of.iter().any(|all| all.iter().all(is_free)));
+    let is_of_most = |condition: &Condition| match condition {
+        Condition::Field { field, .. } => {
+            matches!(entity.field(*field).indexed, Indexed::OtherThan(_))
+        }
+        _ => false,
+    };
+    let is_found = is_found || search.filter.iter().any(is_of_most);
     (is_found && search.filter.len() > 1).then_some(entity.key().name)
 }
 
@@ -346,10 +371,9 @@ fn sorts_by(search: &Search, field: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use rusqlite::{Connection, params_from_iter};
-    use skep_query::entities::PROCESS_INSTANCE;
 
     use super::*;
-    use crate::sql::samples::{FILTERS, searches, tables};
+    use crate::sql::samples::{self, FILTERS, searches, tables};
     use crate::sql::{Dialect, select};
     use crate::sqlite::writer::Bound;
 
@@ -433,28 +457,48 @@ mod tests {
         }
     }
 
+    /// That the page is the same as planned. Returns what the database reads for its rows.
+    fn same_by(connection: &Connection, search: &Search, column: &'static str) -> Vec<String> {
+        let mut plan = Vec::new();
+        for part in parts(search) {
+            let ways = [Way::Planned(&[]), Way::Listed(column)];
+            let ways = ways.map(|way| statement(search, *part, &way).unwrap());
+            let [planned, listed] =
+                [&ways[0], &ways[1]].map(|sql| first_columns::<i64>(connection, sql, 0, ""));
+            assert_eq!(planned, listed, "{search:?}");
+            let steps: Vec<String> = first_columns(connection, &ways[1], 3, "EXPLAIN QUERY PLAN ");
+            plan.extend(steps);
+        }
+        plan.retain(|step| !step.contains("TEMP B-TREE"));
+        plan
+    }
+
     #[test]
-    fn rows_of_tenants_are_read_in_the_order_of_the_table() {
+    fn rows_of_tenants_are_found_by_their_index_whatever_others_have() {
         let connection = tables(300);
-        let field = PROCESS_INSTANCE.column("tenantId");
-        let of = |op| vec![Condition::Field { field, op }];
-        let tenants = vec![of(Op::Exists(false)), of(Op::In(vec![Value::text("a")]))];
+        for mut search in searches(&[r#"{"state": "ACTIVE"}"#, "{}"], &["startDate", ""]) {
+            search.filter.push(samples::of_tenants(&["acme", "globex"]));
+            assert_eq!(of_tenants(&search).unwrap().0, "tenantId");
+            let plan = same_by(&connection, &search, "tenantId");
+            let is_led = |step: &String| step.contains("INDEX process_instance_8 (tenantId=?");
+            assert!(plan.iter().all(is_led), "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn rows_of_the_default_tenant_are_read_in_the_order_of_the_table() {
+        let connection = tables(300);
         for mut search in searches(&[r#"{"state": "ACTIVE"}"#], &["startDate"]) {
             assert_eq!(scanned_key(&search), None);
-            search.filter.push(Condition::Any(tenants.clone()));
+            search
+                .filter
+                .push(samples::of_tenants(&["acme", "<default>"]));
+            // Its index lacks most of their rows.
+            assert!(of_tenants(&search).is_none());
             assert_eq!(scanned_key(&search), Some("processInstanceKey"));
-            for part in parts(&search) {
-                let ways = [Way::Planned(&[]), Way::Listed("processInstanceKey")];
-                let ways = ways.map(|way| statement(&search, *part, &way).unwrap());
-                let [planned, scanned] =
-                    [&ways[0], &ways[1]].map(|sql| first_columns::<i64>(&connection, sql, 0, ""));
-                assert_eq!(planned, scanned, "{search:?}");
-                if matches!(search.page.start, Start::Offset(_)) {
-                    let plan: Vec<String> =
-                        first_columns(&connection, &ways[1], 3, "EXPLAIN QUERY PLAN ");
-                    assert!(!plan.iter().any(|step| step.contains("INDEX")), "{plan:?}");
-                }
-            }
+            let plan = same_by(&connection, &search, "processInstanceKey");
+            let is_led = |step: &String| step.contains("INDEX");
+            assert!(!plan.iter().any(is_led), "{plan:?}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE, VARIABLE};
-use skep_query::{Cursor, Search, Value, search};
+use skep_query::{Condition, Cursor, Op, Search, Value, search};
 
 use super::{Dialect, table_script};
 
@@ -16,9 +16,11 @@ pub fn tables(instances: u32) -> Connection {
     let keys =
         "WITH RECURSIVE keys(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM keys WHERE k + 1 < ?)";
     for rows in [
-        r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "startDate", "endDate", "state", "hasIncident")
+        r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "startDate", "endDate", "state", "hasIncident",
+                "tenantId")
             SELECT k, 'p' || (k % 3), CASE WHEN k % 7 > 0 THEN k % 50 END, CASE WHEN k % 4 > 0 THEN k % 60 END,
-                CASE WHEN k % 5 > 0 THEN 'ACTIVE' ELSE 'COMPLETED' END, k % 11 = 0 FROM keys"#,
+                CASE WHEN k % 5 > 0 THEN 'ACTIVE' ELSE 'COMPLETED' END, k % 11 = 0,
+                CASE WHEN k % 199 = 1 THEN 'umbrella' WHEN k % 13 > 0 THEN '<default>' ELSE 'acme' END FROM keys"#,
         r#"INSERT INTO variable ("variableKey", "processInstanceKey", "name", "value")
             SELECT 1000000 + k, k, 'n', '"v' || (k % 2) || '"' FROM keys"#,
         r#"INSERT INTO element_instance ("elementInstanceKey", "processInstanceKey", "elementId", "state")
@@ -28,6 +30,15 @@ pub fn tables(instances: u32) -> Connection {
         connection.execute(&insert, [instances]).expect("rows");
     }
     connection
+}
+
+/// The condition for callers who belong to these tenants.
+pub fn of_tenants(tenants: &[&str]) -> Condition {
+    let tenants = tenants.iter().map(|id| Value::text(id)).collect();
+    Condition::Field {
+        field: PROCESS_INSTANCE.column("tenantId"),
+        op: Op::In(tenants),
+    }
 }
 
 pub const FILTERS: [&str; 9] = [

@@ -103,6 +103,22 @@ pub fn count_related<'a>(mut sql: Sql<'a>, related: &Related, limit: u64) -> Sql
     sql
 }
 
+/// Counts the rows for which one condition holds, up to a limit.
+pub fn count_one<'a>(
+    mut sql: Sql<'a>,
+    entity: &Entity,
+    condition: &Condition,
+    limit: u64,
+) -> Sql<'a> {
+    let table = sql.table(entity);
+    sql.push(&format!(
+        "SELECT count(*) FROM (SELECT 1 FROM {table} t WHERE "
+    ));
+    one(&mut sql, "t", entity, condition);
+    sql.push(&format!(" LIMIT {limit}) counted"));
+    sql
+}
+
 pub fn columns(entity: &Entity) -> String {
     let names = entity.fields.iter();
     let names: Vec<String> = names.map(|field| format!("t.\"{}\"", field.name)).collect();
@@ -253,6 +269,11 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
     if column.starts_with('+') {
         return;
     }
+    if let Indexed::OtherThan(most) = indexed
+        && names_others(op, most)
+    {
+        sql.push(&format!(" AND {column} <> '{most}'"));
+    }
     // Redundant conditions that allow the use of indices on the beginnings of texts.
     if begins(sql.dialect, described) {
         beginning(sql, &column, op);
@@ -265,6 +286,18 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
         sql.bind(value);
         sql.push(", 1, 64)");
     }
+}
+
+/// Whether the values that a condition accepts are listed, and this one is not among them. An index without that value then has all
+/// matching rows.
+pub fn names_others(op: &Op, value: &str) -> bool {
+    let values = match op {
+        Op::Eq(one) => std::slice::from_ref(one),
+        Op::In(values) => values,
+        _ => return false,
+    };
+    let mut texts = values.iter().map(Value::as_text);
+    !values.is_empty() && texts.all(|text| text.is_some_and(|text| text != value))
 }
 
 /// A condition on a column whose index omits rows in which it equals another column, which has its own index. Each index is

@@ -381,21 +381,25 @@ fn a_file_of_an_earlier_version_learns_to_give_room_back() {
 }
 
 #[test]
-fn an_index_of_an_earlier_version_is_made_again() {
+fn indices_of_an_earlier_version_are_made_again() {
     let directory = tempfile::tempdir().unwrap();
     let log = ended(10, 100);
     let filled = Filled::open(directory.path(), log.clone());
     filled.has(10);
     drop(filled);
     let connection = Connection::open(file(directory.path())).unwrap();
-    let made = |connection: &Connection| -> String {
-        let sql = "SELECT sql FROM sqlite_schema WHERE name = 'element_instance_2'";
-        connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    let made = |connection: &Connection| -> Vec<String> {
+        let names = ["element_instance_2", "process_instance_8"];
+        let sql = "SELECT sql FROM sqlite_schema WHERE name = ?";
+        names
+            .map(|name| connection.query_row(sql, [name], |row| row.get(0)).unwrap())
+            .to_vec()
     };
     let own = made(&connection);
     connection
         .execute_batch(
-            "DROP INDEX element_instance_2;
+            "DROP INDEX process_instance_8;
+            DROP INDEX element_instance_2;
             CREATE INDEX element_instance_2 ON element_instance (elementId, processDefinitionKey) WHERE state = 'ACTIVE';",
         )
         .unwrap();
@@ -405,7 +409,8 @@ fn an_index_of_an_earlier_version_is_made_again() {
     drop(filled);
     let connection = Connection::open(file(directory.path())).unwrap();
     assert_eq!(made(&connection), own);
-    assert!(own.contains("startDate"), "{own}");
+    assert!(own[0].contains("startDate"), "{own:?}");
+    assert!(own[1].contains("tenantId"), "{own:?}");
 }
 
 #[test]
