@@ -295,6 +295,27 @@ async fn while_the_issuer_is_away_known_keys_verify_and_unknown_ones_are_undecid
     until_taken(&providers, &token).await;
 }
 
+/// Goal of the design: well five seconds after it is back.
+#[tokio::test]
+async fn a_key_that_was_made_while_the_issuer_was_away_is_good_soon_after_it_is_back() {
+    let issuer = Issuer::start();
+    let providers = providers(&[settings(&issuer)]);
+    asked(&providers, &issuer.token(&anna())).await.unwrap();
+    issuer.behaves(Behaviour::HangsUp);
+    issuer.rotate();
+    let token = issuer.token(&anna());
+    // The server has asked in vain.
+    for _ in 0..3 {
+        let answer = asked(&providers, &token).await;
+        assert!(matches!(answer, Err(Refused::Unknown(_))), "{answer:?}");
+    }
+    issuer.behaves(Behaviour::Answers);
+    let back = std::time::Instant::now();
+    until_taken(&providers, &token).await;
+    let took = back.elapsed();
+    assert!(took <= Duration::from_secs(5), "{took:?}");
+}
+
 #[tokio::test]
 async fn an_issuer_that_is_away_at_the_start_leaves_tokens_undecided_until_it_is_found() {
     let issuer = Issuer::start();
