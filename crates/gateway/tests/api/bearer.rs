@@ -18,8 +18,8 @@ use crate::login::{Answer, BODY, JSON, PIN, ask, pins};
 use crate::metrics::{exposed, has};
 use crate::{grpc, http};
 
-pub async fn protected(issuer: &Issuer) -> Running {
-    let provider = ProviderSettings {
+pub fn provider(name: &str, issuer: &Issuer) -> ProviderSettings {
+    ProviderSettings {
         audiences: vec!["skep".to_string()],
         client_id_claim: Some("client_id".to_string()),
         groups_claim: Some("groups".to_string()),
@@ -30,11 +30,18 @@ pub async fn protected(issuer: &Issuer) -> Running {
             parameters: vec![("prompt".to_string(), "select_account".to_string())],
             ..BrowserSettings::new("skep", "hush")
         }),
-        ..ProviderSettings::new("oidc", &issuer.uri())
-    };
+        ..ProviderSettings::new(name, &issuer.uri())
+    }
+}
+
+pub async fn protected(issuer: &Issuer) -> Running {
+    protected_by(vec![provider("oidc", issuer)]).await
+}
+
+pub async fn protected_by(providers: Vec<ProviderSettings>) -> Running {
     start_with(|config| {
         config.security.login = Login::Bearer;
-        config.security.providers = vec![provider];
+        config.security.providers = providers;
         config.security.authorizations = true;
         config.security.users_api = false;
         config.security.groups_api = false;
@@ -243,7 +250,12 @@ fn job(shown: &str) -> tonic::Request<skep_proto::gateway_protocol::CompleteJobR
 
 /// A browser redirected to the provider: returns the location, and the cookie that it keeps.
 pub async fn departed(gateway: &Running, to: &str) -> (String, String) {
-    let path = format!("/oauth2/authorization/oidc?to={to}");
+    sent_to("oidc", gateway, to).await
+}
+
+/// Likewise, to the provider of this name.
+pub async fn sent_to(provider: &str, gateway: &Running, to: &str) -> (String, String) {
+    let path = format!("/oauth2/authorization/{provider}?to={to}");
     loop {
         let answer = ask(gateway, ("GET", &path), &[], "").await;
         // The provider's login endpoint may not be known yet.

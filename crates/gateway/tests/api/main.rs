@@ -36,6 +36,7 @@ mod overload;
 mod own_authorizations;
 mod pages;
 mod path_escapes;
+mod providers;
 mod rest_errors;
 mod rest_routes;
 mod schema;
