@@ -25,6 +25,7 @@ impl Certificates {
         let own = params.signed_by(&key, &ca).unwrap();
         std::fs::write(directory.path().join("ca.pem"), ca.pem()).unwrap();
         std::fs::write(directory.path().join("own.pem"), own.pem()).unwrap();
+        std::fs::write(directory.path().join("own.key"), key.serialize_pem()).unwrap();
         let der = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let provider = Arc::new(aws_lc_rs::default_provider());
         let server = ServerConfig::builder_with_provider(provider)

@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use skep_gateway::GatewayConfig;
+use skep_testkit::certificates::Certificates;
+use skep_tls::{Certificate, Clients, ServerFiles, ServerTls};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -59,6 +62,41 @@ async fn a_head_that_does_not_arrive_in_time_ends_the_connection() {
             let mut stream = connect(to, first).await;
             rest_of(&mut stream).await;
             println!("{what}: ended");
+        }
+    }
+}
+
+/// The beginning of a TLS record with a handshake that does not go on.
+const HALF_A_HELLO: &[u8] = &[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
+
+#[tokio::test]
+async fn a_tls_handshake_has_the_time_of_a_first_request() {
+    let files = Certificates::of("localhost");
+    let served = ServerFiles {
+        certificate: Certificate::Pem {
+            chain: files.file("own.pem").unwrap(),
+            private_key: files.file("own.key").unwrap(),
+        },
+        clients: Clients::NotAsked,
+    };
+    let default = GatewayConfig::default().head_timeout;
+    assert_eq!(default, Duration::from_secs(10));
+    let gateway = start_with(|config| {
+        config.tls.rest = Some(ServerTls::open(&served, &["h2", "http/1.1"]).unwrap());
+        config.tls.grpc = Some(ServerTls::open(&served, &["h2"]).unwrap());
+        config.head_timeout = SOON;
+        config.lifetime.idle = LATE;
+    })
+    .await;
+    for to in [gateway.rest, gateway.grpc] {
+        for first in [&b""[..], HALF_A_HELLO] {
+            let mut stream = connect(to, first).await;
+            assert!(rest_of(&mut stream).await.is_empty(), "{first:?}");
+        }
+        // A byte now and then gains nothing.
+        let mut stream = connect(to, HALF_A_HELLO).await;
+        while stream.write_all(b"a").await.is_ok() {
+            tokio::time::sleep(SOON / 10).await;
         }
     }
 }
