@@ -4,6 +4,8 @@
 mod documented;
 #[path = "login/kept.rs"]
 mod kept;
+#[path = "login/leaderless.rs"]
+mod leaderless;
 #[path = "login/management.rs"]
 mod management;
 #[path = "login/nodes.rs"]
