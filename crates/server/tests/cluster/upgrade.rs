@@ -328,6 +328,38 @@ impl Upgraded {
     }
 }
 
+/// Commands that make users and all that belongs to them.
+const IDENTITY: [(&str, &str); 6] = [
+    (
+        "/v2/users",
+        r#"{"username":"ada","password":"a long password","name":"A","email":"a@example.com"}"#,
+    ),
+    ("/v2/groups", r#"{"groupId":"staff","name":"Staff"}"#),
+    ("/v2/roles", r#"{"roleId":"clerk","name":"Clerk"}"#),
+    ("/v2/tenants", r#"{"tenantId":"acme","name":"Acme"}"#),
+    (
+        "/v2/mapping-rules",
+        r#"{"mappingRuleId":"sales","claimName":"dept","claimValue":"sales","name":"Sales"}"#,
+    ),
+    (
+        "/v2/authorizations",
+        r#"{"ownerType":"GROUP","ownerId":"staff","resourceType":"BATCH","resourceId":"*","permissionTypes":["READ"]}"#,
+    ),
+];
+
+/// Events of these commands could stop the replicas of node 2.
+fn refuses_what_node_2_does_not_know(server: &Server) {
+    let migration = r#"{"targetProcessDefinitionKey":"2","mappingInstructions":[{"sourceElementId":"a","targetElementId":"b"}]}"#;
+    let migrate = ("/v2/process-instances/1/migration", migration);
+    for (path, body) in IDENTITY.into_iter().chain([migrate]) {
+        let (status, body) = server.ask(server.rest, "POST", path, body).unwrap();
+        assert!(
+            status == 503 && body.contains("node 2 speaks version 1"),
+            "{path}: {status} {body}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn a_cluster_of_commit_bc7885cd_is_upgraded_node_by_node_under_load() {
     let Some(earlier) = earlier() else {
@@ -340,21 +372,10 @@ async fn a_cluster_of_commit_bc7885cd_is_upgraded_node_by_node_under_load() {
     for node in [0, 1] {
         cluster.becomes(node, &own).await;
     }
-    let server = cluster.server(0);
-    let user =
-        r#"{"username":"ada","password":"a long password","name":"A","email":"a@example.com"}"#;
-    // Its events could stop the replicas of node 2.
-    let migration = r#"{"targetProcessDefinitionKey":"2","mappingInstructions":[{"sourceElementId":"a","targetElementId":"b"}]}"#;
-    for (path, body) in [
-        ("/v2/users", user),
-        ("/v2/process-instances/1/migration", migration),
-    ] {
-        let (status, body) = server.ask(server.rest, "POST", path, body).unwrap();
-        assert!(
-            status == 503 && body.contains("node 2 speaks version 1"),
-            "{path}: {status} {body}"
-        );
+    for node in [0, 1] {
+        refuses_what_node_2_does_not_know(cluster.server(node));
     }
+    let server = cluster.server(0);
     let partitions = r#"{"partitions":{"count":4,"replicationFactor":3}}"#;
     let (status, body) = server
         .manage("PATCH", "/actuator/cluster", partitions)
@@ -367,10 +388,22 @@ async fn a_cluster_of_commit_bc7885cd_is_upgraded_node_by_node_under_load() {
         cluster.becomes(node, &own).await;
     }
     let server = cluster.server(1);
-    eventually("what only the new version knows works", async || {
-        let answer = server.ask(server.rest, "POST", "/v2/users", user);
-        answer.is_some_and(|(status, _)| status == 201 || status == 409)
-    })
-    .await;
+    for (path, body) in IDENTITY {
+        eventually("what only the new version knows works", async || {
+            let answer = server.ask(server.rest, "POST", path, body);
+            answer.is_some_and(|(status, _)| status == 201 || status == 409)
+        })
+        .await;
+    }
+    for node in 0..SIZE {
+        let server = cluster.server(node);
+        for path in ["/v2/users/ada", "/v2/groups/staff", "/v2/tenants/acme"] {
+            eventually("each node knows it", async || {
+                let answer = server.ask(server.rest, "GET", path, "");
+                answer.is_some_and(|(status, _)| status == 200)
+            })
+            .await;
+        }
+    }
     cluster.end().await;
 }
