@@ -143,6 +143,20 @@ fn begin(sql: &mut Sql<'_>, search: &Search, part: Part) {
 /// Adds the condition for rows after these values in sort order, or before them, decided by the first value in which they
 /// differ.
 fn beyond(sql: &mut Sql<'_>, entity: &Entity, (sorts, values): (&[Sort], &[Value]), before: bool) {
+    // Where another index than that of the sort is entered, only the key may narrow it further.
+    let enters = |walked: &str| {
+        let mut sorts = sorts.iter();
+        sorts.all(|sort| entity.field(sort.field).name != walked)
+    };
+    let is_elsewhere = sql.walks.is_some_and(enters);
+    let name = |entity: &Entity, sort: &Sort| {
+        let sign = if is_elsewhere && sort.field != 0 {
+            "+"
+        } else {
+            ""
+        };
+        format!("{sign}{}", name(entity, sort))
+    };
     sql.push(" AND (FALSE");
     for (at, (sort, value)) in sorts.iter().zip(values).enumerate() {
         // Nothing comes after an absent value, and every present value comes before it.
