@@ -27,7 +27,7 @@ camunda.security:
     default-roles:
       admin: {users: [admin]}
     authorizations:
-      - {owner-type: USER, owner-id: anna, resource-type: PROCESS_DEFINITION, resource-id: \"*\",
+      - {owner-type: USER, owner-id: anna, resource-type: PROCESS_DEFINITION, resource-id: \"*\", \
          permissions: [CREATE_PROCESS_INSTANCE, READ_PROCESS_INSTANCE, UPDATE_PROCESS_INSTANCE]}
 ";
 
