@@ -19,6 +19,8 @@ const LIVES: u64 = 10;
 /// Seconds for which requests wait. Their tokens have at least half a lifetime left, so many expire meanwhile; less than the ten seconds
 /// after which a node gives a request up.
 const WAIT: f64 = 8.0;
+/// Seconds after which everything is as before once the identity provider is back.
+const WELL: f64 = 5.0;
 /// Length in seconds of a window for which the rate is measured.
 const WINDOW: f64 = 10.0;
 
@@ -42,7 +44,8 @@ fn plan(full: bool) -> Plan {
     }
     steps.extend([
         issuer("back", 0.0, IssuerState::Serves),
-        window(5.0),
+        wait("well", Until::CompletionIs(0.95), 30.0),
+        window(WELL),
         processing("wait", 0.0, "pauseProcessing"),
         processing("go-on", WAIT, "resumeProcessing"),
         wait("full", Until::CompletionIs(0.95), 30.0),
@@ -136,6 +139,13 @@ fn criteria() -> Vec<Criterion> {
         )
         .timed()
         .post("0.47"),
+        Criterion::new(
+            "completions at the rate again after the identity provider is back",
+            Measure::of("well.seconds"),
+            Limit::AtMost(WELL),
+            "s",
+        )
+        .timed(),
         Criterion::new(
             "instances at full load, with tokens ÷ without",
             completed("with").over(completed("without")),
