@@ -109,28 +109,34 @@ fn search(from: &impl Database, search: &Search) -> Result<ResultPage, QueryErro
     })
 }
 
-/// The number of matches, if the tenants that the search is for have few rows. Their index alone leads to them then, so the time does
-/// not depend on what other tenants have. PostgreSQL plans so by itself.
+/// The number of matches, if the tenants that the search is for have few rows, and the way to them.
 fn few_of_tenants(
     from: &impl Database,
     search: &Search,
 ) -> Result<Option<(u64, Way<'static>)>, QueryError> {
+    Ok(match small(from, search)? {
+        Some((0, column)) => Some((0, Way::Listed(column))),
+        Some((_, column)) => {
+            let way = Way::Listed(column);
+            let rows = from.rows(&select::count(from.sql(), search, &way), 1)?;
+            Some((number(&rows), way))
+        }
+        None => None,
+    })
+}
+
+/// The number of rows of the tenants that the search is for, if they are few, and the column whose index leads to them. The time of a
+/// search by this index alone does not depend on what other tenants have. PostgreSQL plans so by itself.
+fn small(from: &impl Database, search: &Search) -> Result<Option<(u64, &'static str)>, QueryError> {
     let Some((column, condition)) = page::of_tenants(search) else {
         return Ok(None);
     };
     if from.sql().dialect == Dialect::Postgres {
         return Ok(None);
     }
-    let way = Way::Listed(column);
     let sql = select::count_one(from.sql(), search.entity, condition, FEW + 1);
-    Ok(match number(&from.rows(&sql, 1)?) {
-        0 => Some((0, way)),
-        1..=FEW => {
-            let rows = from.rows(&select::count(from.sql(), search, &way), 1)?;
-            Some((number(&rows), way))
-        }
-        _ => None,
-    })
+    let rows = number(&from.rows(&sql, 1)?);
+    Ok((rows <= FEW).then_some((rows, column)))
 }
 
 /// The conditions on related entities that match very many related rows.
@@ -218,7 +224,13 @@ fn get(from: &impl Database, entity: &Entity, key: Key) -> Result<Option<Row>, Q
 
 fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError> {
     let columns = groups.by.len() + groups.measures.len();
-    let rows = from.rows(&select::groups(from.sql(), groups), columns)?;
+    let mut sql = from.sql();
+    match small(from, &groups.search)? {
+        Some((0, _)) => return Ok(Vec::new()),
+        Some((_, column)) => sql.walks = Some(column),
+        None => {}
+    }
+    let rows = from.rows(&select::groups(sql, groups), columns)?;
     if rows.len() > groups::MAX_GROUPS {
         let groups = groups::MAX_GROUPS;
         return Err(QueryError::TooMany { groups });
@@ -231,7 +243,7 @@ mod tests {
     use std::cell::Cell;
 
     use rusqlite::{Connection, params_from_iter};
-    use skep_query::Condition;
+    use skep_query::{Condition, Measure};
 
     use super::*;
     use crate::sql::samples::{FILTERS, of_tenants, searches, tables};
@@ -345,6 +357,36 @@ mod tests {
             }
         }
         assert!(found_some > 10, "{found_some}");
+    }
+
+    #[test]
+    fn groups_of_few_tenants_are_those_that_any_way_finds() {
+        let connection = tables(14_000);
+        let database = Tried {
+            connection: &connection,
+            succeeds: false,
+        };
+        let asked = |condition: Condition| {
+            let groups = Groups {
+                search: Search::all(&PROCESS_INSTANCE, vec![condition], 1),
+                by: vec![PROCESS_INSTANCE.column("state")],
+                span: None,
+                measures: vec![Measure::Rows],
+            };
+            let mut rows = grouped(&database, &groups).expect("an answer");
+            rows.sort_by_key(|row| format!("{row:?}"));
+            rows
+        };
+        for (tenants, groups) in [
+            (["globex", "none"], 0),
+            (["umbrella", "none"], 2),
+            (["acme", "<default>"], 2),
+        ] {
+            let alternative = vec![of_tenants(&tenants)];
+            let planned = asked(Condition::Any(vec![alternative]));
+            assert_eq!(asked(of_tenants(&tenants)), planned);
+            assert_eq!(planned.len(), groups, "{tenants:?}");
+        }
     }
 
     #[test]
