@@ -9,6 +9,7 @@ mod developing;
 mod documented;
 pub mod explain;
 pub mod fetch;
+mod files;
 mod follow;
 pub mod given;
 mod keys;

@@ -106,6 +106,29 @@ fn deployed_processes_are_listed_with_their_running_instances() {
 }
 
 #[test]
+fn a_directory_is_deployed_with_all_files_below_it() {
+    let desk = Desk::new(&[]);
+    let here = desk.directory.path();
+    std::fs::create_dir_all(here.join("models/rules")).unwrap();
+    for (from, to) in [
+        ("first-process.bpmn", "models/order.bpmn"),
+        ("discount.dmn", "models/rules/discount.dmn"),
+    ] {
+        std::fs::copy(example(from), here.join(to)).unwrap();
+    }
+    std::fs::write(here.join("models/README.md"), "none of them").unwrap();
+    let said = desk.says(&["deploy", "models"]);
+    assert!(said.contains("process order, version 1"), "{said}");
+    assert!(said.contains("decision discount-rate, version 1"), "{said}");
+    std::fs::create_dir(here.join("empty")).unwrap();
+    let empty = desk.refuses(2, &["deploy", "empty"]);
+    assert!(
+        empty.contains("empty has no file that can be deployed"),
+        "{empty}"
+    );
+}
+
+#[test]
 fn an_instance_is_cancelled_once() {
     let desk = Desk::new(&[]);
     desk.says(&["deploy", &example("first-process.bpmn")]);

@@ -28,6 +28,16 @@ fn a_model_is_checked_without_a_server() {
         found["files"][0]["findings"][0]["code"], "REFERENCE_NOT_FOUND",
         "{found:#}"
     );
+    std::fs::create_dir_all(here.join("models/deep")).unwrap();
+    std::fs::copy(here.join("quick.bpmn"), here.join("models/quick.bpmn")).unwrap();
+    std::fs::copy(example("discount.dmn"), here.join("models/deep/rates.dmn")).unwrap();
+    let whole = run(here, &["check", "models"]);
+    assert_eq!(
+        stdout(&whole),
+        "No findings: the 2 files can be deployed.\n",
+        "{}",
+        stderr(&whole)
+    );
     std::fs::write(here.join("notes.txt"), "hello").unwrap();
     let text = run(here, &["check", "notes.txt"]);
     assert!(

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use skep_client::{Client, Deployed, Deployment, Error, Resource, RetryPolicy};
 
 use crate::args::ServerArgs;
+use crate::cli::files;
 use crate::errors;
 
 #[derive(Args)]
 pub struct DeployArgs {
-    /// Files to deploy.
+    /// Files to deploy, or directories: all BPMN, DMN, form and RPA files below them.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Tenant that owns the deployed resources.
@@ -42,7 +43,7 @@ pub async fn run(args: DeployArgs) -> anyhow::Result<()> {
     crate::cli::print(&text)
 }
 
-/// Reads the files as resources of a deployment.
+/// Reads the files as resources of a deployment, and in place of a directory the files below it.
 pub fn resources(files: &[PathBuf]) -> anyhow::Result<Vec<Resource>> {
     let read = |file: &PathBuf| {
         let content =
@@ -53,7 +54,7 @@ pub fn resources(files: &[PathBuf]) -> anyhow::Result<Vec<Resource>> {
             content: content.into(),
         })
     };
-    files.iter().map(read).collect()
+    files::deployable(files)?.iter().map(read).collect()
 }
 
 /// Deploys; a refusal lists all findings.

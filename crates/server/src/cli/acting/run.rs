@@ -15,7 +15,7 @@ use crate::errors::{Coded, known};
 
 #[derive(Args)]
 pub struct RunArgs {
-    /// BPMN files and the resources that they need; the first process in the first file is started.
+    /// BPMN files and the resources that they need, or directories with them; the first process in the first file is started.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// BPMN process id of the process to start instead.

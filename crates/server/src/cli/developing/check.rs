@@ -13,7 +13,7 @@ use crate::errors::Coded;
 
 #[derive(Args)]
 pub struct CheckArgs {
-    /// BPMN, DMN, form and RPA files; they are checked together as one deployment.
+    /// BPMN, DMN, form and RPA files, or directories: all such files below them; they are checked together as one deployment.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print the findings as JSON.
@@ -23,6 +23,7 @@ pub struct CheckArgs {
 
 pub fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let resources = resources(&args.files)?;
+    let count = resources.len();
     let resource = |file: skep_client::Resource| Resource {
         name: file.name,
         content: file.content,
@@ -44,9 +45,9 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<()> {
             Err(Coded::new("INVALID_ARGUMENT", text).into())
         }
         None if args.json => Ok(()),
-        None => crate::cli::print(&match args.files.len() {
+        None => crate::cli::print(&match count {
             1 => "No findings: it can be deployed.\n".to_string(),
-            count => format!("No findings: the {count} files can be deployed.\n"),
+            _ => format!("No findings: the {count} files can be deployed.\n"),
         }),
     }
 }

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use anyhow::Context;
 
-const SUFFIXES: [&str; 4] = ["bpmn", "dmn", "form", "rpa"];
+use crate::cli::files::RESOURCES;
 
 pub struct Files {
     directory: PathBuf,
@@ -30,7 +30,7 @@ impl Files {
         for entry in entries {
             let path = entry?.path();
             let suffix = path.extension().and_then(|suffix| suffix.to_str());
-            if !suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix)) {
+            if !suffix.is_some_and(|suffix| RESOURCES.contains(&suffix)) {
                 continue;
             }
             // A file may have disappeared meanwhile.

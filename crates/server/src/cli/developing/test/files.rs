@@ -6,15 +6,11 @@ use anyhow::Context;
 
 use super::document::{MAX_FILE, TestFile, read};
 use crate::cli::Usage;
+use crate::cli::files::{MAX_FILES, RESOURCES, below, directly_in, each_once};
 use crate::errors::Coded;
 
-/// Maximum number of files with test cases in a run.
-pub const MAX_FILES: usize = 1000;
 /// Maximum number of test cases in a run.
 pub const MAX_CASES: usize = 10_000;
-/// Maximum depth of nested directories.
-const MAX_DEPTH: usize = 32;
-const RESOURCES: [&str; 4] = ["bpmn", "dmn", "form", "rpa"];
 
 /// The test cases of files, and of all `.json` files below directories.
 ///
@@ -24,7 +20,7 @@ pub fn test_files(named: &[PathBuf]) -> anyhow::Result<Vec<TestFile>> {
     let mut paths = Vec::new();
     for path in named {
         if path.is_dir() {
-            below(path, &["json"], MAX_DEPTH, &mut paths)?
+            below(path, &["json"], &mut paths)?
         } else {
             paths.push(path.clone())
         }
@@ -85,50 +81,16 @@ pub fn resources(file: &Path, others: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>
         Some(directory) if directory != Path::new("") => directory,
         _ => Path::new("."),
     };
-    below(beside, &RESOURCES, 1, &mut found)?;
+    directly_in(beside, &RESOURCES, &mut found)?;
     for other in others {
         if other.is_dir() {
-            below(other, &RESOURCES, MAX_DEPTH, &mut found)?
+            below(other, &RESOURCES, &mut found)?
         } else {
             found.push(other.clone())
         }
     }
     each_once(&mut found);
     Ok(found)
-}
-
-/// Sorts the paths and removes duplicates, however each file was found.
-fn each_once(paths: &mut Vec<PathBuf>) {
-    let place = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-    paths.sort_by_cached_key(place);
-    paths.dedup_by_key(|path| place(path));
-}
-
-/// Collects the files with one of these suffixes. Skips hidden directories and links to directories, which may form cycles.
-fn below(
-    directory: &Path,
-    suffixes: &[&str],
-    depth: usize,
-    found: &mut Vec<PathBuf>,
-) -> anyhow::Result<()> {
-    let cannot = || format!("{} cannot be read", directory.display());
-    for entry in std::fs::read_dir(directory).with_context(cannot)? {
-        let entry = entry.with_context(cannot)?;
-        let path = entry.path();
-        if path.is_dir() {
-            let left_out = entry.file_name().to_string_lossy().starts_with('.')
-                || entry.file_type().with_context(cannot)?.is_symlink();
-            if depth > 1 && !left_out {
-                below(&path, suffixes, depth - 1, found)?;
-            }
-            continue;
-        }
-        let suffix = path.extension().and_then(|suffix| suffix.to_str());
-        if suffix.is_some_and(|suffix| suffixes.contains(&suffix)) {
-            found.push(path);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
