@@ -90,32 +90,35 @@ pub fn complain(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Formats rows as a table with columns as wide as needed; the first row is the heading.
+/// Formats rows as a table with columns as wide as needed; the first row is the heading. A column without a value in any row is left out.
 fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..N).map(width).collect();
+    let has_value = |column: usize| {
+        let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
+        rows.len() == 1 || cells.any(|cell| !matches!(cell.as_str(), "" | "-"))
+    };
+    let columns = (0..N).filter(|column| has_value(*column));
+    let columns: Vec<(usize, usize)> = columns.map(|column| (column, width(column))).collect();
+    let last = columns.last().map(|(column, _)| *column);
     let coloured = colour::wanted(&std::io::stdout());
     let mut text = String::new();
     for (number, row) in rows.iter().enumerate() {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(column, (cell, width))| {
-                let padded = if column + 1 == N {
-                    cell.clone()
-                } else {
-                    format!("{cell:<width$}")
-                };
-                match (coloured, number) {
-                    (false, _) => padded,
-                    (true, 0) => colour::heading(&padded),
-                    (true, _) => colour::cell(&padded),
-                }
-            });
+        let cells = columns.iter().filter_map(|&(column, width)| {
+            let cell = row.get(column)?;
+            let padded = if Some(column) == last {
+                cell.clone()
+            } else {
+                format!("{cell:<width$}")
+            };
+            Some(match (coloured, number) {
+                (false, _) => padded,
+                (true, 0) => colour::heading(&padded),
+                (true, _) => colour::cell(&padded),
+            })
+        });
         let cells: Vec<String> = cells.collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
@@ -179,6 +182,20 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use anyhow::anyhow;
+
+    #[test]
+    fn a_column_without_any_value_is_left_out() {
+        let row = |cells: [&str; 4]| cells.map(String::from);
+        let rows = [
+            row(["JOB", "WORKER", "NOTE", "TYPE"]),
+            row(["7", "-", "", "pay"]),
+            row(["12", "-", "-", "-"]),
+        ];
+        assert_eq!(super::table(&rows), "JOB  TYPE\n7    pay\n12   -\n");
+        let held = [rows[0].clone(), row(["7", "w", "", "-"])];
+        assert_eq!(super::table(&held), "JOB  WORKER\n7    w\n");
+        assert_eq!(super::table(&rows[..1]), "JOB  WORKER  NOTE  TYPE\n");
+    }
 
     #[test]
     fn an_error_names_each_cause_once() {

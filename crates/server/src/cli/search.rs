@@ -1,6 +1,7 @@
 //! Shared by the commands that search.
 
 use clap::Args;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::rest::{Body, RestArgs};
@@ -55,5 +56,48 @@ pub fn word(item: &Value, name: &str) -> String {
         Value::String(text) => text.clone(),
         Value::Null => "-".to_string(),
         other => other.to_string(),
+    }
+}
+
+/// A field with a time, as short as it can be told in a table: of today without the date, of another year without the time of day.
+pub fn time(item: &Value, name: &str) -> String {
+    short(&word(item, name), Timestamp::now())
+}
+
+fn short(text: &str, now: Timestamp) -> String {
+    let Ok(time) = text.parse::<Timestamp>() else {
+        return text.to_string();
+    };
+    let written = |time: Timestamp, format: &str| time.strftime(format).to_string();
+    let same = |format: &str| written(time, format) == written(now, format);
+    written(
+        time,
+        if same("%Y-%m-%d") {
+            "%H:%M:%SZ"
+        } else if same("%Y") {
+            "%m-%d %H:%MZ"
+        } else {
+            "%Y-%m-%d"
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_as_short_as_it_can_be() {
+        let now = "2026-11-29T10:05:04.251Z".parse().unwrap();
+        for (time, shown) in [
+            ("2026-11-29T00:00:00.190Z", "00:00:00Z"),
+            ("2026-11-29T11:05:04+01:00", "10:05:04Z"),
+            ("2026-11-30T10:05:04.190Z", "11-30 10:05Z"),
+            ("2026-11-28T23:59:59.999Z", "11-28 23:59Z"),
+            ("2025-11-29T10:05:04.251Z", "2025-11-29"),
+            ("-", "-"),
+        ] {
+            assert_eq!(short(time, now), shown, "{time}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use self::act::Act;
 use crate::cli::given;
 use crate::cli::rest::Body;
-use crate::cli::search::{SearchArgs, items, more, total, word};
+use crate::cli::search::{SearchArgs, items, more, time, total, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -61,21 +61,33 @@ async fn list(search: &SearchArgs) -> anyhow::Result<()> {
     if items(&answer).next().is_none() {
         return crate::cli::print("No batch operations.\n");
     }
-    let mut rows =
-        vec![["KEY", "TYPE", "STATE", "DONE", "FAILED", "TOTAL", "STARTED"].map(String::from)];
-    rows.extend(items(&answer).map(|operation| COLUMNS.map(|name| word(operation, name))));
-    crate::cli::print(&format!("{}{}", table(&rows), more(&answer)))
+    crate::cli::print(&format!("{}{}", rows(&answer), more(&answer)))
 }
 
-const COLUMNS: [&str; 7] = [
-    "batchOperationKey",
-    "batchOperationType",
-    "state",
-    "operationsCompletedCount",
-    "operationsFailedCount",
-    "operationsTotalCount",
-    "startDate",
-];
+fn rows(answer: &Value) -> String {
+    let mut rows = vec![["KEY", "TYPE", "STATE", "DONE", "FAILED", "STARTED"].map(String::from)];
+    rows.extend(items(answer).map(|operation| {
+        let count = |name: &str| word(operation, name);
+        let failed = count("operationsFailedCount");
+        [
+            word(operation, "batchOperationKey"),
+            word(operation, "batchOperationType"),
+            word(operation, "state"),
+            format!(
+                "{} of {}",
+                count("operationsCompletedCount"),
+                count("operationsTotalCount")
+            ),
+            if failed == "0" {
+                "-".to_string()
+            } else {
+                failed
+            },
+            time(operation, "startDate"),
+        ]
+    }));
+    table(&rows)
+}
 
 async fn show(search: &SearchArgs, key: i64) -> anyhow::Result<()> {
     let operation = search.rest.get(&format!("batch-operations/{key}")).await?;

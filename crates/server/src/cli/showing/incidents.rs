@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::list::{ListArgs, Search};
-use crate::cli::search::{items, more, word};
+use crate::cli::search::{items, more, time, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -65,16 +65,24 @@ fn text(answer: &Value, flag: &str) -> String {
         ("PROCESS", "processDefinitionId"),
         ("ELEMENT", "elementId"),
         ("INSTANCE", "processInstanceKey"),
-        ("JOB", "jobKey"),
         ("SINCE", "creationTime"),
     ];
     let mut rows = vec![columns.map(|(title, _)| title.to_string())];
-    rows.extend(items(answer).map(|item| columns.map(|(_, name)| word(item, name))));
+    rows.extend(items(answer).map(|item| {
+        columns.map(|(_, name)| match name {
+            "creationTime" => time(item, name),
+            _ => word(item, name),
+        })
+    }));
     let mut text = table(&rows);
     for item in items(answer) {
         let key = word(item, "incidentKey");
         let message = word(item, "errorMessage").replace('\n', "\n  ");
-        text.push_str(&format!("\n{key}: {message}\n"));
+        let job = match &*word(item, "jobKey") {
+            "-" => String::new(),
+            job => format!(", job {job}"),
+        };
+        text.push_str(&format!("\n{key}{job}: {message}\n"));
     }
     text.push_str(&if answer["hasMore"] == true {
         "\nThere are more: see --limit.\n".to_string()

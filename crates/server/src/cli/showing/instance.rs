@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::cli::follow::{Until, follow};
 use crate::cli::keys;
 use crate::cli::rest::RestArgs;
-use crate::cli::search::{SearchArgs, items, more, word};
+use crate::cli::search::{SearchArgs, items, more, time, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -111,7 +111,13 @@ impl Page {
     fn elements(&self, text: &mut String) {
         let mut rows = vec![["ELEMENT", "TYPE", "STATE", "STARTED", "ENDED"].map(String::from)];
         rows.extend(items(&self.elements).map(|element| {
-            ["elementId", "type", "state", "startDate", "endDate"].map(|name| word(element, name))
+            [
+                word(element, "elementId"),
+                word(element, "type"),
+                word(element, "state"),
+                time(element, "startDate"),
+                time(element, "endDate"),
+            ]
         }));
         text.push_str(&table(&rows));
         text.push_str(&more(&self.elements));

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::list::{ListArgs, Search};
-use crate::cli::search::{items, more, word};
+use crate::cli::search::{items, more, time, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -63,8 +63,8 @@ fn text(answer: &Value) -> String {
             word(item, "processDefinitionId"),
             word(item, "processDefinitionVersion"),
             state,
-            word(item, "startDate"),
-            word(item, "endDate"),
+            time(item, "startDate"),
+            time(item, "endDate"),
         ]);
     }
     let mut text = table(&rows);

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::list::{ListArgs, Search};
-use crate::cli::search::{items, more, word};
+use crate::cli::search::{items, more, time, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -61,9 +61,12 @@ fn text(answer: &Value) -> String {
         "processInstanceKey",
     ];
     rows.extend(items(answer).map(|job| {
-        columns.map(|name| match word(job, name) {
-            empty if empty.is_empty() => "-".to_string(),
-            text => text,
+        columns.map(|name| match name {
+            "deadline" => time(job, name),
+            _ => match word(job, name) {
+                empty if empty.is_empty() => "-".to_string(),
+                text => text,
+            },
         })
     }));
     if rows.len() == 1 {

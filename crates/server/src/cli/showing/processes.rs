@@ -108,6 +108,7 @@ fn text(found: &Value, running: &Value, versions: bool) -> String {
     } else {
         &["processDefinitionId", "tenantId"]
     };
+    let several_tenants = items(found).any(|process| process["tenantId"] != "<default>");
     for process in items(found) {
         let counted =
             items(running).find(|counts| same.iter().all(|name| counts[name] == process[name]));
@@ -123,7 +124,11 @@ fn text(found: &Value, running: &Value, versions: bool) -> String {
             (incidents + count("activeInstancesWithoutIncidentCount")).to_string(),
             incidents.to_string(),
             word(process, "name"),
-            word(process, "tenantId"),
+            if several_tenants {
+                word(process, "tenantId")
+            } else {
+                "-".to_string()
+            },
             word(process, "processDefinitionKey"),
         ]);
     }

@@ -37,12 +37,9 @@ pub struct StatusArgs {
     json: bool,
 }
 
-const COLUMNS: [&str; 12] = [
-    "NODE",
-    "ADDRESS",
-    "FREE DISK",
-    "STORE",
+const COLUMNS: [&str; 9] = [
     "PARTITION",
+    "NODE",
     "ROLE",
     "HEALTH",
     "PHASE",
@@ -126,15 +123,7 @@ fn page(topology: &Topology, reported: &Reported, problems: &[String]) -> String
         }
     );
     text.push_str(&under_way(&reported.change));
-    let mut rows = vec![COLUMNS.map(String::from)];
-    for broker in &topology.brokers {
-        let details = nodes.get(broker.node_id.to_string());
-        let details = details.cloned().unwrap_or_default();
-        for partition in &broker.partitions {
-            rows.push(row(broker, partition, nodes, &details));
-        }
-    }
-    text.push_str(&crate::cli::table(&rows));
+    text.push_str(&tables(&topology.brokers, nodes));
     text.push_str(&draining::lines(nodes));
     text.push_str(&throttled::lines(nodes));
     text.push_str(&leases::lines(&reported.leases));
@@ -147,6 +136,37 @@ fn page(topology: &Topology, reported: &Reported, problems: &[String]) -> String
         text.push_str(&format!("{before}  {problem}\n"));
     }
     text
+}
+
+/// The nodes with their disks, and the copies of each partition, one below the other.
+fn tables(brokers: &[BrokerInfo], nodes: &Value) -> String {
+    let mut of_nodes = vec![["NODE", "ADDRESS", "FREE DISK", "STORE"].map(String::from)];
+    let mut copies = Vec::new();
+    for broker in brokers {
+        let details = nodes.get(broker.node_id.to_string());
+        let details = details.cloned().unwrap_or_default();
+        let first = details.as_object().and_then(|all| all.values().next());
+        of_nodes.push([
+            broker.node_id.to_string(),
+            format!("{}:{}", broker.host, broker.port),
+            free_disk(first),
+            store(&details),
+        ]);
+        for partition in &broker.partitions {
+            let row = row(broker, partition, nodes, &details);
+            copies.push((partition.partition_id, broker.node_id, row));
+        }
+    }
+    copies.sort_by_key(|(partition, node, _)| (*partition, *node));
+    let copies = copies.into_iter().map(|(.., row)| row);
+    let copies: Vec<_> = std::iter::once(COLUMNS.map(String::from))
+        .chain(copies)
+        .collect();
+    format!(
+        "{}\n{}",
+        crate::cli::table(&of_nodes),
+        crate::cli::table(&copies)
+    )
 }
 
 fn row(
@@ -163,18 +183,18 @@ fn row(
         _ => "-".to_string(),
     };
     [
-        broker.node_id.to_string(),
-        format!("{}:{}", broker.host, broker.port),
-        free_disk(of_partition),
-        store(of_partition),
         id.clone(),
+        broker.node_id.to_string(),
         partition.role.clone(),
         partition.health.clone(),
         detail("streamProcessorPhase"),
         lag(nodes, &id, of_partition),
         detail("processedPosition"),
         detail("processedPositionInSnapshot"),
-        detail("bannedInstances"),
+        match detail("bannedInstances") {
+            none if none == "0" => "-".to_string(),
+            some => some,
+        },
     ]
 }
 
@@ -189,10 +209,11 @@ fn free_disk(partition: Option<&Value>) -> String {
     )
 }
 
-/// Size of the embedded secondary storage.
-fn store(partition: Option<&Value>) -> String {
-    let bytes = partition.and_then(|partition| partition["secondaryStorageBytes"].as_f64());
-    bytes.map_or_else(
+/// Size of the embedded secondary storage of a node's partitions.
+fn store(partitions: &Value) -> String {
+    let partitions = partitions.as_object().into_iter().flatten();
+    let sizes = partitions.filter_map(|(_, it)| it["secondaryStorageBytes"].as_f64());
+    sizes.reduce(|sum, bytes| sum + bytes).map_or_else(
         || "-".to_string(),
         |bytes| format!("{:.1} MiB", bytes / f64::from(1 << 20)),
     )
@@ -334,10 +355,64 @@ mod tests {
         assert_eq!(free_disk(of("0")), "3.0 GiB");
         assert_eq!(free_disk(of("2")), "-");
         let stored = serde_json::json!({ "secondaryStorageBytes": 2_621_440 });
-        assert_eq!(store(Some(&stored)), "2.5 MiB");
-        assert_eq!(store(of("0")), "-");
+        let both = serde_json::json!({ "1": stored, "2": stored });
+        assert_eq!(store(&both), "5.0 MiB");
+        assert_eq!(store(&nodes["0"]), "-");
         let full = serde_json::json!({ "freeDiskBytes": 1_048_576, "diskLow": true });
         assert_eq!(free_disk(Some(&full)), "0.0 GiB, low");
+    }
+
+    #[test]
+    fn nodes_and_the_copies_of_each_partition_fit_a_terminal() {
+        let copy = |id: i32, role: &str| PartitionInfo {
+            partition_id: id,
+            role: role.into(),
+            health: "healthy".into(),
+        };
+        let node = |id: i32, roles: [&str; 2]| BrokerInfo {
+            node_id: id,
+            host: format!("skep-{id}.skep-headless"),
+            port: 26501,
+            version: "8.9.0".into(),
+            partitions: vec![copy(1, roles[0]), copy(2, roles[1])],
+        };
+        let brokers = [
+            node(0, ["leader", "follower"]),
+            node(1, ["follower", "leader"]),
+        ];
+        let state = serde_json::json!({
+            "streamProcessorPhase": "PROCESSING", "appliedIndex": 1_000, "processedPosition": 12_345_678,
+            "processedPositionInSnapshot": 12_345_600, "secondaryStorageBytes": 2_621_440, "bannedInstances": 1,
+            "freeDiskBytes": 3_221_225_472_u64,
+        });
+        let nodes = serde_json::json!({ "0": { "1": state, "2": state } });
+        let shown = tables(&brokers, &nodes);
+        let mut lines = shown.lines();
+        assert!(shown.lines().all(|line| line.len() <= 80), "{shown}");
+        assert_eq!(
+            lines.next(),
+            Some("NODE  ADDRESS                     FREE DISK  STORE")
+        );
+        assert_eq!(
+            lines.next(),
+            Some("0     skep-0.skep-headless:26501  3.0 GiB    5.0 MiB")
+        );
+        assert_eq!(
+            lines.next(),
+            Some("1     skep-1.skep-headless:26501  -          -")
+        );
+        let copies: Vec<Vec<&str>> = lines
+            .skip(2)
+            .map(|l| l.split_whitespace().collect())
+            .collect();
+        let places: Vec<[&str; 3]> = copies.iter().map(|it| [it[0], it[1], it[2]]).collect();
+        let expected = [
+            ["1", "0", "leader"],
+            ["1", "1", "follower"],
+            ["2", "0", "follower"],
+            ["2", "1", "leader"],
+        ];
+        assert_eq!(places, expected);
     }
 
     #[test]

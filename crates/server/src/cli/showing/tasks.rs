@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::list::{ListArgs, Search};
-use crate::cli::search::{items, more, word};
+use crate::cli::search::{items, more, time, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -63,6 +63,11 @@ fn text(answer: &Value) -> String {
         ]
         .map(String::from),
     ];
-    rows.extend(items(answer).map(|task| columns.map(|name| word(task, name))));
+    rows.extend(items(answer).map(|task| {
+        columns.map(|name| match name {
+            "dueDate" => time(task, name),
+            _ => word(task, name),
+        })
+    }));
     format!("{}{}", table(&rows), more(answer))
 }

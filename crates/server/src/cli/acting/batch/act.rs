@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::given::{self, VariableArgs};
 use crate::cli::migrate::{PlanArgs, active};
 use crate::cli::rest::{Body, RestArgs};
-use crate::cli::search::{items, total, word};
+use crate::cli::search::{items, time, total, word};
 use crate::cli::{Usage, print, table};
 
 /// Number of instances shown by a dry run.
@@ -225,13 +225,14 @@ async fn would(args: &ActArgs, deed: &Deed) -> anyhow::Result<()> {
     };
     if count > 0 {
         let mut rows = vec![["INSTANCE", "PROCESS", "VERSION", "STARTED"].map(String::from)];
-        let columns = [
-            "processInstanceKey",
-            "processDefinitionId",
-            "processDefinitionVersion",
-            "startDate",
-        ];
-        rows.extend(items(&found).map(|item| columns.map(|name| word(item, name))));
+        rows.extend(items(&found).map(|item| {
+            [
+                word(item, "processInstanceKey"),
+                word(item, "processDefinitionId"),
+                word(item, "processDefinitionVersion"),
+                time(item, "startDate"),
+            ]
+        }));
         text.push('\n');
         text.push_str(&table(&rows));
         if count > SHOWN {
