@@ -1,4 +1,4 @@
-//! Shared by the commands that print a list: `--since` and `--watch`.
+//! Shared by the commands that print a list or watch a page: `--since` and `--watch`.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -70,23 +70,34 @@ impl ListArgs {
         mut find: impl AsyncFnMut() -> anyhow::Result<Value>,
         text: impl Fn(&Value) -> String,
     ) -> anyhow::Result<()> {
-        let mut shown = None;
-        loop {
+        again(self.watch, async || {
             let found = find().await?;
-            let page = if self.search.rest.json {
+            Ok(if self.search.rest.json {
                 format!("{found:#}\n")
             } else {
                 text(&found)
-            };
-            if shown.as_ref() != Some(&page) {
-                let clear = self.watch && std::io::stdout().is_terminal();
-                super::print(&format!("{}{page}", if clear { CLEAR } else { "" }))?;
-                shown = Some(page);
-            }
-            if !self.watch {
-                return Ok(());
-            }
-            tokio::time::sleep(PAUSE).await;
+            })
+        })
+        .await
+    }
+}
+
+/// Prints a page; with `watch`, whenever it has changed, until the command is interrupted.
+pub async fn again(
+    watch: bool,
+    mut page: impl AsyncFnMut() -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let mut shown = None;
+    loop {
+        let page = page().await?;
+        if shown.as_ref() != Some(&page) {
+            let clear = watch && std::io::stdout().is_terminal();
+            super::print(&format!("{}{page}", if clear { CLEAR } else { "" }))?;
+            shown = Some(page);
         }
+        if !watch {
+            return Ok(());
+        }
+        tokio::time::sleep(PAUSE).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Running and following instances, modifying and migrating them, and watching lists.
 
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Stdio};
 
 use super::acting::{Desk, example};
 use super::binary::{PROCESS, skep, stderr, stdout};
@@ -255,21 +255,61 @@ fn a_list_is_of_late_and_looked_at_again() {
     let slow = PROCESS.replace("\"quick\"", "\"other\"");
     std::fs::write(desk.directory.path().join("other.bpmn"), slow).unwrap();
     desk.says(&["deploy", "other.bpmn"]);
-    let mut watching = skep(desk.directory.path())
-        .args(["instances", "--watch", "--address", &desk.server.rest])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
-    let mut until = |what: &str| {
-        lines
-            .by_ref()
-            .map(Result::unwrap)
-            .any(|line| line.contains(what))
-    };
-    assert!(until("quick"));
+    let mut watched = Watched::by(&desk, &["instances"]);
+    assert!(watched.until("quick"));
     desk.says(&["start", "other"]);
-    assert!(until("other"));
-    watching.kill().unwrap();
-    watching.wait().unwrap();
+    assert!(watched.until("other"));
+}
+
+/// A list that is watched until it is dropped.
+struct Watched {
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watched {
+    fn by(desk: &Desk, command: &[&str]) -> Watched {
+        let mut process = skep(desk.directory.path())
+            .args(command)
+            .args(["--watch", "--address", &desk.server.rest])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        Watched { process, lines }
+    }
+
+    /// Whether a line comes that has this text.
+    fn until(&mut self, what: &str) -> bool {
+        let mut lines = self.lines.by_ref().map(Result::unwrap);
+        lines.any(|line| line.contains(what))
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn processes_batch_operations_and_the_cluster_are_watched() {
+    let desk = Desk::new(&[]);
+    let mut processes = Watched::by(&desk, &["processes"]);
+    let mut batches = Watched::by(&desk, &["batch"]);
+    let management = desk.server.management.clone();
+    let mut status = Watched::by(&desk, &["status", "--management", &management]);
+    assert!(processes.until("No processes are deployed"));
+    assert!(batches.until("No batch operations."));
+    assert!(status.until("leader"));
+    desk.says(&["deploy", &example("first-process.bpmn")]);
+    assert!(processes.until("order"));
+    desk.start(&["order"]);
+    assert!(status.until("Jobs waiting for a worker: 1"));
+    desk.says(&["batch", "cancel", "--process", "order"]);
+    assert!(batches.until("CANCEL_PROCESS_INSTANCE"));
+    let Desk { mut server, .. } = desk;
+    server.process.kill().unwrap();
+    assert!(status.until("cannot connect"));
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use self::act::Act;
 use crate::cli::given;
+use crate::cli::list::again;
 use crate::cli::rest::Body;
 use crate::cli::search::{SearchArgs, items, more, time, total, word};
 use crate::cli::table;
@@ -28,6 +29,9 @@ pub struct BatchArgs {
     /// Cancel it; items already processed are not undone.
     #[arg(long, requires = "key", group = "change")]
     cancel: bool,
+    /// Repeat every two seconds, until interrupted.
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     search: SearchArgs,
 }
@@ -36,8 +40,9 @@ pub async fn run(args: BatchArgs) -> anyhow::Result<()> {
     if let Some(act) = args.act {
         return act::run(act).await;
     }
+    let search = &args.search;
     let Some(key) = args.key else {
-        return list(&args.search).await;
+        return again(args.watch, async || list(search).await).await;
     };
     let changes = [
         (args.suspend, "suspension"),
@@ -46,22 +51,22 @@ pub async fn run(args: BatchArgs) -> anyhow::Result<()> {
     ];
     if let Some((_, change)) = changes.iter().find(|(asked, _)| *asked) {
         let path = format!("batch-operations/{key}/{change}");
-        args.search.rest.post(&path, Body::default()).await?;
+        search.rest.post(&path, Body::default()).await?;
     }
-    show(&args.search, key).await
+    again(args.watch, async || show(search, key).await).await
 }
 
-async fn list(search: &SearchArgs) -> anyhow::Result<()> {
+async fn list(search: &SearchArgs) -> anyhow::Result<String> {
     let sort = json!([{"field": "startDate", "order": "DESC"}]);
     let none = Map::new().into();
     let answer = search.find("batch-operations", none, sort).await?;
     if search.rest.json {
-        return crate::cli::print(&format!("{answer:#}\n"));
+        return Ok(format!("{answer:#}\n"));
     }
     if items(&answer).next().is_none() {
-        return crate::cli::print("No batch operations.\n");
+        return Ok("No batch operations.\n".to_string());
     }
-    crate::cli::print(&format!("{}{}", rows(&answer), more(&answer)))
+    Ok(format!("{}{}", rows(&answer), more(&answer)))
 }
 
 fn rows(answer: &Value) -> String {
@@ -89,7 +94,7 @@ fn rows(answer: &Value) -> String {
     table(&rows)
 }
 
-async fn show(search: &SearchArgs, key: i64) -> anyhow::Result<()> {
+async fn show(search: &SearchArgs, key: i64) -> anyhow::Result<String> {
     let operation = search.rest.get(&format!("batch-operations/{key}")).await?;
     let filter = json!({"batchOperationKey": key.to_string(), "state": "FAILED"});
     let failed = search
@@ -98,9 +103,9 @@ async fn show(search: &SearchArgs, key: i64) -> anyhow::Result<()> {
     if search.rest.json {
         let failed: Vec<&Value> = items(&failed).collect();
         let whole = json!({"batchOperation": operation, "failedItems": failed});
-        return crate::cli::print(&format!("{whole:#}\n"));
+        return Ok(format!("{whole:#}\n"));
     }
-    crate::cli::print(&page(&operation, &failed))
+    Ok(page(&operation, &failed))
 }
 
 fn page(operation: &Value, failed: &Value) -> String {

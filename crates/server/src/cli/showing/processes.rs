@@ -3,6 +3,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use crate::cli::list::again;
 use crate::cli::near::nearest;
 use crate::cli::rest::Body;
 use crate::cli::search::{SearchArgs, items, more, word};
@@ -20,11 +21,18 @@ pub struct ProcessesArgs {
     /// Only processes of this tenant.
     #[arg(long, value_name = "TENANT")]
     tenant: Option<String>,
+    /// Repeat every two seconds, until interrupted.
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     search: SearchArgs,
 }
 
 pub async fn run(args: ProcessesArgs) -> anyhow::Result<()> {
+    again(args.watch, async || page(&args).await).await
+}
+
+async fn page(args: &ProcessesArgs) -> anyhow::Result<String> {
     let search = &args.search;
     let mut filter = Map::new();
     if let Some(tenant) = &args.tenant {
@@ -46,13 +54,13 @@ pub async fn run(args: ProcessesArgs) -> anyhow::Result<()> {
     if let Some(process) = &args.process
         && items(&found).next().is_none()
     {
-        return Err(unknown(&args, process).await.into());
+        return Err(unknown(args, process).await.into());
     }
     if search.rest.json {
-        return crate::cli::print(&format!("{found:#}\n"));
+        return Ok(format!("{found:#}\n"));
     }
-    let running = running(&args).await?;
-    crate::cli::print(&text(&found, &running, args.process.is_some()))
+    let running = running(args).await?;
+    Ok(text(&found, &running, args.process.is_some()))
 }
 
 /// Names the process with a similar id, if there is one.

@@ -15,6 +15,7 @@ use skep_client::{BrokerInfo, PartitionInfo, Topology};
 use self::reported::Reported;
 use crate::args::ServerArgs;
 use crate::cli::change::in_words;
+use crate::cli::list::again;
 use crate::errors::Coded;
 
 #[derive(Args)]
@@ -30,8 +31,11 @@ pub struct StatusArgs {
     )]
     management: String,
     /// Check only whether this node accepts work, for container health checks: exit code 0 or 1.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "watch"])]
     ready: bool,
+    /// Repeat every two seconds, until interrupted.
+    #[arg(long)]
+    watch: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -53,15 +57,17 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     if args.ready {
         return ready::run(&args.management).await;
     }
-    let topology = args.server.client().await?.topology().await?;
-    let reported = Reported::of(&args.management).await;
-    let mut problems = problems::problems(&topology, &reported.nodes);
-    problems.extend(reported.problems.iter().cloned());
-    let text = if args.json {
-        format!("{:#}\n", json(&topology, &reported, &problems))
-    } else {
-        page(&topology, &reported, &problems)
-    };
+    if args.watch {
+        // A cluster is watched when its nodes come and go: a node that does not answer is something to show.
+        return again(true, async || {
+            Ok(match shown(&args).await {
+                Ok((text, _)) => text,
+                Err(why) => format!("{}\n", crate::cli::with_causes(&why)),
+            })
+        })
+        .await;
+    }
+    let (text, problems) = shown(&args).await?;
     crate::cli::print(&text)?;
     if problems.is_empty() {
         return Ok(());
@@ -72,6 +78,20 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
         args.management
     );
     Err(Coded::new("NOT_HEALTHY", text).into())
+}
+
+/// What is printed, and the problems.
+async fn shown(args: &StatusArgs) -> anyhow::Result<(String, Vec<String>)> {
+    let topology = args.server.client().await?.topology().await?;
+    let reported = Reported::of(&args.management).await;
+    let mut problems = problems::problems(&topology, &reported.nodes);
+    problems.extend(reported.problems.iter().cloned());
+    let text = if args.json {
+        format!("{:#}\n", json(&topology, &reported, &problems))
+    } else {
+        page(&topology, &reported, &problems)
+    };
+    Ok((text, problems))
 }
 
 fn json(topology: &Topology, reported: &Reported, problems: &[String]) -> Value {
