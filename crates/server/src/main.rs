@@ -123,6 +123,8 @@ enum Command {
     Status(cli::status::StatusArgs),
     /// Change the nodes of a cluster.
     Cluster(cli::cluster::ClusterArgs),
+    /// Spread leaders evenly over the nodes now: the same as `skep cluster rebalance`.
+    Rebalance(cli::cluster::RebalanceArgs),
     /// Take, list, check and delete backups of the whole cluster.
     Backup(Box<cli::backup::BackupArgs>),
     /// Restore the data directory of this node from a backup, before the node starts.
@@ -194,6 +196,7 @@ fn main() -> ExitCode {
         Command::Delete(args) => cli::block_on(cli::delete::run(args)),
         Command::Status(args) => cli::block_on(cli::status::run(args)),
         Command::Cluster(args) => cli::block_on(cli::cluster::run(args)),
+        Command::Rebalance(args) => cli::block_on(cli::cluster::rebalance(args)),
         Command::Backup(args) => cli::backup::run(*args),
         Command::Restore(args) => cli::restore::run(&args),
         Command::Incidents(args) => cli::block_on(cli::incidents::run(args)),

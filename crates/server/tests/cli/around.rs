@@ -134,6 +134,18 @@ fn shells_complete_every_command() {
 }
 
 #[test]
+fn leaders_are_spread_by_the_short_command_and_the_long_one() {
+    let desk = Desk::new(&[]);
+    let at = ["--management", &desk.server.management];
+    for command in [&["rebalance"][..], &["cluster", "rebalance"]] {
+        let done = run(desk.directory.path(), &[command, &at].concat());
+        assert!(done.status.success(), "{}", stderr(&done));
+        let expected = "Spreading leaders evenly over the available nodes.\n";
+        assert_eq!(stdout(&done), expected, "{command:?}");
+    }
+}
+
+#[test]
 fn colours_are_only_where_a_terminal_is() {
     let desk = Desk::new(&[]);
     desk.says(&["deploy", "quick.bpmn"]);

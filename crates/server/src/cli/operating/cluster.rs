@@ -35,7 +35,7 @@ pub struct ManagementArgs {
 }
 
 #[derive(Args)]
-struct RebalanceArgs {
+pub struct RebalanceArgs {
     #[command(flatten)]
     server: ManagementArgs,
 }
@@ -43,11 +43,13 @@ struct RebalanceArgs {
 pub async fn run(args: ClusterArgs) -> anyhow::Result<()> {
     match args.command {
         Command::Apply(args) => apply::run(args).await,
-        Command::Rebalance(args) => rebalance(&args.server.management).await,
+        Command::Rebalance(args) => rebalance(args).await,
     }
 }
 
-async fn rebalance(management: &str) -> anyhow::Result<()> {
+/// `skep cluster rebalance`, and `skep rebalance`.
+pub async fn rebalance(args: RebalanceArgs) -> anyhow::Result<()> {
+    let management = &args.server.management;
     let path = "/actuator/rebalance";
     let timeout = Duration::from_secs(20);
     let answer = crate::cli::fetch::post(management, path, String::new(), timeout).await?;
