@@ -1,7 +1,7 @@
 # Skep: `make run` starts it, `make test` proves it, `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster build dist image deb site ui ui-check ui-shots ui-pictures ui-bench test fmt lint deny unit upgrade clients exporters deploy images kubernetes bench setup clean
+.PHONY: help run cluster build dist image deb site ui ui-check ui-shots ui-pictures ui-bench test fmt lint deny unit upgrade clients exporters deploy images kubernetes chaos bench setup clean
 
 # A wrong protoc in the environment breaks the build; nothing here needs one.
 unexport PROTOC
@@ -123,6 +123,9 @@ kubernetes: image ## the chart on a real Kubernetes of one node, which is built 
 	@.ci/setup deploy
 	@tests/deploy/kubernetes-setup
 	@tests/deploy/kubernetes $(TARGET)/dist/skep-image.tar
+
+chaos: build ## the quick form of every chaos experiment, reports in target/chaos (about an hour on a machine that does nothing else)
+	@.ci/chaos $(SKEP) $(TARGET)/chaos
 
 bench: ## the micro-benchmarks (docs/performance.md has the commands of the others)
 	@.ci/setup rust

@@ -14,7 +14,7 @@ use crate::plan::Plan;
 use crate::record::Record;
 
 pub use html::page;
-pub use text::{side_by_side, time_line};
+pub use text::{side_by_side, time_line, wrapped_at};
 
 /// Version of `run.json`.
 const SCHEMA: u32 = 1;

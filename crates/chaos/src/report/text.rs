@@ -190,11 +190,16 @@ fn table(rows: &[[String; 5]]) -> String {
 
 /// Wraps a text into lines of at most a hundred characters.
 fn wrapped(text: &str) -> String {
+    wrapped_at(text, 100)
+}
+
+/// Wraps a text into lines of at most so many characters; a longer word has a line of its own.
+pub fn wrapped_at(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let full = lines
             .last()
-            .is_none_or(|line| line.chars().count() + word.chars().count() > 99);
+            .is_none_or(|line| line.chars().count() + word.chars().count() + 1 > width);
         if full {
             lines.push(String::new());
         }

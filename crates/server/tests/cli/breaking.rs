@@ -317,6 +317,13 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         assert_eq!(refused.status.code(), Some(code), "{}", stderr(&refused));
         assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
     }
+    let page = stdout(&run(here, &["chaos", "list"]));
+    let is_short = |line: &str| line.chars().count() <= 80 || line.contains("no: needs");
+    assert!(page.lines().all(is_short), "{page}");
+    assert!(
+        page.contains("    leaders and followers of three nodes are killed and stopped\n"),
+        "{page}"
+    );
     let listed = run(here, &["chaos", "list", "--json"]);
     let listed: Value = serde_json::from_str(&stdout(&listed)).unwrap();
     for experiment in listed["experiments"].as_array().unwrap() {

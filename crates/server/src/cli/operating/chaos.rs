@@ -126,8 +126,7 @@ fn unknown(name: &str) -> Usage {
 }
 
 fn list(as_json: bool) -> anyhow::Result<ExitCode> {
-    let mut rows =
-        vec![["NAME", "QUICK", "FULL", "NODES", "HERE", "WHAT IS DONE"].map(String::from)];
+    let mut rows = vec![["NAME", "QUICK", "FULL", "NODES", "HERE"].map(String::from)];
     let mut all = Vec::new();
     for experiment in experiments::ALL {
         let (quick, full) = ((experiment.plan)(false), (experiment.plan)(true));
@@ -143,7 +142,6 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
                 None => "yes".into(),
                 Some(_) => format!("no: needs {}", needs.join(", ")),
             },
-            experiment.about.into(),
         ]);
         all.push(json!({
             "name": experiment.name,
@@ -159,9 +157,22 @@ fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     if as_json {
         crate::cli::print(&format!("{:#}\n", json!({ "experiments": all })))?
     } else {
-        crate::cli::print(&crate::cli::table(&rows))?
+        let about = experiments::ALL.iter().map(|it| it.about);
+        crate::cli::print(&described(&crate::cli::table(&rows), about))?
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The table with a text below each row, within 80 columns.
+fn described<'a>(table: &str, texts: impl Iterator<Item = &'a str>) -> String {
+    let mut lines = table.lines();
+    let heading = lines.next().unwrap_or_default();
+    let mut page = format!("{heading}\n");
+    for (line, text) in lines.zip(texts) {
+        let text = report::wrapped_at(text, 76).replace('\n', "\n    ");
+        page.push_str(&format!("{line}\n    {text}\n"));
+    }
+    page
 }
 
 /// The duration without any waiting; starting and measuring the machine take some seconds more.
