@@ -57,11 +57,7 @@ pub async fn run(args: &LoadArgs) -> anyhow::Result<Report> {
         if args.compare { args.slices } else { 1 },
     );
     let rounds = u32::try_from(order.len()).unwrap_or(u32::MAX);
-    let per_slice = if args.compare {
-        args.duration / args.slices
-    } else {
-        args.duration
-    };
+    let per_slice = args.per_slice();
     let progress = Progress::new((args.warmup + per_slice) * rounds);
     let begin = std::time::Instant::now();
     let interrupt = Interrupt::listen();

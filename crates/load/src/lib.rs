@@ -5,7 +5,8 @@
 //!
 //! * **Open loop** (`--rate`): starts are due at fixed times whatever the server does, and latency
 //!   counts from the time a start was due, not from when it could be sent. A server that stalls
-//!   therefore shows the stall in every start that fell into it (no coordinated omission).
+//!   therefore shows the stall in every start that fell into it (no coordinated omission). The rate
+//!   is constant, or changes during the measurement as a ramp or in steps.
 //! * **Closed loop** (`--concurrency`): that many instances are under way at any time; the next
 //!   starts when one has completed.
 //! * An instance counts as **completed** when the completion of its last job was acknowledged (or,
@@ -23,6 +24,7 @@ pub mod ledger;
 pub mod pace;
 pub mod process;
 pub mod progress;
+pub mod rate;
 pub mod report;
 pub mod scenario;
 pub mod server;

@@ -11,6 +11,7 @@ use crate::{
     args::{HttpArg, JobsArg, LoadArgs, TransportArg},
     ledger::{Audit, Ledger},
     process::Process,
+    rate::Rate,
 };
 
 /// Interval at which outstanding answers are checked for.
@@ -97,13 +98,14 @@ impl Live {
     /// Starts this many instances per second.
     ///
     /// # Errors
-    /// Threads that cannot be started.
+    /// A rate that is not above 0, and threads that cannot be started.
     pub fn start(&self, clients: &Clients, rate: f64) -> anyhow::Result<Running> {
+        let constant = Rate::try_from(rate)?;
         if let Some(audit) = &mut self.ledger().audit {
             audit.begin_gaps();
         }
         self.run(clients, |args, _| {
-            args.rate = Some(rate);
+            args.rate = Some(constant);
             args.workers = 0;
         })
     }
@@ -112,13 +114,14 @@ impl Live {
     /// `in_flight` limits the creations under way.
     ///
     /// # Errors
-    /// Threads that cannot be started.
+    /// A rate that is not above 0, and threads that cannot be started.
     pub fn flood(&self, clients: &Clients, rate: f64, in_flight: u32) -> anyhow::Result<Running> {
+        let constant = Rate::try_from(rate)?;
         if let Some(audit) = &mut self.ledger().audit {
             audit.begin_gaps();
         }
         self.run(clients, |args, habits| {
-            args.rate = Some(rate);
+            args.rate = Some(constant);
             args.workers = 0;
             args.max_in_flight = in_flight;
             args.connections = args.connections.max(FLOOD_CONNECTIONS);

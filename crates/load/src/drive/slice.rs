@@ -19,6 +19,7 @@ use crate::{
     ledger::{Ledger, Wake},
     pace::{Pacer, Schedule},
     process::Process,
+    rate::Rate,
 };
 
 /// Parameters common to all slices of a run.
@@ -143,17 +144,19 @@ impl Slice {
         collector: &Arc<Collector>,
         transport: Transport,
     ) -> anyhow::Result<Self> {
-        let schedule = |rate| Schedule {
+        let args = &plan.args;
+        let schedule = |rate: &Rate| Schedule {
             // the workers' streams get a moment to open
             begin: Instant::now() + Duration::from_millis(100),
-            rate,
+            legs: rate.legs(args.warmup, args.per_slice()),
+            last: rate.last(),
         };
         let shared = Arc::new(Shared {
             plan: Arc::clone(plan),
             collector: Arc::clone(collector),
             transport,
             configs: plan.args.client_configs(transport),
-            pacer: plan.args.rate.map(|rate| Pacer::new(schedule(rate))),
+            pacer: args.rate.as_ref().map(|rate| Pacer::new(schedule(rate))),
             starting: AtomicBool::new(true),
             stop: watch::channel(false).0,
             newest: watch::channel(None).0,

@@ -30,7 +30,7 @@ impl Report {
     /// One line that describes the run.
     pub(super) fn headline(&self) -> String {
         let settings = &self.settings;
-        let load = match settings.rate {
+        let load = match &settings.rate {
             Some(rate) => format!("open loop at {rate}/s"),
             None => format!("closed loop of {}", settings.concurrency),
         };

@@ -11,7 +11,7 @@ use clap::Parser as _;
 use mock::Engine;
 use skep_load::{LoadArgs, Report};
 
-#[derive(clap::Parser)]
+#[derive(clap::Parser, Debug)]
 struct Cli {
     #[command(flatten)]
     args: LoadArgs,
@@ -99,6 +99,21 @@ async fn an_open_loop_shows_a_stall_in_every_start_that_fell_into_it() {
     assert!(create.max_ms >= 300.0, "{}", report.to_text());
     // Of the starts due during the stall, only those of its last 50 ms waited for less.
     assert!(create.p50_ms >= 50.0, "{}", report.to_text());
+}
+
+#[tokio::test]
+async fn a_rate_may_grow_or_go_up_in_steps() {
+    for rate in ["50..400", "50,400"] {
+        let report = load(&Engine::new(1), &format!("--rate {rate}")).await;
+        assert_clean(&report);
+        let said = report.to_text();
+        assert!(said.contains(&format!("open loop at {rate}/s")), "{said}");
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["settings"]["rate"], rate);
+    }
+    let wrong = Cli::try_parse_from(["load", "--rate", "0..400"]);
+    let wrong = wrong.unwrap_err().to_string();
+    assert!(wrong.contains("a rate is above 0"), "{wrong}");
 }
 
 #[tokio::test]
