@@ -119,10 +119,16 @@ skep.log:
 {{- if ne $o.contextPath "/" }}
 skep.ui.base-path: {{ $o.contextPath }}
 {{- end }}
+{{- with $o.connectionAge }}
+skep.api.max-connection-age: {{ . }}
+{{- end }}
 camunda:
   api.grpc:
     address: 0.0.0.0
     port: {{ $o.service.grpcPort }}
+    {{- with $o.connectionAge }}
+    max-connection-age: {{ . }}
+    {{- end }}
   data:
     primary-storage.directory: /data
     {{- with $o.data.snapshotPeriod }}
