@@ -323,6 +323,13 @@ fn settings_come_from_files_the_environment_and_flags() {
         "{}",
         stderr(&output)
     );
+    let json = run(here, &["config", "--json", "--config", "more.yaml"]);
+    let json: serde_json::Value = serde_json::from_str(&stdout(&json)).unwrap();
+    let settings = json["settings"].as_array().unwrap();
+    let port = settings.iter().find(|it| it["name"] == "server.port");
+    let expected =
+        serde_json::json!({"name": "server.port", "value": "4", "source": "more.yaml line 2"});
+    assert_eq!(port, Some(&expected));
 }
 
 #[test]

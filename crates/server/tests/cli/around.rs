@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use serde_json::{Value, json};
+
 use super::acting::Desk;
 use super::binary::{Server, run, skep, stderr, stdout, workplace};
 
@@ -131,6 +133,38 @@ fn shells_complete_every_command() {
     assert_eq!(stdout(&completed), "cancel\n", "{}", stderr(&completed));
     let other = run(directory.path(), &["completion", "tcsh"]);
     assert_eq!(other.status.code(), Some(2));
+}
+
+#[test]
+fn scripts_take_check_and_delete_backups_by_json() {
+    let store = tempfile::tempdir().unwrap();
+    let backup = "camunda.data.primary-storage.backup";
+    let settings = [
+        "--set".to_string(),
+        format!("{backup}.store=FILESYSTEM"),
+        "--set".to_string(),
+        format!("{backup}.filesystem.base-path={}", store.path().display()),
+    ];
+    let settings = settings.each_ref().map(String::as_str);
+    let desk = Desk::new(&settings);
+    let json = |command: &[&str], more: &[&str]| {
+        let done = run(
+            desk.directory.path(),
+            &[&["backup"][..], command, &["--json"], more].concat(),
+        );
+        assert!(done.status.success(), "{}", stderr(&done));
+        serde_json::from_str::<Value>(&stdout(&done)).unwrap()
+    };
+    let at = ["--management", &desk.server.management];
+    let taken = json(&["take", "7"], &at);
+    assert_eq!(taken, json!({"backupId": 7, "state": "COMPLETED"}));
+    assert_eq!(json(&["list"], &at)[0]["backupId"], 7);
+    let found = json(&["verify", "7", "--replay"], &settings);
+    assert_eq!(found["backupId"], 7, "{found}");
+    assert!(found["objects"].as_u64() > Some(0), "{found}");
+    assert!(found["replayedRecords"].is_u64(), "{found}");
+    assert_eq!(json(&["delete", "7"], &at), json!({"deleted": 7}));
+    assert_eq!(json(&["list"], &at), json!([]));
 }
 
 #[test]

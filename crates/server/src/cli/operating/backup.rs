@@ -48,6 +48,9 @@ struct TakeArgs {
     /// Return immediately.
     #[arg(long)]
     no_wait: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     server: ManagementArgs,
 }
@@ -65,6 +68,9 @@ struct ListArgs {
 struct OneArgs {
     /// Id of the backup.
     id: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     server: ManagementArgs,
 }
@@ -80,6 +86,9 @@ struct VerifyArgs {
     /// Directory for the rows of one partition at a time during --replay [default: the system's directory for temporary files].
     #[arg(long, value_name = "DIRECTORY", requires = "replay")]
     scratch: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -128,10 +137,17 @@ async fn take(args: TakeArgs) -> anyhow::Result<()> {
     };
     let body = json!({ "backupId": id }).to_string();
     expect(fetch::post(base, PATH, body, TIMEOUT).await?)?;
+    let said = |state: &str, text: String| {
+        print(&if args.json {
+            format!("{:#}\n", json!({ "backupId": id, "state": state }))
+        } else {
+            text
+        })
+    };
     if args.no_wait {
-        return print(&format!(
-            "The backup {id} has started; `skep backup list` shows when it is complete.\n"
-        ));
+        let text =
+            format!("The backup {id} has started; `skep backup list` shows when it is complete.\n");
+        return said("IN_PROGRESS", text);
     }
     let began = Instant::now();
     loop {
@@ -141,7 +157,8 @@ async fn take(args: TakeArgs) -> anyhow::Result<()> {
             "IN_PROGRESS" => tokio::time::sleep(LOOK).await,
             "COMPLETED" => {
                 let seconds = began.elapsed().as_secs_f64();
-                return print(&format!("The backup {id} is complete ({seconds:.1} s).\n"));
+                let text = format!("The backup {id} is complete ({seconds:.1} s).\n");
+                return said("COMPLETED", text);
             }
             state => {
                 let reason = shown.failure_reason.unwrap_or_else(|| state.to_string());
@@ -195,7 +212,11 @@ async fn delete(args: OneArgs) -> anyhow::Result<()> {
     if status != StatusCode::NO_CONTENT {
         expect((status, body))?;
     }
-    print(&format!("The backup {} is deleted.\n", args.id))
+    print(&if args.json {
+        format!("{:#}\n", json!({ "deleted": args.id }))
+    } else {
+        format!("The backup {} is deleted.\n", args.id)
+    })
 }
 
 /// Returns the server's answer, or the error that it reports.
@@ -249,6 +270,26 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
         error => failed(error),
     })?;
     let reader = Reader::open(&store, args.id).map_err(failed)?;
+    let replayed = || -> anyhow::Result<u64> {
+        let scratch = Scratch::new(args.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
+        Ok(replay(&loaded.settings.broker, &reader, &scratch.0).map_err(failed)?)
+    };
+    if args.json {
+        let mut whole = json!({
+            "backupId": args.id,
+            "objects": found.objects,
+            "bytes": found.bytes,
+            "rows": found.rows,
+            "entries": found.entries,
+            "records": found.records,
+            "laterMoments": found.markers,
+            "documentFiles": found.files,
+        });
+        if let (true, Some(whole)) = (args.replay, whole.as_object_mut()) {
+            whole.insert("replayedRecords".to_string(), replayed()?.into());
+        }
+        return print(&format!("{whole:#}\n"));
+    }
     let markers = match found.markers {
         0 => String::new(),
         1 => ", and one later moment".to_string(),
@@ -267,8 +308,7 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
     if !args.replay {
         return Ok(());
     }
-    let scratch = Scratch::new(args.scratch.clone().unwrap_or_else(std::env::temp_dir))?;
-    let records = replay(&loaded.settings.broker, &reader, &scratch.0).map_err(failed)?;
+    let records = replayed()?;
     let cut = match found.markers {
         0 => "ends where it was cut".to_string(),
         _ => format!("was cut as recorded by the backup{markers}"),
