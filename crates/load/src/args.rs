@@ -55,8 +55,8 @@ pub struct LoadArgs {
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "concurrency")]
     pub rate: Option<Rate>,
 
-    /// Closed loop: keep this many instances in progress.
-    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Closed loop: keep this many instances in progress (0: only work on the jobs of instances that others start).
+    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub concurrency: u32,
 
     /// Open loop: maximum number of creation requests in flight; later ones wait, and their wait counts as latency.
@@ -293,6 +293,10 @@ impl LoadArgs {
         anyhow::ensure!(
             self.duration >= Duration::from_millis(100),
             "--duration must be at least 100ms"
+        );
+        anyhow::ensure!(
+            self.lanes() + self.workers > 0,
+            "--concurrency 0 starts no instances and --workers 0 works on no jobs: that is no load"
         );
         if let Some(pid) = self.pid {
             anyhow::ensure!(

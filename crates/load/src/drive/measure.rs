@@ -184,7 +184,8 @@ impl Measurement {
 
     async fn drain(&self) {
         let end = Instant::now() + self.plan.args.drain;
-        if self.plan.args.workers == 0 {
+        // One of several programs: others finish what is open.
+        if self.plan.args.workers == 0 || self.plan.args.lanes() == 0 {
             return;
         }
         while Instant::now() < end && !self.collector.is_quiet() {

@@ -32,6 +32,7 @@ impl Report {
         let settings = &self.settings;
         let load = match &settings.rate {
             Some(rate) => format!("open loop at {rate}/s"),
+            None if settings.concurrency == 0 => "workers alone".to_string(),
             None => format!("closed loop of {}", settings.concurrency),
         };
         let jobs = match settings.jobs {

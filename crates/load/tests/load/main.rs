@@ -117,6 +117,23 @@ async fn a_rate_may_grow_or_go_up_in_steps() {
 }
 
 #[tokio::test]
+async fn starters_and_workers_may_be_two_programs() {
+    let engine = Engine::new(1);
+    let (starter, worker) = tokio::join!(
+        load(&engine, "--rate 200 --workers 0"),
+        load(&engine, "--concurrency 0"),
+    );
+    let (starter, worker) = (&starter.results[0], &worker.results[0]);
+    assert!(starter.create.count > 0);
+    assert_eq!(starter.counts.jobs_received, 0);
+    assert_eq!(worker.create.count, 0);
+    assert!(worker.counts.jobs_completed > 0);
+    let neither = Cli::try_parse_from(["load", "--concurrency", "0", "--workers", "0"]);
+    let neither = skep_load::run(neither.unwrap().args).await.unwrap_err();
+    assert!(neither.to_string().contains("that is no load"), "{neither}");
+}
+
+#[tokio::test]
 async fn refusals_and_duplicates_are_counted() {
     for wire in ["rest", "grpc"] {
         let engine = Engine::new(1);
