@@ -158,7 +158,8 @@ pub fn waits(diagnosis: &Value, flag: &str) -> String {
 /// Describes one reason why an element waits.
 fn waits_for(item: &Value, flag: &str) -> String {
     let fact = |name: &str| word(&item["facts"], name);
-    let since = word(item, "since");
+    let at = |name: &str| time(&item["facts"], name);
+    let since = time(item, "since");
     let cause = word(item, "cause");
     match &*cause {
         "INCIDENT" => format!(
@@ -168,7 +169,7 @@ fn waits_for(item: &Value, flag: &str) -> String {
             fact("errorMessage").replace('\n', "\n    "),
         ),
         "JOB_WITHOUT_WORKER" | "JOB_WAITS" | "JOB_RETRIED" | "JOB_AT_WORK" => format!(
-            "job {} of type '{}' since {since}, {} retries left; {}",
+            "job {} of type '{}' since {since}, {} retries left\n    {}",
             fact("jobKey"),
             fact("type"),
             fact("retries"),
@@ -181,7 +182,7 @@ fn waits_for(item: &Value, flag: &str) -> String {
                 "-" => "nobody".to_string(),
                 user => format!("'{user}'"),
             },
-            fact("dueDate"),
+            at("dueDate"),
         ),
         "MESSAGE" => format!(
             "message '{}' with the correlation key '{}' of {} since {since}",
@@ -192,7 +193,7 @@ fn waits_for(item: &Value, flag: &str) -> String {
         "TIMER" => format!(
             "timer of {} due {}, since {since}",
             fact("elementId"),
-            fact("dueDate")
+            at("dueDate")
         ),
         "JOIN" => {
             let missing = item.pointer("/facts/missing").and_then(Value::as_array);
@@ -229,18 +230,19 @@ fn waits_for(item: &Value, flag: &str) -> String {
 /// Describes the state of a job.
 fn worker(item: &Value, cause: &str) -> String {
     let fact = |name: &str| word(&item["facts"], name);
+    let at = |name: &str| time(&item["facts"], name);
     match cause {
-        "JOB_AT_WORK" => format!("held by '{}' until {}", fact("worker"), fact("deadline")),
+        "JOB_AT_WORK" => format!("held by '{}' until {}", fact("worker"), at("deadline")),
         "JOB_RETRIED" => "it failed and will be retried".to_string(),
         "JOB_WAITS" => format!(
             "workers request this type, the last one at {}, but have not taken it",
-            fact("lastAsked")
+            at("lastAsked")
         ),
         _ => {
-            let asked = match &*fact("lastAsked") {
+            let asked = match &*at("lastAsked") {
                 "-" => format!(
                     "no worker has requested this type since {}",
-                    fact("workersNotedSince")
+                    at("workersNotedSince")
                 ),
                 last => format!("a worker last requested this type at {last}"),
             };
@@ -269,7 +271,7 @@ mod tests {
             waits(&json!({"items": [item], "hasMore": false}), "")
         };
         let facts = json!({"jobKey": "7", "type": "pay", "retries": 3, "lastAsked": null, "workersNotedSince": "T", "worker": "w", "deadline": "D"});
-        let begins = "\nWaits:\n  charge: job 7 of type 'pay' since S, 3 retries left; ";
+        let begins = "\nWaits:\n  charge: job 7 of type 'pay' since S, 3 retries left\n    ";
         for (cause, end) in [
             (
                 "JOB_WITHOUT_WORKER",
