@@ -443,6 +443,9 @@ fn an_error_has_a_code_that_is_explained() {
         listed.lines().any(|code| code == "JOB_NO_RETRIES"),
         "{listed}"
     );
+    let json = stdout(&run(directory.path(), &["explain", "no_server", "--json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json, serde_json::json!({"code": "NO_SERVER", "page": page}));
     let unknown = run(directory.path(), &["explain", "NOTHING"]);
     assert_eq!(unknown.status.code(), Some(2), "{}", stderr(&unknown));
 }

@@ -141,6 +141,14 @@ async fn the_command_line_grows_and_shrinks_a_cluster_and_repeats_nothing() {
         text.contains("As requested: nodes 0 1 2, partitions 2, copies of each 3"),
         "{text}"
     );
+    let (code, text) = apply(&servers[0], &["--size", "3", "--json"]);
+    assert_eq!(code, Some(0), "{text}");
+    let cluster: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        cluster["brokers"].as_array().map(Vec::len),
+        Some(3),
+        "{text}"
+    );
     let (code, text) = apply(&servers[0], &["--size", "4", "--shrink-only"]);
     assert_eq!(
         (code, text.contains("No node needs to be removed")),

@@ -38,6 +38,9 @@ pub struct ApplyArgs {
     /// Give up after this time, as in 90s or 10m; a change that has started continues. A number without a unit is in seconds.
     #[arg(long, default_value = "10m", value_name = "TIME", value_parser = given::patience)]
     timeout: Duration,
+    /// Print the cluster as JSON, as the management port returns it.
+    #[arg(long)]
+    json: bool,
 }
 
 pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
@@ -55,6 +58,7 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
     let mut said = String::new();
     loop {
         let why = match step(&args, wish).await? {
+            Step::Done(_) if args.json => return print_cluster(&args.server.management).await,
             Step::Done(text) => return crate::cli::print(&format!("{text}\n")),
             Step::Wait(why) => why,
         };
@@ -71,6 +75,15 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+async fn print_cluster(management: &str) -> anyhow::Result<()> {
+    let (status, body) = fetch::get(management, PATH, ANSWER).await?;
+    if !status.is_success() {
+        return Err(refusal(management, status, &body));
+    }
+    let cluster: Value = serde_json::from_slice(&body)?;
+    crate::cli::print(&format!("{cluster:#}\n"))
 }
 
 enum Step {
@@ -239,6 +252,7 @@ mod tests {
             shrink_only: false,
             wait: false,
             timeout: Duration::from_secs(600),
+            json: false,
         };
         let refused = run(args).await.unwrap_err();
         assert_eq!(code_of(&refused), "PERMISSION_DENIED");
