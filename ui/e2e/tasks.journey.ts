@@ -214,3 +214,19 @@ test("the mark of bpmn.io stays visible on forms", async ({ page, open, api }) =
   });
   expect(seen).toBe(true);
 });
+
+test("Home has the open tasks of who looks at it, the one that is due first at the top", async ({ page, open, api }) => {
+  const later = await newTask(api);
+  const late = await nextTask(api, String((await api.start("damage", damage(1, BIG))).processInstanceKey), "assess");
+  await iAm(page, "mia");
+  await open("/");
+  await expect(page.getByText("wait for a person")).toBeVisible();
+  const mine = page.getByRole("region", { name: "My tasks" });
+  await expect(mine).toHaveCount(0);
+  for (const { key } of [later, late]) await api.post(`/user-tasks/${key}/assignment`, { assignee: "mia" });
+  await expect(mine.getByRole("listitem")).toHaveCount(2);
+  await expect(page.getByText("2 of them assigned to you")).toBeVisible();
+  await expect(mine.getByTitle("Overdue")).toHaveCount(1);
+  await mine.getByRole("listitem").first().getByRole("link", { name: /^Assess the damage/ }).click();
+  await expect(page).toHaveURL(new RegExp(`/tasks\\?view=mine&task=${late.key}$`));
+});

@@ -25,11 +25,18 @@ const sorts: Record<Sort | "done", TaskSort> = {
 /** All states in which somebody still has to do it, also while a listener is at work. */
 export const OPEN: TaskFilter["state"] = { $in: ["CREATED", "CREATING", "ASSIGNING", "UPDATING", "COMPLETING"] };
 
-/** How many are open, for everybody or for one person. */
-export const openTasks = (assignee?: string) =>
-  live(["tasks", "count", assignee ?? null], async (how) => {
-    const { page } = await post("/user-tasks/search", {}, { filter: { state: OPEN, ...(assignee === undefined ? {} : { assignee }), ...here() }, page: { limit: 1 } }, how);
+/** How many are open. */
+export const openTasks = () =>
+  live(["tasks", "count"], async (how) => {
+    const { page } = await post("/user-tasks/search", {}, { filter: { state: OPEN, ...here() }, page: { limit: 1 } }, how);
     return { total: page.totalItems, more: page.hasMoreTotalItems };
+  });
+
+/** The open ones of one person: those that are due first, and how many there are. */
+export const tasksOf = (assignee: string) =>
+  live(["tasks", "of", assignee], async (how) => {
+    const { items, page } = await post("/user-tasks/search", {}, { filter: { state: OPEN, assignee, ...here() }, sort: sorts.due, page: { limit: 5 } }, how);
+    return { items, total: page.totalItems, more: page.hasMoreTotalItems };
   });
 
 export const useTasks = (filter: TaskFilter, sort: Sort | "done", after?: string) =>

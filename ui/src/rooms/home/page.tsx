@@ -5,7 +5,6 @@ import { Lock, SquareCheckBig } from "lucide-react";
 import { byError } from "../../api/incidents";
 import { kept } from "../../api/live";
 import { latest, loads } from "../../api/processes";
-import { nameOf, useSession } from "../../api/session";
 import { openTasks } from "../../api/tasks";
 import { isHere } from "../../api/tenant";
 import { topology } from "../../api/topology";
@@ -17,6 +16,7 @@ import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
 import { Errors } from "./Errors";
 import { Late } from "./Late";
+import { MyTasks, useMine } from "./MyTasks";
 import { ProcessList } from "./ProcessList";
 import { Welcome } from "./Welcome";
 import "./home.css";
@@ -39,13 +39,21 @@ function Processes() {
   const errors = useQuery({ ...byError(6), ...kept });
   const none = definitions.data?.items.length === 0 && load.data?.items.filter(isHere).length === 0;
   if (load.error?.isStorageOff) return <Failure problem={load.error} />;
-  if (none) return <Welcome />;
+  if (none) {
+    return (
+      <>
+        <MyTasks />
+        <Welcome />
+      </>
+    );
+  }
   return (
     <div className="home-columns">
       <ProcessList definitions={definitions} load={load} />
       <div className="home-troubles">
         <Errors query={errors} />
         <Late />
+        <MyTasks />
       </div>
     </div>
   );
@@ -62,22 +70,25 @@ function OnlyTasks() {
     );
   }
   return (
-    <Note
-      icon={<SquareCheckBig size={20} strokeWidth={1.75} />}
-      title={t.onlyTasks}
-      actions={
-        <>
-          <Link to="/tasks" search={{ view: "mine" }} className="button main">
-            {t.toMine}
-          </Link>
-          <Link to="/tasks" className="button">
-            {t.toAll}
-          </Link>
-        </>
-      }
-    >
-      {t.onlyTasksText}
-    </Note>
+    <>
+      <MyTasks />
+      <Note
+        icon={<SquareCheckBig size={20} strokeWidth={1.75} />}
+        title={t.onlyTasks}
+        actions={
+          <>
+            <Link to="/tasks" search={{ view: "mine" }} className="button main">
+              {t.toMine}
+            </Link>
+            <Link to="/tasks" className="button">
+              {t.toAll}
+            </Link>
+          </>
+        }
+      >
+        {t.onlyTasksText}
+      </Note>
+    </>
   );
 }
 
@@ -85,8 +96,7 @@ function Figures() {
   const [sees, does] = [useMayEnter("operate"), useMayEnter("tasklist")];
   const load = useQuery({ ...loads(), enabled: sees });
   const tasks = useQuery({ ...openTasks(), enabled: does });
-  const me = nameOf(useSession());
-  const mine = useQuery({ ...openTasks(me ?? ""), enabled: does && me !== undefined });
+  const mine = useMine();
   const nodes = useQuery(topology());
   const items = (load.data?.items ?? []).filter(isHere);
   const stuck = items.reduce((sum, each) => sum + each.activeInstancesWithIncidentCount, 0);

@@ -4,9 +4,10 @@ import { useState } from "react";
 import { type Act, type Task, manyTasks } from "../../api/tasks";
 import { announce } from "../../parts/announce";
 import { Dialog } from "../../parts/Dialog";
+import { useWho } from "../../parts/who";
 import { text } from "../../text";
 import { number } from "../../text/format";
-import { AskWho, useWho } from "./who";
+import { AskWho } from "./who";
 
 const t = text.tasks;
 /** From here on a person types how many they are. */

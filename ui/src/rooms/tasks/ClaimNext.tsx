@@ -4,9 +4,10 @@ import { useState } from "react";
 import { SORTS, type TaskFilter, claimFirst } from "../../api/tasks";
 import { announce } from "../../parts/announce";
 import { failed } from "../../parts/failed";
+import { useWho } from "../../parts/who";
 import { text } from "../../text";
 import type { TaskSearch } from "./search";
-import { AskWho, useWho } from "./who";
+import { AskWho } from "./who";
 
 const t = text.tasks;
 

@@ -7,8 +7,9 @@ import { announce } from "../../parts/announce";
 import { failed } from "../../parts/failed";
 import { State } from "../../parts/State";
 import { Time } from "../../parts/Time";
+import { useWho } from "../../parts/who";
 import { text } from "../../text";
-import { AskName, AskWho, useWho } from "./who";
+import { AskName, AskWho } from "./who";
 
 const route = getRouteApi("/tasks");
 const t = text.tasks;

@@ -9,6 +9,7 @@ import { Note } from "../../parts/Note";
 import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
+import { useWho } from "../../parts/who";
 import { text } from "../../text";
 import { atLeast } from "../../text/format";
 import { FilterBar } from "./FilterBar";
@@ -16,7 +17,6 @@ import { viewOf } from "./filter";
 import { Bulk } from "./Bulk";
 import { ClaimNext } from "./ClaimNext";
 import type { TaskSearch } from "./search";
-import { useWho } from "./who";
 
 const route = getRouteApi("/tasks");
 const t = text.tasks;

@@ -9,6 +9,7 @@ import type { Problem } from "../../api/problem";
 import { Note } from "../../parts/Note";
 import { Shown, Skeleton } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
+import { useWho } from "../../parts/who";
 import { text } from "../../text";
 import { isEmpty, withDraft } from "./draft";
 import { roundedIn, valuesOf } from "./fill";
@@ -18,7 +19,6 @@ import { Meanwhile } from "./Meanwhile";
 import { useCompletion } from "./completion";
 import { type Restored, type Where, restore } from "./keeping";
 import { Values } from "./Values";
-import { useWho } from "./who";
 
 const FormView = lazy(() => import("./FormView"));
 const t = text.tasks;

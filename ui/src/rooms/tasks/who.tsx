@@ -1,31 +1,12 @@
-// The name that tasks are claimed by: that of the person who is logged in. Where nobody logs in one says it once, and the browser keeps it.
+// Asking for the name that tasks are claimed by, where nobody logs in; and the groups of who is logged in.
 import { UserRound } from "lucide-react";
-import { type FormEvent, useState, useSyncExternalStore } from "react";
+import { type FormEvent, useState } from "react";
 import { meOf, nameOf, useSession } from "../../api/session";
 import { Dialog } from "../../parts/Dialog";
+import { keepWho, useWho } from "../../parts/who";
 import { text } from "../../text";
 
 const t = text.tasks;
-const KEPT = "skep-who";
-const listeners = new Set<() => void>();
-
-function keep(name: string) {
-  localStorage.setItem(KEPT, name);
-  for (const listener of listeners) listener();
-}
-
-/** Empty while nobody has said it. */
-export function useWho(): string {
-  const kept = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => localStorage.getItem(KEPT) ?? "",
-  );
-  return nameOf(useSession()) ?? kept;
-}
-
 const NO_GROUPS: readonly string[] = [];
 
 /** Those of the person who is logged in; where nobody logs in there are none. */
@@ -74,7 +55,7 @@ export function AskName({ title, hint, label, button, initial, close, take }: As
 export function AskWho({ close, then }: { close: () => void; then?: (name: string) => void }) {
   const who = useWho();
   const take = (name: string) => {
-    keep(name);
+    keepWho(name);
     then?.(name);
   };
   return <AskName title={t.whoTitle} hint={t.whoText} label={t.who} button={t.save} initial={who} close={close} take={take} />;
