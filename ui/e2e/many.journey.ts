@@ -20,6 +20,9 @@ test("all that match are migrated, with a mapping for what changed its id", asyn
   await go.click();
   await page.getByRole("link", { name: "Watch it" }).click();
   await expect(page.locator(".batch-head").getByText("2 of 2")).toBeVisible();
+  await page.getByRole("link", { name: "Its process instances" }).click();
+  await expect(page).toHaveURL(/\/processes\?batch=\d+$/);
+  await expect(page.getByRole("status").filter({ hasText: "2 instances" })).toBeVisible();
   const there = await api.post("/process-instances/search", { filter: { processDefinitionId: "herd", processDefinitionVersion: 2 } });
   expect(there.items.length).toBe(2);
 });

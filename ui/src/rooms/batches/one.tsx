@@ -48,6 +48,9 @@ export function Batch() {
   );
 }
 
+/** Whose instances are found by the operation. The filter itself is told by no server. */
+const listed: ReadonlySet<Operation["batchOperationType"]> = new Set(["CANCEL_PROCESS_INSTANCE", "RESOLVE_INCIDENT", "MIGRATE_PROCESS_INSTANCE", "MODIFY_PROCESS_INSTANCE"]);
+
 function Head({ operation }: { operation: Operation }) {
   return (
     <>
@@ -58,7 +61,13 @@ function Head({ operation }: { operation: Operation }) {
           {`${t.started} `}
           <Time at={operation.startDate} />
         </span>
+        {operation.actorId === null ? null : <span className="faint clip">{t.by(operation.actorId)}</span>}
         <span className="mono faint">{operation.batchOperationKey}</span>
+        {listed.has(operation.batchOperationType) && operation.operationsTotalCount > 0 ? (
+          <Link to="/processes" search={{ batch: operation.batchOperationKey }}>
+            {t.instances}
+          </Link>
+        ) : null}
         <span className="grow" />
         <Repeat operation={operation} />
         <Control operation={operation} />

@@ -35,6 +35,8 @@ export const batches = {
   failed: (count: number) => `${number(count)} failed`,
   repeat: (count: string) => `Repeat the ${count} that failed`,
   failedOf: (count: string, key: string) => `${count} that failed in the batch operation ${key}`,
+  by: (who: string) => `by ${who}`,
+  instances: "Its process instances",
   items: "Items",
   failedOnly: "Failed only",
   allItems: "All",
