@@ -65,3 +65,42 @@ test("the palette takes an expression", async ({ page, open }) => {
   await page.keyboard.press("Enter");
   await expect(page.getByRole("region", { name: "Result" })).toContainText("42");
 });
+
+test("what is written is coloured, brackets find each other, and what is wrong is underlined", async ({ page, open }) => {
+  await open("/feel");
+  const field = page.getByRole("textbox", { name: "FEEL expression" });
+  const ink = page.locator(".code-ink").first();
+  await field.fill('if (1 + 2) > 2 then "many" else null // why');
+  await expect(ink.locator(".json-word")).toHaveText(["if", "then", "else", "null"]);
+  await expect(ink.locator(".json-note")).toHaveText("// why");
+  await expect(ink.locator(".code-pair")).toHaveCount(0);
+  await page.keyboard.press("Home");
+  for (let step = 0; step < 4; step++) await page.keyboard.press("ArrowRight");
+  await expect(ink.locator(".code-pair")).toHaveText(["(", ")"]);
+  await field.fill("1 + 2 2");
+  await expect(ink.locator(".code-wrong")).toHaveText("2");
+  const variables = page.getByRole("textbox", { name: "Variables, as JSON" });
+  await variables.fill('{"a": 1 "b": 2}');
+  await expect(page.locator(".code-ink").nth(1).locator(".code-wrong")).toHaveText('"b"');
+});
+
+/** Pixels. */
+const LINE = 20;
+
+test("what is drawn lies on what is written, and the line that one writes in stays in sight", async ({ page, open }) => {
+  await open("/feel");
+  const field = page.getByRole("textbox", { name: "FEEL expression" });
+  const heights = () => field.evaluate((area) => [area.clientHeight, area.scrollHeight, area.nextElementSibling?.clientHeight]);
+  for (const width of [1280, 360]) {
+    await page.setViewportSize({ width, height: 760 });
+    await field.fill(`${"one + \n".repeat(30)}${"averylongname".repeat(20)} + "a text of some words that breaks somewhere, as it has to"`);
+    const [seen, whole, drawn] = await heights();
+    expect([whole, drawn]).toEqual([seen, seen]);
+    await field.press("Control+End");
+    await field.pressSequentially(" + 1");
+    expect(await field.evaluate(({ parentElement: box }) => (box ? box.scrollHeight - box.scrollTop - box.clientHeight : -1)), "pixels below what is seen").toBeLessThan(LINE);
+  }
+  await field.fill("1 + ".repeat(3_000));
+  await expect(page.locator(".code-ink")).toHaveCount(1);
+  await expect(field).toHaveCSS("-webkit-text-fill-color", /rgb\(/);
+});

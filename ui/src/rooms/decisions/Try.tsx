@@ -3,6 +3,7 @@ import { type FormEvent, useState } from "react";
 import { type Decision, type Tried, tryDecision } from "../../api/decisions";
 import { Problem } from "../../api/problem";
 import { Json } from "../../parts/Json";
+import { CodeField } from "../../parts/code/CodeField";
 import { jsonError } from "../../parts/json";
 import { Failure, Note } from "../../parts/Note";
 import { text } from "../../text";
@@ -44,7 +45,7 @@ export function Try({ decision, model, given }: TryProps) {
       <form onSubmit={(event) => void go(event)}>
         <label>
           <span className="label">{t.tryTitle}</span>
-          <textarea className="field mono" rows={Math.min(16, Math.max(5, written.split("\n").length))} spellCheck="false" value={written} aria-invalid={error !== undefined} onChange={(event) => write(event.target.value)} />
+          <CodeField language="json" rows={[5, 16]} value={written} invalid={error !== undefined} write={write} />
         </label>
         <p className={error === undefined ? "faint" : "bad"}>{error === undefined ? t.tryHint : text.commands.invalid(error)}</p>
         <button type="submit" className="button main" disabled={busy || error !== undefined}>

@@ -8,11 +8,12 @@ import { variablesSeen } from "../../api/instances";
 import { type ElementKey, type InstanceKey, asKey, looksLikeKey } from "../../api/keys";
 import { kept, once } from "../../api/live";
 import { useTenancy } from "../../api/tenant";
+import { CodeField } from "../../parts/code/CodeField";
 import { jsonError, prettyJson } from "../../parts/json";
 import { Failure } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { text } from "../../text";
-import { asObject, signed } from "./feel";
+import { asObject, signed, wrongOf } from "./feel";
 import { Outcome } from "./Outcome";
 import { useField } from "./useField";
 import "./feel.css";
@@ -45,6 +46,8 @@ export function Playground() {
     gcTime: 0,
     enabled: ready,
   });
+  // Of what was written before, the place says nothing.
+  const wrong = query.error && ready && expression.settled === expression.written ? wrongOf(query.error.detail, expression.written).place?.offset : undefined;
   const go = () => {
     expression.settle();
     own.settle();
@@ -63,7 +66,7 @@ export function Playground() {
         <div className="feel-side">
           <label className="feel-field">
             <span className="label">{t.expression}</span>
-            <textarea ref={area} className="field mono" data-filter="" autoFocus rows={Math.min(14, Math.max(4, expression.written.split("\n").length + 1))} spellCheck="false" value={expression.written} onChange={(event) => expression.write(event.target.value)} />
+            <CodeField language="feel" ref={area} data-filter="" autoFocus rows={[4, 14]} value={expression.written} write={expression.write} wrongAt={wrong} />
           </label>
           <div className="feel-row">
             <span className="faint">{expression.cut ? t.tooLong : t.expressionHint}</span>
@@ -92,7 +95,7 @@ export function Playground() {
             ) : null}
           </div>
           {theirs.error && instance !== undefined ? <Failure problem={theirs.error} retry={() => void theirs.refetch()} small /> : null}
-          <textarea id="feel-variables" className="field mono" rows={Math.min(20, Math.max(6, shown.split("\n").length + 1))} spellCheck="false" value={shown} aria-invalid={error !== undefined} onChange={(event) => own.write(event.target.value)} />
+          <CodeField language="json" id="feel-variables" rows={[6, 20]} value={shown} invalid={error !== undefined} write={own.write} />
           <p className={error === undefined ? "faint" : "bad"} role={error === undefined ? undefined : "alert"}>
             {error ?? (own.cut ? t.tooLong : t.variablesHint)}
           </p>

@@ -5,6 +5,7 @@ import type { Incident } from "../../api/incidents";
 import type { Variable } from "../../api/instances";
 import type { ScopeKey } from "../../api/keys";
 import { announce } from "../../parts/announce";
+import { CodeField } from "../../parts/code/CodeField";
 import { Dialog } from "../../parts/Dialog";
 import { failed } from "../../parts/failed";
 import { Json } from "../../parts/Json";
@@ -135,14 +136,13 @@ function Value({ written, write, error, hint, focus = false }: ValueProps) {
     <>
       <label>
         <span className="label">{t.value}</span>
-        <textarea
-          className="field mono edit-wide"
-          rows={Math.min(18, Math.max(4, written.split("\n").length + 1))}
+        <CodeField
+          language="json"
+          rows={[4, 18]}
           value={written}
-          spellCheck="false"
-          aria-invalid={error !== undefined}
+          write={write}
+          invalid={error !== undefined}
           ref={(area) => void (focus && document.activeElement?.closest('[role="dialog"]')?.contains(area) && document.activeElement?.tagName !== "TEXTAREA" && area?.focus())}
-          onChange={(event) => write(event.target.value)}
         />
       </label>
       <p className={`edit-hint ${error === undefined ? "faint" : "bad"}`} role={error === undefined ? undefined : "alert"}>

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { broadcast, correlate, publish } from "../../api/messages";
 import { announce } from "../../parts/announce";
+import { CodeField } from "../../parts/code/CodeField";
 import { Dialog } from "../../parts/Dialog";
 import { failed } from "../../parts/failed";
 import { compactJson, jsonError } from "../../parts/json";
@@ -103,7 +104,7 @@ export default function Send({ first, close }: { first: Prefilled; close: () => 
         <TenantField choice={choice} />
         <label className="send-wide">
           <span className="label">{t.variables}</span>
-          <textarea className="field mono" rows={5} spellCheck="false" value={written.variables} aria-invalid={error !== undefined} onChange={(event) => set({ variables: event.target.value })} />
+          <CodeField language="json" rows={[5, 16]} value={written.variables} invalid={error !== undefined} write={(variables) => set({ variables })} />
         </label>
         <p className="bad send-wide" role="alert">
           {error ?? (badTime ? t.badTime : "")}

@@ -2,6 +2,7 @@
 import { Pencil, Plus, Undo2 } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { TaskVariable } from "../../api/tasks";
+import { CodeField } from "../../parts/code/CodeField";
 import { Dialog } from "../../parts/Dialog";
 import { Json } from "../../parts/Json";
 import { jsonError, prettyJson } from "../../parts/json";
@@ -102,7 +103,7 @@ function Edit({ name: given, value, taken, close, save }: EditProps) {
         {badName === undefined ? null : <p className="bad">{badName}</p>}
         <label>
           <span className="label">{c.value}</span>
-          <textarea className="field mono task-wide" autoFocus={given !== null} rows={Math.min(18, Math.max(4, writing.split("\n").length + 1))} value={writing} spellCheck="false" aria-invalid={error !== undefined} onChange={(event) => write(event.target.value)} />
+          <CodeField language="json" autoFocus={given !== null} rows={[4, 18]} value={writing} invalid={error !== undefined} write={write} />
         </label>
         <p className={error === undefined ? "faint" : "bad"} role={error === undefined ? undefined : "alert"}>
           {error === undefined ? c.valueHint : c.invalid(error)}

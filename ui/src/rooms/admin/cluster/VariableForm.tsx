@@ -5,6 +5,7 @@ import { firstOf } from "../../../api/identity";
 import { once } from "../../../api/live";
 import { useSession } from "../../../api/session";
 import { type ClusterVariable, addClusterVariable, setClusterVariable, wholeClusterVariable } from "../../../api/settings";
+import { CodeField } from "../../../parts/code/CodeField";
 import { Dialog } from "../../../parts/Dialog";
 import { jsonError, prettyJson } from "../../../parts/json";
 import { Shown } from "../../../parts/Shown";
@@ -65,7 +66,7 @@ function Fields({ known, value = "", close }: { known?: ClusterVariable; value?:
       ) : null}
       <label>
         <span className="label">{t.variableValue}</span>
-        <textarea className="field mono" autoFocus={known !== undefined} rows={Math.min(16, Math.max(4, writing.split("\n").length + 1))} value={writing} spellCheck="false" aria-invalid={error !== undefined} onChange={(event) => write(event.target.value)} />
+        <CodeField language="json" autoFocus={known !== undefined} rows={[4, 16]} value={writing} invalid={error !== undefined} write={write} />
       </label>
       <p className={error === undefined ? "faint" : "bad"} role={error === undefined ? undefined : "alert"}>
         {error ?? c.valueHint}

@@ -1,5 +1,6 @@
 // Variables that a token brings along, as a JSON object.
 import { type FormEvent, useState } from "react";
+import { CodeField } from "../../../parts/code/CodeField";
 import { Dialog } from "../../../parts/Dialog";
 import { compactJson, isJson, prettyJson } from "../../../parts/json";
 import { text } from "../../../text";
@@ -25,7 +26,7 @@ export function Variables({ change, name, set, close }: { change: Change; name: 
       <form onSubmit={save}>
         <label>
           <span className="label">{t.variablesValue}</span>
-          <textarea className="field mono edit-wide" rows={Math.min(16, written.split("\n").length + 2)} value={written} spellCheck="false" aria-invalid={!fits} onChange={(event) => write(event.target.value)} />
+          <CodeField language="json" rows={[3, 16]} value={written} invalid={!fits} write={write} />
         </label>
         <p className="bad edit-hint" role={fits ? undefined : "alert"}>
           {fits ? " " : t.variablesBad}

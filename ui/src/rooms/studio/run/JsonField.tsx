@@ -1,5 +1,6 @@
 // Variables that somebody writes: an object, as JSON text.
 import { useId } from "react";
+import { CodeField } from "../../../parts/code/CodeField";
 import { jsonError } from "../../../parts/json";
 import { text } from "../../../text";
 
@@ -18,7 +19,7 @@ export function JsonField({ written, write }: { written: string; write: (text: s
       <label className="label" htmlFor={id}>
         {t.variables}
       </label>
-      <textarea id={id} className="field mono" rows={Math.min(8, Math.max(2, written.split("\n").length))} spellCheck="false" value={written} aria-invalid={error !== undefined} onChange={(event) => write(event.target.value)} />
+      <CodeField language="json" id={id} rows={[2, 8]} value={written} invalid={error !== undefined} write={write} />
       {error === undefined ? null : (
         <p className="bad" role="alert">
           {error}
