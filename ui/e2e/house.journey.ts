@@ -182,3 +182,19 @@ test("a menu of the bar that is fetched when it is pressed opens by keyboard, an
   await page.keyboard.press("Enter");
   await expect(page.getByRole("menuitemradio", { name: "Dark" })).toBeVisible();
 });
+
+for (const [what, question] of [["process", "process-definitions/search"], ["instance", "process-instances/*"]] as const) {
+  test(`the code of a page comes while the server is asked who looks at it, and that of a diagram while it is asked for the ${what}`, async ({ page, open, api }) => {
+    const address = what === "process" ? "/processes?process=order" : `/processes/i/${await instanceOf(api, "order")}`;
+    const code = (name: string) => page.waitForRequest((each) => new RegExp(`/assets/${name}-[^/]+\\.js$`).test(each.url()));
+    // Each answer waits until the code that would otherwise come after it is asked for.
+    for (const [asked, first] of [["authentication/me", code("page")], [question, code("Diagram")]] as const) {
+      await page.route(`**/v2/${asked}`, async (route) => {
+        await first;
+        await route.continue();
+      });
+    }
+    await open(address);
+    await expect(page.locator(".djs-shape").first()).toBeVisible();
+  });
+}

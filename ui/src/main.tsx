@@ -22,6 +22,12 @@ addEventListener("vite:preloadError", () => {
 const place = document.getElementById("root");
 if (place) {
   follow();
+  // The page's code comes while the server is asked who looks at it.
+  for (const { routeId } of router.matchRoutes(router.latestLocation)) {
+    const route = router.routesById[routeId as keyof typeof router.routesById];
+    // Who shows the page is told what fails.
+    void router.loadRouteChunk(route)?.catch(() => undefined);
+  }
   createRoot(place).render(
     <StrictMode>
       <QueryClientProvider client={queries}>

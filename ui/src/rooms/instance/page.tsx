@@ -1,11 +1,12 @@
 // One process instance: why it does not go on, first; then where it is, what happened, and with which data.
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { Suspense, lazy } from "react";
+import { Suspense, lazy, useEffect } from "react";
 import { type Instance as One, instance } from "../../api/instances";
 import { type InstanceKey, asKey } from "../../api/keys";
 import { queries } from "../../api/live";
 import { definition } from "../../api/processes";
+import { fetchDiagram } from "../../parts/diagram";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Shown, Skeleton } from "../../parts/Shown";
@@ -32,6 +33,7 @@ export function Instance() {
   const changing = wanted === "modify" || wanted === "migrate" ? wanted : undefined;
   const known = queries.getQueryData(["instances", "one", key]) as { state?: string } | undefined;
   const one = useQuery(instance(key, known?.state === undefined || known.state === "ACTIVE"));
+  useEffect(fetchDiagram, []);
   const model = useQuery({ ...definition(one.data?.processDefinitionKey ?? asKey("0")), enabled: one.data !== undefined });
   if (one.error?.isGone || one.error?.status === 400) {
     return (

@@ -24,7 +24,7 @@ interface DrawingProps {
   all: boolean;
 }
 
-export default function Drawing({ definition, search, filter, change, all }: DrawingProps) {
+export function Drawing({ definition, search, filter, change, all }: DrawingProps) {
   const key = definition.processDefinitionKey;
   const model = useQuery(xml(key));
   const count = useQuery({ ...counts(key, countFilter(filter ?? {})), ...kept, enabled: filter !== undefined });

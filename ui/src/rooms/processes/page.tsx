@@ -1,13 +1,15 @@
 // Processes: which instances there are, where they stand, and what is done with many of them.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { Suspense, lazy, useMemo } from "react";
+import { Suspense, lazy, useEffect, useMemo } from "react";
 import { kept } from "../../api/live";
 import { versions } from "../../api/processes";
+import { fetchDiagram } from "../../parts/diagram";
 import { PageTitle } from "../../parts/PageTitle";
 import { Skeleton } from "../../parts/Shown";
 import { Splitter } from "../../parts/Splitter";
 import { text } from "../../text";
+import { Drawing } from "./Drawing";
 import { FilterBar } from "./FilterBar";
 import { filterOf } from "./filter";
 import { InstanceList } from "./InstanceList";
@@ -15,7 +17,6 @@ import type { ProcessSearch } from "./search";
 import "../../parts/chip.css";
 import "./processes.css";
 
-const Drawing = lazy(() => import("./Drawing"));
 const Versions = lazy(() => import("./Versions"));
 const route = getRouteApi("/processes");
 const t = text.processes;
@@ -25,6 +26,8 @@ export function Processes() {
   const navigate = route.useNavigate();
   const change = (next: ProcessSearch) => void navigate({ search: { ...next, after: undefined }, replace: true });
   const filter = useMemo(() => filterOf(search), [search]);
+  const draws = search.process !== undefined;
+  useEffect(() => (draws ? fetchDiagram() : undefined), [draws]);
   const known = useQuery({ ...versions(search.process ?? ""), ...kept, enabled: search.process !== undefined });
   const drawn = known.data?.items.find((each) => search.version === undefined || String(each.version) === search.version);
   const other = search.version === undefined || search.versus === undefined || search.versus === search.version ? undefined : known.data?.items.find((each) => String(each.version) === search.versus);
