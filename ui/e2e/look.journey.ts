@@ -1,4 +1,5 @@
 // What is seen, in the widths that people have: names are whole, what belongs together stands together, and figures add up.
+import { sound } from "./axe";
 import { expect, test, whole } from "./journey";
 
 for (const [width, height] of [[1280, 800], [360, 760]] as const) {
@@ -38,4 +39,20 @@ test("on a phone what belongs together in the studio stays in one line", async (
   await expect(page.locator(".djs-shape").first()).toBeVisible();
   const [undo, redo] = [await page.getByRole("button", { name: "Undo" }).boundingBox(), await page.getByRole("button", { name: "Redo" }).boundingBox()];
   expect(redo?.y).toBe(undo?.y);
+});
+
+test("all parts in all states pass axe and fit, and ask the server nothing", async ({ page, open }) => {
+  const asked: string[] = [];
+  page.on("request", (each) => void (each.url().includes("/v2/") && asked.push(new URL(each.url()).pathname)));
+  await open("/parts");
+  await expect(page.getByText("Partition 1 has no leader at the moment.")).toBeVisible();
+  await expect(page.locator(".skeleton-row").first()).toBeVisible();
+  await sound(page, "/parts");
+  await page.getByRole("button", { name: "main", exact: true }).first().click();
+  await expect(page.getByRole("dialog", { name: "A question" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Say that it was refused" }).click();
+  await expect(page.getByText("With the server's reason.")).toBeVisible();
+  await sound(page, "/parts with an announcement");
+  expect(asked.filter((path) => !/authentication|system|pulse/.test(path))).toEqual([]);
 });

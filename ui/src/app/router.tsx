@@ -188,8 +188,15 @@ const errorCode = createRoute({
   component: lazyRouteComponent(() => import("./errors/Page"), "ErrorPage"),
 });
 
+/** For those who change the pages; nothing leads there. */
+const parts = createRoute({
+  getParentRoute: () => root,
+  path: "/parts",
+  component: lazyRouteComponent(() => import("../rooms/gallery/page"), "Gallery"),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([login, loggedOut, home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, monitor, cluster, admin, adminSection, adminOne, feel, help, errors, errorCode, studio, studioDraft]),
+  routeTree: root.addChildren([login, loggedOut, home, processes, instance, incidents, jobs, jobsOfType, batches, batch, tasks, decisions, evaluation, messages, monitor, cluster, admin, adminSection, adminOne, feel, help, errors, errorCode, parts, studio, studioDraft]),
   basepath: `${base}/ui`,
   parseSearch,
   stringifySearch,
