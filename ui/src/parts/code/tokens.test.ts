@@ -1,3 +1,4 @@
+// What a field of code colours and marks: parts, brackets, and the place where a text is wrong.
 import { expect, test } from "vitest";
 import { jsonError } from "../json";
 import { bracketsAt, partAt, partsOf, wrongJsonAt } from "./tokens";
