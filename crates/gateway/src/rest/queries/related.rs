@@ -6,7 +6,7 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use serde_json::{Map, Value as Json};
 use skep_identity::Grants;
-use skep_protocol::Key;
+use skep_protocol::{DEFAULT_TENANT, Key};
 use skep_protocol::permission::{Permission, PermissionType, ResourceType};
 use skep_query::entities::{
     AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
@@ -40,7 +40,10 @@ static TASK_VARIABLE: Entity = Entity {
         Field::new("variableKey", Kind::Key, Ops::NONE).sortable(),
         Field::new("name", Kind::Text, Ops::TEXT).sortable(),
         Field::new("value", Kind::Text, Ops::NONE).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::NONE).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::NONE)
+            .always_there()
+            .mostly(DEFAULT_TENANT)
+            .sortable(),
         Field::new("isTruncated", Kind::Bool, Ops::NONE),
         Field::new("scopeKey", Kind::Key, Ops::NONE)
             .sortable()
