@@ -49,6 +49,7 @@ use self::management::OperatorRequests;
 pub use self::management::{Answer, Ask};
 use self::members::Members;
 use self::queries::Queries;
+use self::queries::confirming::Confirmations;
 use self::queries::positions::Positions;
 pub use self::questions::Answerer;
 use self::questions::Questions;
@@ -103,6 +104,7 @@ struct Exchanges {
     requests: Requests,
     queries: Queries,
     positions: Positions,
+    confirmations: Confirmations,
     questions: Questions,
     copies: Copies,
     operator_requests: OperatorRequests,
@@ -115,6 +117,7 @@ impl Exchanges {
             requests: Requests::new(metrics),
             queries: Queries::default(),
             positions: Positions::default(),
+            confirmations: Confirmations::default(),
             questions: Questions::default(),
             copies: Copies::default(),
             operator_requests: OperatorRequests::default(),
@@ -516,7 +519,24 @@ impl Cluster {
                 offset,
             } => self.copy_wanted(from, (transfer, partition), (at_least, offset)),
             NodeMessage::Copy { transfer, answer } => self.copy_answer(from, transfer, answer),
-            NodeMessage::Position { id, partition } => self.send_position(from, id, partition),
+            NodeMessage::Position { id, partition } => {
+                self.send_position(from, id, partition, None)
+            }
+            NodeMessage::PositionInTerm {
+                id,
+                partition,
+                asker,
+            } => self.send_position(from, id, partition, Some(asker)),
+            NodeMessage::TermWanted {
+                id,
+                partition,
+                member,
+            } => self.send_term(from, id, partition, member),
+            NodeMessage::TermIs {
+                id,
+                partition,
+                term,
+            } => self.term_is(from, id, partition, term),
             NodeMessage::PositionIs { id, entry } => self.position_known(id, entry),
             NodeMessage::DirectoryWanted { known } => self.send_directory(from, known),
             NodeMessage::DirectoryIs(whole) => self.directory_is(from, *whole),
@@ -564,7 +584,7 @@ impl Cluster {
         }
     }
 
-    fn loses_requests(&self, node: u32) {
+    fn loses_requests(self: &Arc<Self>, node: u32) {
         if !is_gateway(node) {
             self.life.stability.lock().end();
         }
@@ -574,6 +594,7 @@ impl Cluster {
         self.lose_queries(node);
         self.lose_questions(node);
         self.lose_positions(node);
+        self.lose_terms(node);
         self.lose_copies(node);
     }
 
@@ -605,6 +626,7 @@ async fn look_around(cluster: Weak<Cluster>) {
         cluster.deliver_held();
         cluster.abort_overtaken();
         cluster.forget_positions();
+        cluster.forget_terms();
         cluster.retire();
         cluster.go_on_with_change();
         looks += 1;

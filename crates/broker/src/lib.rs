@@ -10,6 +10,7 @@ pub mod backup;
 pub mod clock;
 pub mod cluster;
 pub mod config;
+pub mod confirmation;
 mod directory;
 pub mod directory_view;
 pub mod disk;

@@ -261,6 +261,11 @@ impl Group {
         self.delivered
     }
 
+    /// Entries up to here are committed, as far as this member knows. The last ones may not be durable here yet.
+    pub fn known_commit(&self) -> u64 {
+        self.raft.raft.raft_log.committed
+    }
+
     /// The last entry, committed or not.
     pub fn last_index(&self) -> u64 {
         self.raft.raft.raft_log.last_index()

@@ -1,5 +1,6 @@
 //! Queries that another node answers, and queries that this node answers for others.
 
+pub(super) mod confirming;
 pub(crate) mod freshness;
 pub(crate) mod positions;
 

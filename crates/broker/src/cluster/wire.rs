@@ -16,12 +16,14 @@ use skep_transport::PROTOCOL_VERSION;
 
 use super::directory::WholeDirectory;
 use super::stores::CopyAnswer;
+use crate::confirmation::ReplicaTerm;
 use crate::partition::{QueryResult, StoreState};
 
 pub(super) mod owner;
 mod version1;
 mod version2;
 mod version3;
+mod version4;
 
 /// Sent between two nodes, and received in sending order. All of them may be lost with the connection.
 ///
@@ -163,6 +165,24 @@ pub enum NodeMessage {
         partition: u32,
         jobs: Vec<JobActivation>,
     },
+    /// [`Self::Position`] of a node with a replica, which may confirm that the leader still leads.
+    PositionInTerm {
+        id: u64,
+        partition: u32,
+        asker: ReplicaTerm,
+    },
+    /// Asks for the term of this voter, to confirm that the sending node leads the partition.
+    TermWanted {
+        id: u64,
+        partition: u32,
+        member: u64,
+    },
+    TermIs {
+        id: u64,
+        partition: u32,
+        /// `None`: that voter is not there.
+        term: Option<u64>,
+    },
 }
 
 /// Messages between nodes about the cluster itself.
@@ -249,6 +269,7 @@ impl NodeMessage {
     /// Encodes in this version of the protocol; `None`: nodes of that version do not know the message.
     pub fn encode_for(&self, version: u32) -> Option<Bytes> {
         match version {
+            1..=4 if !version4::knows(self) => None,
             1..=3 if !version3::knows(self) => None,
             1 | 2 if !version2::knows(self) => None,
             1 => version1::encode(self),

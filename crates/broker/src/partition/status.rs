@@ -14,6 +14,7 @@ use skep_service::{PartitionHealth, PartitionRole};
 
 use super::busiest::Busy;
 use super::checkpoint::CheckpointMeta;
+use crate::confirmation::ReplicaTerm;
 use crate::flow_control::{InboxCapacity, RequestLimit, WriteLimit};
 
 /// Banned process instances with the reasons.
@@ -84,11 +85,16 @@ pub struct PartitionStatus {
     pub log_index: AtomicU64,
     /// Entries up to here are committed and in the state.
     pub applied: AtomicU64,
+    /// Entries up to here are committed, as far as this replica knows: as leader, it may lack the last ones on its own disk. Published before
+    /// other replicas learn of it.
+    pub known_commit: AtomicU64,
     /// This replica as a member of its group, and all members.
     member: AtomicU64,
     members: Mutex<Members>,
-    /// The replica's term, which counts elections.
+    /// The replica's term, which counts elections; 0 until the replica has read it. Published before a message of that term leaves.
     term: AtomicU64,
+    /// The term in which this replica leads and has applied what earlier terms committed; 0: it does not lead.
+    leads_in: AtomicU64,
     pub live_element_instances: AtomicUsize,
     pub open_incidents: AtomicUsize,
     pub buffered_messages: AtomicUsize,
@@ -130,9 +136,11 @@ impl PartitionStatus {
             checkpoint_term: AtomicU64::new(0),
             log_index: AtomicU64::new(0),
             applied: AtomicU64::new(0),
+            known_commit: AtomicU64::new(0),
             member: AtomicU64::new(0),
             members: Mutex::default(),
             term: AtomicU64::new(0),
+            leads_in: AtomicU64::new(0),
             live_element_instances: AtomicUsize::new(0),
             open_incidents: AtomicUsize::new(0),
             buffered_messages: AtomicUsize::new(0),
@@ -191,6 +199,9 @@ impl PartitionStatus {
     }
 
     pub fn set_role(&self, role: PartitionRole) {
+        if role != PartitionRole::Leader {
+            self.leads_in.store(0, Ordering::Release);
+        }
         let role = match role {
             PartitionRole::Leader => 0,
             PartitionRole::Follower => 1,
@@ -205,7 +216,25 @@ impl PartitionStatus {
     }
 
     pub fn term(&self) -> u64 {
-        self.term.load(Ordering::Relaxed)
+        self.term.load(Ordering::Acquire)
+    }
+
+    /// This replica with its term, once it has read it.
+    pub fn replica_term(&self) -> Option<ReplicaTerm> {
+        let (member, term) = (self.member(), self.term());
+        (term > 0).then_some(ReplicaTerm { member, term })
+    }
+
+    /// The term in which this replica considers itself the leader.
+    pub fn leads_in(&self) -> Option<u64> {
+        let term = self.leads_in.load(Ordering::Acquire);
+        (term > 0).then_some(term)
+    }
+
+    /// From now on commands are accepted here, in this term.
+    pub(super) fn begins_to_lead(&self, term: u64) {
+        self.leads_in.store(term, Ordering::Release);
+        self.set_role(PartitionRole::Leader);
     }
 
     /// This replica as a member of its group; 0 if it could not start.
@@ -224,7 +253,7 @@ impl PartitionStatus {
     }
 
     pub(super) fn set_leader(&self, member: Option<u64>, term: u64) {
-        self.term.store(term, Ordering::Relaxed);
+        self.term.store(term, Ordering::Release);
         self.leader.store(member.unwrap_or(0), Ordering::Release);
     }
 

@@ -1,18 +1,26 @@
 //! Work acknowledged by one node is found at once on every other one, or the answer is marked as possibly incomplete.
 
-use std::io::{Read, Write};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 
 use serde_json::Value;
 
 use super::*;
 
-/// Sends a request without a body. Returns the status, whether the answer is marked as possibly incomplete, and the body.
-fn get(server: &Server, path: &str) -> Option<(u16, bool, Value)> {
-    let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.rest)).ok()?;
+/// The status, whether the answer is marked as possibly incomplete, and the body.
+type Read = (u16, bool, Value);
+
+/// Sends a request without a body.
+fn ask(server: &Server, path: &str) -> Option<TcpStream> {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.rest)).ok()?;
     let patience = Some(Duration::from_secs(60));
     stream.set_read_timeout(patience).ok()?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
+    Some(stream)
+}
+
+fn answer(mut stream: TcpStream) -> Option<Read> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
@@ -25,10 +33,21 @@ fn get(server: &Server, path: &str) -> Option<(u16, bool, Value)> {
     ))
 }
 
+fn get(server: &Server, path: &str) -> Option<Read> {
+    answer(ask(server, path)?)
+}
+
 /// False if the answer is marked as possibly incomplete, or if there is none at the moment.
 fn finds(server: &Server, key: i64) -> bool {
-    let path = format!("/v2/process-instances/{key}");
-    match get(server, &path) {
+    is_found(get(server, &instance(key)), key)
+}
+
+fn instance(key: i64) -> String {
+    format!("/v2/process-instances/{key}")
+}
+
+fn is_found(read: Option<Read>, key: i64) -> bool {
+    match read {
         Some((200, _, instance)) => {
             assert_eq!(instance["processInstanceKey"], key.to_string());
             true
@@ -74,4 +93,37 @@ async fn acknowledged_instances_are_found_at_once_on_all_nodes_and_after_a_resta
         })
         .await;
     }
+}
+
+/// Requests that arrive while it is paused are answered when it wakes, before it hears of its successor.
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_leader_that_was_paused_shows_nothing_stale() {
+    const SEARCHES: usize = 60;
+    let nodes = Nodes::new(1);
+    let servers = nodes.all().await;
+    ledger::deploy_one_task(&servers[0].client()).await;
+    let request = CreateInstance::latest("one-task");
+    let mut found = 0;
+    for _ in 0..4 {
+        let paused = leader(&servers[0]).await;
+        servers[paused].stop();
+        let client = servers[(paused + 1) % SIZE].client();
+        let mut created = None;
+        eventually("another leader", async || {
+            created = client.create_instance(&request).await.ok();
+            created.is_some()
+        })
+        .await;
+        let key = created.unwrap().process_instance_key;
+        let asked = || ask(&servers[paused], &instance(key)).unwrap();
+        let searches: Vec<TcpStream> = (0..SEARCHES).map(|_| asked()).collect();
+        servers[paused].resume();
+        let answers = searches.into_iter().map(answer);
+        found += answers.filter(|it| is_found(it.clone(), key)).count();
+        eventually("all nodes to find it", async || {
+            servers.iter().all(|server| finds(server, key))
+        })
+        .await;
+    }
+    println!("{found} of {} were found at once", 4 * SEARCHES);
 }

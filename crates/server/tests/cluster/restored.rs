@@ -110,7 +110,10 @@ async fn a_restored_cluster_goes_on_without_a_lost_node_and_replaces_it() {
 
     remove_lost(&first, 2, 1).await;
     // It learns of the removal a moment later than the node that was asked.
-    eventually("the other node to know", async || members(&second) == [0, 1]).await;
+    eventually("the other node to know", async || {
+        members(&second) == [0, 1]
+    })
+    .await;
     goes_on(&second, &mut kept).await;
 
     // Somebody restores it after all: it was given up, and changes nothing.

@@ -1,13 +1,11 @@
 //! The entries that a query must see: everything that was committed when it arrived, on any node.
 //!
-//! The leader knows the position. Other nodes ask the leader and wait for the rows up to there. If there is no leader or it is unreachable,
+//! The leader knows the position, once it is [confirmed](super::confirming). Other nodes ask the leader and wait for the rows up to there. If there is no leader or it is unreachable,
 //! there may be newer entries, and the answer says since when this has been unknown.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use skep_cluster::node_of;
 use skep_query::{Consistency, Query, QueryError};
 use skep_secondary::Store;
 
@@ -26,24 +24,12 @@ impl Cluster {
         StoreState::of(handle, self.had(handle.status.partition))
     }
 
-    /// The partition's commit index, if this node leads it and hears a majority of its replicas: no other node can lead it then.
-    pub(in crate::cluster) fn surely_committed(&self, partition: u32) -> Option<u64> {
-        let handle = self.local()?.partition(partition);
-        let handle = handle.filter(|handle| handle.leads())?;
-        let committed = handle.status.applied.load(Ordering::Acquire);
-        let voters = handle.status.members().voters;
-        let is_there = |member: &&u64| {
-            node_of(**member).is_some_and(|node| node == self.node() || self.is_alive(node))
-        };
-        let there = voters.iter().filter(is_there).count();
-        // It may have lost leadership in the meantime.
-        (2 * there > voters.len() && handle.leads()).then_some(committed)
-    }
-
-    fn position_of(&self, partition: u32, known: PositionKnown) {
-        match self.surely_committed(partition) {
-            Some(entry) => known(Some(entry)),
-            None => self.ask_position(partition, known),
+    fn position_of(self: &Arc<Self>, partition: u32, known: PositionKnown) {
+        let handle = self.local().and_then(|local| local.partition(partition));
+        if handle.is_some_and(|handle| handle.leads()) {
+            self.confirm(partition, None, known);
+        } else {
+            self.ask_position(partition, known);
         }
     }
 
@@ -92,7 +78,7 @@ impl Cluster {
 
     /// Makes the local stores, which are one shared place, expect what other nodes have committed: for all partitions, or for the one that
     /// has the key. Waits for an election. Returns for how long one of the partitions could not tell.
-    pub(crate) async fn expect_all(&self, of: Option<u32>) -> u64 {
+    pub(crate) async fn expect_all(self: &Arc<Self>, of: Option<u32>) -> u64 {
         let began = Instant::now();
         let mut asked: Vec<Arc<PartitionHandle>> = self.local.partitions().into_iter().collect();
         asked.retain(|handle| of.is_none_or(|of| of == handle.status.partition));
@@ -108,7 +94,7 @@ impl Cluster {
 
     /// One round of that for these partitions. Also returns those that could not tell.
     async fn expect_of(
-        &self,
+        self: &Arc<Self>,
         asked: Vec<Arc<PartitionHandle>>,
     ) -> (u64, Vec<Arc<PartitionHandle>>) {
         let ask = |handle: Arc<PartitionHandle>| {

@@ -1,16 +1,16 @@
 //! Commit positions of partitions: the leader is asked before another node answers a query.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 
+use super::confirming::PATIENCE;
 use crate::cluster::Cluster;
 use crate::cluster::wire::NodeMessage;
-
-/// A leader that is there answers at once: it only reads a number.
-const PATIENCE: Duration = Duration::from_millis(500);
+use crate::confirmation::ReplicaTerm;
 
 /// The callback that gets the entry; `None`: the position is unknown.
 pub type PositionKnown = Box<dyn FnOnce(Option<u64>) + Send>;
@@ -61,14 +61,33 @@ impl Cluster {
             known,
         };
         self.exchanges.positions.pending.lock().insert(id, pending);
-        if !self.send(asked, &NodeMessage::Position { id, partition }) {
+        let here = self.local().and_then(|local| local.partition(partition));
+        let asker = here.and_then(|handle| handle.status.replica_term());
+        let in_term = asker.is_some_and(|asker| {
+            let question = NodeMessage::PositionInTerm {
+                id,
+                partition,
+                asker,
+            };
+            self.send(asked, &question)
+        });
+        if !in_term && !self.send(asked, &NodeMessage::Position { id, partition }) {
             self.position_known(id, None);
         }
     }
 
-    pub(in crate::cluster) fn send_position(&self, from: u32, id: u64, partition: u32) {
-        let entry = self.surely_committed(partition);
-        self.send(from, &NodeMessage::PositionIs { id, entry });
+    pub(in crate::cluster) fn send_position(
+        self: &Arc<Self>,
+        from: u32,
+        id: u64,
+        partition: u32,
+        asker: Option<ReplicaTerm>,
+    ) {
+        let cluster = self.clone();
+        let known = move |entry| {
+            cluster.send(from, &NodeMessage::PositionIs { id, entry });
+        };
+        self.confirm(partition, asker, Box::new(known));
     }
 
     pub(in crate::cluster) fn position_known(&self, id: u64, entry: Option<u64>) {

@@ -124,7 +124,7 @@ impl Partition {
         // A new leader is asked for its commit position.
         let reached = self.core.reached();
         self.env.status.applied.store(reached, Ordering::Release);
-        self.env.status.set_role(PartitionRole::Leader);
+        self.env.status.begins_to_lead(self.core.group().term());
         self.leads();
         self.timetable.look_at_once();
         let recovery = self.env.opened.elapsed().as_secs_f64();

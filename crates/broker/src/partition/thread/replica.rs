@@ -26,6 +26,14 @@ impl Partition {
 
     /// Sends the replica's messages to others, and handles snapshots.
     pub(super) fn exchange(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
+        let group = self.core.group();
+        if self.env.has_others() {
+            let status = &self.env.status;
+            // Before a vote of this term leaves: the leader of an earlier one may ask whether it still leads.
+            status.set_leader(group.leader(), group.term());
+            let known = group.known_commit();
+            status.known_commit.store(known, Ordering::Release);
+        }
         for message in polled.output.messages.drain(..) {
             self.replica.metrics.sends(&message);
             self.env.effect_sink.send(Effect::Replicate(message));
@@ -33,10 +41,8 @@ impl Partition {
         if !self.env.has_others() {
             return Ok(());
         }
-        let group = self.core.group();
-        let committed = group.commit_index();
+        let committed = self.core.group().commit_index();
         self.replica.snapshots.is_followed(committed, &self.env);
-        self.env.status.set_leader(group.leader(), group.term());
         for event in polled.output.events.drain(..) {
             match event {
                 Event::ProduceSnapshot { to } => {

@@ -33,6 +33,7 @@ impl World {
             replica.hangs_until = 0;
         }
         self.until_all_have_all();
+        self.all_search();
         self.calm.quiet = true;
         self.run_for(300_000);
         self.clients.check_ended(&self.chronicle);

@@ -35,7 +35,7 @@ impl World {
                 self.host(host).slow_disk = self.random.below(300_000);
                 self.tally.add("slow disks", 1);
             }
-            19 => self.flush_hangs(),
+            19 | 23 => self.flush_hangs(),
             20 | 21 => {
                 let place = self.likely_leader();
                 self.dies(place);
@@ -108,8 +108,10 @@ impl World {
 
     /// Makes the engine fail within a burst of commands, some of which are not proposed yet.
     fn panic(&mut self) {
-        let place = self.likely_leader();
         let (id, request) = self.any_command();
+        let partition = self.partition_for(id, &request);
+        let host = self.any_host();
+        let place = (partition, self.leader_of(host, partition).unwrap_or(host));
         let now = self.millis(place.1);
         if let Some(running) = self.node(place).leading() {
             let streams = &mut running.streams;

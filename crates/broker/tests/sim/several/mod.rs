@@ -2,8 +2,8 @@
 //! partitions send each other routed as a node routes them.
 //!
 //! The other simulation checks that replicas of one partition agree. This one checks work that is spread over partitions: messages,
-//! signals, deployments, cluster variables. Meanwhile operators add
-//! partitions and purge everything.
+//! signals, deployments, cluster variables. Meanwhile clients search
+//! at all machines, and operators add partitions and purge everything.
 
 mod chronicle;
 mod clients;
@@ -13,6 +13,7 @@ mod heartbeats;
 mod models;
 mod operators;
 mod purging;
+mod reads;
 mod returned;
 mod rights;
 mod routes;
@@ -46,6 +47,8 @@ enum Mutation {
     LeaderOfLocalHandle,
     /// Let a node whose replica died keep sending heartbeats without reporting it.
     ReplicaDiesNodeLives,
+    /// Take a replica for the leader, without asking, while heartbeats of a majority arrive.
+    ReadsBelowWhatWasRead,
     /// Treat a hanging flush as done.
     HangCountsAsFlushed,
     /// Give new partitions work before they have what every partition has.

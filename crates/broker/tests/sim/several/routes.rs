@@ -67,6 +67,12 @@ impl World {
 
     /// Sends the effects of a partition's committed entry.
     pub fn released(&mut self, place: ReplicaId, effects: Effects) {
+        if !effects.responses.is_empty()
+            && let Some(running) = &self.replicas[&place].node.running
+        {
+            let applied = running.core.applied();
+            self.reads.knows(place.0, applied);
+        }
         for (id, answer) in effects.responses {
             self.clients.answered(id, answer, &self.chronicle);
         }
@@ -230,15 +236,17 @@ impl World {
         }
     }
 
+    /// The partition that a client's request is for.
+    pub fn partition_for(&self, id: RequestId, request: &Request) -> u32 {
+        let chosen = self.clients.partition_of(id);
+        let needed = || self.routing.partition_of(request.command.at());
+        let partition = chosen.or_else(needed);
+        partition.expect("clients choose where anything may be done")
+    }
+
     /// Sends a client's request from this machine. It may be lost unnoticed.
     pub fn ask(&mut self, host: u32, id: RequestId, request: Request, at_once: bool) {
-        let partition = match self.clients.partition_of(id) {
-            Some(partition) => partition,
-            None => {
-                let at = self.routing.partition_of(request.command.at());
-                at.expect("clients choose where anything may be done")
-            }
-        };
+        let partition = self.partition_for(id, &request);
         let Some(leader) = self.leader_of(host, partition) else {
             return;
         };

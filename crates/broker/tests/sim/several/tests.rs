@@ -36,7 +36,7 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
             assert!(tally.of(what) > least, "too few {what}: {tally:?}");
         }
     };
-    happened(&["across", "created", "ended", "completed"], 20 * seeds);
+    happened(&["across", "created", "ended", "completed"], 15 * seeds);
     let asked = [
         "deployed",
         "paid",
@@ -48,6 +48,8 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
         "pushed",
         "permitted",
         "forbidden",
+        "searches",
+        "confirmed by the asker",
     ];
     happened(&asked, 2 * seeds);
     if seeds > 20 {
@@ -83,6 +85,7 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::OnePartitionChecksNothing,
         Mutation::LeaderOfLocalHandle,
         Mutation::ReplicaDiesNodeLives,
+        Mutation::ReadsBelowWhatWasRead,
         Mutation::HangCountsAsFlushed,
         Mutation::WorkBeforeState,
         Mutation::AnyReturnCounts,

@@ -22,6 +22,7 @@ use super::chronicle::Chronicle;
 use super::clients::Clients;
 use super::heartbeats::Status;
 use super::operators::{LOOK, Operators};
+use super::reads::{Reads, Step};
 use super::routes::{Held, Way};
 use super::tally::Tally;
 use super::{Mutation, NOW, monotonic};
@@ -81,6 +82,11 @@ pub enum Happening {
     },
     /// An operator looks at the cluster.
     Operator,
+    /// A step of a search at a machine.
+    Search {
+        host: u32,
+        step: Step,
+    },
     /// A machine ends its copies for a purge.
     Leaves {
         host: u32,
@@ -169,6 +175,7 @@ pub struct World {
     began: Instant,
     pub operators: Operators,
     pub clients: Clients,
+    pub reads: Reads,
     pub chronicle: Chronicle,
     pub tally: Tally,
 }
@@ -212,6 +219,7 @@ impl World {
             began: Instant::now(),
             operators: Operators::default(),
             clients: Clients::default(),
+            reads: Reads::default(),
             chronicle: Chronicle::of(partitions),
             tally: Tally::default(),
         };
@@ -320,6 +328,7 @@ impl World {
             | Happening::Status { host, .. }
             | Happening::Learns { host }
             | Happening::Leaves { host }
+            | Happening::Search { host, .. }
             | Happening::Tick { host, .. } => *host,
             Happening::Client | Happening::Fault | Happening::Operator => return 0,
         };
@@ -357,12 +366,15 @@ impl World {
             Happening::Tick { host, life } => self.tick(host, life),
             Happening::DiskDone { place, life } => self.disk_done(place, life),
             Happening::Operator => self.operator_looks(),
+            Happening::Search { host, step } => self.search_step(host, step),
             Happening::Returned { place, job } => self.comes_back(place, &job),
             Happening::Learns { host } => self.learns(host),
             Happening::Leaves { host } => self.leaves(host),
             Happening::Client => {
                 if self.agenda.now >= self.calm.lull_until {
                     self.clients_ask();
+                    let place = self.any_place();
+                    self.search(place);
                 }
                 let pause = match self.random.below(30) {
                     // Long enough for groups to hibernate.
@@ -419,6 +431,7 @@ impl World {
         self.send_status(host);
         self.report_silence(host);
         self.deliver_held(host);
+        self.rows_catch_up(host);
         for partition in self.there() {
             let place = (partition, host);
             if let Some(running) = &mut self.node(place).running {
