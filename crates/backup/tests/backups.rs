@@ -201,6 +201,22 @@ fn an_abandoned_backup_counts_as_failed() {
 }
 
 #[test]
+fn a_wait_for_the_rate_ends_when_the_backup_is_given_up() {
+    let Fixture { store, .. } = fixture();
+    let mut upload = Upload::new(&store, (1, 1), "log", 1);
+    let mut asked = 0;
+    let mut goes_on = || {
+        asked += 1;
+        if asked < 3 { Ok(()) } else { Err("given up") }
+    };
+    assert_eq!(upload.wait(&mut goes_on), Ok(()), "the first one is due");
+    upload.add(&[0; 3600]).unwrap();
+    let began = std::time::Instant::now();
+    assert_eq!(upload.wait(&mut goes_on), Err("given up"));
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
 fn a_deleted_backup_leaves_nothing() {
     let Fixture { directory, store } = fixture();
     complete(&store, 1);

@@ -57,7 +57,7 @@ impl NotWritten {
     }
 }
 
-/// Writes the documents of a store to the backup. `keeps_on`: called now and then.
+/// Writes the documents of a store to the backup. `keeps_on`: called for each file, and every second while nothing is written.
 ///
 /// # Errors
 /// The directory or the store of backups cannot be used.
@@ -69,30 +69,50 @@ pub(super) fn upload(
 ) -> Result<DocumentsManifest, NotWritten> {
     let mut objects = None;
     if local.whole {
-        let mut upload = Upload::of_documents(store, backup, &local.store, rate);
-        let mut content = Vec::new();
-        let mut add = |content: &mut Vec<u8>, least: usize| -> Result<(), NotWritten> {
-            if content.len() < least {
-                return Ok(());
-            }
-            keeps_on()?;
-            upload.add(content)?;
-            content.clear();
-            Ok(())
+        let mut packing = Packing {
+            upload: Upload::of_documents(store, backup, &local.store, rate),
+            content: Vec::new(),
+            keeps_on,
         };
         walk(&local.directory, "", DEPTH, &mut |path| {
-            read_file(&local.directory, path, &mut |place, bytes| {
-                encode_piece(path, place, bytes, &mut content);
-                add(&mut content, PIECE)
-            })
+            packing.add_file(&local.directory, path)
         })?;
-        add(&mut content, 1)?;
-        objects = Some(upload.finish());
+        packing.write(1)?;
+        objects = Some(packing.upload.finish());
     }
     Ok(DocumentsManifest {
         store: local.store.clone(),
         objects,
     })
+}
+
+/// Packs files into objects.
+struct Packing<'a> {
+    upload: Upload,
+    content: Vec<u8>,
+    keeps_on: &'a mut dyn FnMut() -> Result<(), NotWritten>,
+}
+
+impl Packing<'_> {
+    fn add_file(&mut self, directory: &Path, path: &str) -> Result<(), NotWritten> {
+        // Thousands of small files fit into an object, and reading them from a network takes minutes.
+        (self.keeps_on)()?;
+        read_file(directory, path, &mut |place, bytes| {
+            encode_piece(path, place, bytes, &mut self.content);
+            self.write(PIECE)
+        })
+    }
+
+    /// Writes an object, if at least so many bytes are packed.
+    fn write(&mut self, least: usize) -> Result<(), NotWritten> {
+        if self.content.len() < least {
+            return Ok(());
+        }
+        self.upload.wait::<NotWritten>(self.keeps_on)?;
+        self.upload.add(&self.content)?;
+        self.content.clear();
+        Ok(())
+    }
 }
 
 /// Visits the files below a directory, which need not exist. `below`: its path within the store.
@@ -302,7 +322,9 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{DEPTH, NotWritten, READ, read_file, walk};
+    use skep_backup::{Location, Store};
+
+    use super::{DEPTH, LocalDocuments, NotWritten, READ, read_file, upload, walk};
 
     fn put(directory: &Path, path: &str, content: &[u8]) {
         let path = directory.join(path);
@@ -344,6 +366,32 @@ mod tests {
         ];
         let expected = expected.map(|(path, content)| (path.to_string(), content));
         assert_eq!(read, BTreeMap::from(expected));
+    }
+
+    /// The log of the backup is released after a minute in which nobody asks about it.
+    #[test]
+    fn a_backup_is_kept_alive_with_each_document_and_not_only_with_each_object() {
+        let (directory, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for name in ["ab12", "ab13", "ab14"] {
+            put(directory.path(), &format!("ab/{name}"), b"small");
+        }
+        let local = LocalDocuments {
+            store: "local".to_string(),
+            directory: directory.path().to_path_buf(),
+            whole: true,
+        };
+        let store = Store::open(&Location::Directory(backups.path().to_path_buf())).unwrap();
+        let mut asked = 0;
+        let written = upload(&local, (&store, 1), u64::MAX, &mut || {
+            asked += 1;
+            Ok(())
+        });
+        assert_eq!(written.unwrap().objects.unwrap().len(), 1);
+        assert!(asked > 3, "{asked}");
+        let stopped = upload(&local, (&store, 2), u64::MAX, &mut || {
+            Err(NotWritten::GivenUp("it is stopping".to_string()))
+        });
+        assert!(matches!(stopped, Err(NotWritten::GivenUp(_))));
     }
 
     #[test]
