@@ -50,7 +50,9 @@ pub use backups::{
     newest, newest_complete,
 };
 pub use chain::{Chain, Link};
-pub use documents::{DocumentsManifest, FilePiece, NoFiles, decode_pieces, encode_piece, is_path};
+pub use documents::{
+    DocumentsManifest, FilePiece, NoFiles, Unreadable, decode_pieces, encode_piece, is_path,
+};
 pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use forgotten::{forget, forgotten};
 pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};

@@ -332,6 +332,9 @@ impl Coordinator {
                     "the backup lacks the documents of a local store: each node has its own. Copy their directories, or use a bucket"
                 );
             }
+            if let Some(missing) = documents.missing() {
+                tracing::warn!(backup, "{missing}");
+            }
             written.push(documents);
         }
         Ok(written)

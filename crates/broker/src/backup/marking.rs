@@ -438,6 +438,7 @@ mod tests {
                 bytes: 3 * LEAST_LOG,
                 sha256: String::new(),
             }]),
+            unreadable: Vec::new(),
         };
         let manifest = Manifest {
             format: FORMAT,

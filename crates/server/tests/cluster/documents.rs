@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Nodes;
-use super::backups::{directory, expect_restored, said, skep, take};
+use super::backups::{PATH, directory, expect_restored, said, skep, take};
 use crate::support::Server;
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -115,6 +115,38 @@ async fn documents_of_a_local_store_are_restored_with_the_backup() {
     let log = data.path().join("without.log");
     let server = crate::start(without.path(), &arguments, log).await;
     assert_eq!(read(&server, &kept).0, 404, "but everything else is there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_cannot_be_read_is_named_and_does_not_stop_the_backup() {
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let arguments = directory(store.path());
+    let log = data.path().join("log");
+    let server = crate::start(data.path(), &arguments, log).await;
+    let kept = upload(&server, "readable", "{}");
+    let bad = data.path().join("documents/zz");
+    std::fs::create_dir_all(&bad).unwrap();
+    std::os::unix::fs::symlink("/nowhere", bad.join("zz12")).unwrap();
+    take(&server, 20).await;
+    let expected = "could not be read when the backup was taken";
+    let names = |text: &str| text.contains(expected) && text.contains("zz/zz12");
+    assert!(names(&server.log()), "{}", server.log());
+    let (_, listed) = server.management("GET", &format!("{PATH}/20")).unwrap();
+    assert!(names(&listed), "{listed}");
+    drop(server);
+
+    let verified = printed(&["backup", "verify", "20"], data.path(), &arguments);
+    assert!(
+        verified.contains("(1 files in all stores)") && names(&verified),
+        "{verified}"
+    );
+    let restored = tempfile::tempdir().unwrap();
+    let command = ["restore", "--backup", "20"];
+    let output = printed(&command, restored.path(), &arguments);
+    assert!(names(&output), "{output}");
+    let log = data.path().join("restored.log");
+    let server = crate::start(restored.path(), &arguments, log).await;
+    assert_eq!(read(&server, &kept), (200, "readable".to_string()));
 }
 
 /// Changes a byte of each object below the directory.

@@ -284,6 +284,7 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
             "records": found.records,
             "laterMoments": found.markers,
             "documentFiles": found.files,
+            "unreadableDocuments": unreadable(&reader.manifest),
         });
         if let (true, Some(whole)) = (args.replay, whole.as_object_mut()) {
             whole.insert("replayedRecords".to_string(), replayed()?.into());
@@ -322,8 +323,10 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
 fn documents(manifest: &Manifest, files: u64) -> String {
     let lines = manifest.documents.iter().map(|of| match &of.objects {
         Some(_) => format!(
-            "Documents of the store '{}' are in it ({files} files in all stores).\n",
-            of.store
+            "Documents of the store '{}' are in it ({files} files in all stores).\n{}",
+            of.store,
+            of.missing()
+                .map_or_else(String::new, |missing| format!("WARNING: {missing}.\n"))
         ),
         None => format!(
             "Documents of the store '{}' are not in it, because each node has its own: copy their directories, or use a bucket.\n",
@@ -331,6 +334,16 @@ fn documents(manifest: &Manifest, files: u64) -> String {
         ),
     });
     lines.collect()
+}
+
+/// The documents that could not be read when the backup was taken.
+fn unreadable(manifest: &Manifest) -> Vec<Value> {
+    let all = manifest.documents.iter().flat_map(|of| {
+        let store = &of.store;
+        let unreadable = of.unreadable.iter();
+        unreadable.map(move |it| json!({ "store": store, "path": it.path, "reason": it.reason }))
+    });
+    all.collect()
 }
 
 /// A temporary directory, removed when dropped.
