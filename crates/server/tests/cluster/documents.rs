@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Nodes;
 use super::backups::{PATH, directory, expect_restored, said, skep, take};
+use super::{Nodes, SIZE};
 use crate::support::Server;
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -163,12 +163,26 @@ fn damage(directory: &Path) {
     }
 }
 
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let copied = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &copied);
+        } else {
+            std::fs::copy(&path, &copied).unwrap();
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_says_which_documents_it_lacks_if_each_node_has_its_own() {
     let store = tempfile::tempdir().unwrap();
     let mut nodes = Nodes::new(1);
     nodes.more = directory(store.path());
     let servers = nodes.all().await;
+    let kept = upload(&servers[0], "of the first node", "{}");
     take(&servers[0], 7).await;
     drop(servers);
     let empty = tempfile::tempdir().unwrap();
@@ -181,4 +195,29 @@ async fn a_backup_says_which_documents_it_lacks_if_each_node_has_its_own() {
         let printed = printed(command, empty.path(), &arguments);
         assert!(printed.contains(lacks), "{command:?}: {printed}");
     }
+
+    let original = nodes.data.path().join("original");
+    std::fs::rename(nodes.directory(0), &original).unwrap();
+    let documents = nodes.directory(0).join("documents");
+    copy(&original.join("documents"), &documents);
+    let early = skep(
+        &["restore", "--backup", "7"],
+        &nodes.directory(0),
+        &arguments,
+    );
+    assert!(
+        said(&early).contains("has data already ('documents')"),
+        "{}",
+        said(&early)
+    );
+    for node in 0..SIZE {
+        std::fs::remove_dir_all(nodes.directory(node)).unwrap();
+        expect_restored(7, &nodes.directory(node), &nodes.arguments(node));
+    }
+    copy(&original.join("documents"), &documents);
+    let servers = nodes.all().await;
+    assert_eq!(
+        read(&servers[0], &kept),
+        (200, "of the first node".to_string())
+    );
 }

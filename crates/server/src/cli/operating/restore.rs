@@ -172,8 +172,8 @@ fn documents(plan: &Plan, reader: &Reader) -> String {
                 "Documents of the store '{store}' are not restored: the settings have no local store with this id.\n"
             ),
             DocumentsFate::Missing => format!(
-                "Documents of the store '{store}' are not in the backup, because each node had its own: copy the directories of the \
-                 original nodes, or their documents are lost.\n"
+                "Documents of the store '{store}' are not in the backup, because each node had its own, and are lost unless the directories \
+                 of the original nodes are copied: after this restore, which needs an empty data directory, and before the node starts.\n"
             ),
         }
     });
