@@ -95,7 +95,8 @@ pub enum BackupError {
     /// A directory without the mount that it had.
     #[error(
         "'{store}' has no cluster.json any more and is on another file system than before: its mount is missing, and nothing is written to \
-         it. Mount it again, or restart this node if it is to be a new store"
+         it. Mount it again. If it is to be a new store, delete the file 'backup-store' in the data directory of this node, and restart the \
+         node"
     )]
     NotMounted { store: String },
     #[error("the backup {id} cannot be used: {reason}")]

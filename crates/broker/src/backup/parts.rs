@@ -94,13 +94,13 @@ impl Part {
 }
 
 impl Parts {
-    pub fn new(config: Option<BackupConfig>, metrics: BackupFamilies) -> Parts {
+    pub fn new(config: Option<BackupConfig>, metrics: BackupFamilies, mount: Mount) -> Parts {
         Parts {
             config,
             metrics,
             running: Mutex::default(),
             wishes: Arc::default(),
-            mount: Mount::default(),
+            mount,
         }
     }
 
@@ -283,6 +283,9 @@ fn upload_base(
 ) -> Result<Uploaded, String> {
     let store = Store::open(&config.location).map_err(|error| error.to_string())?;
     expect_same_store(cluster, &store, backup).map_err(|error| error.to_string())?;
+    // This node may take the next backup.
+    let mount = cluster.parts().mount();
+    mount.expect(&store).map_err(|error| error.to_string())?;
     let rate = rate(cluster, config);
     let base = base_of(cluster, partition, part)?;
     part.works("the checkpoint is written to the store");
