@@ -157,7 +157,9 @@ async fn take(args: TakeArgs) -> anyhow::Result<()> {
             "IN_PROGRESS" => tokio::time::sleep(LOOK).await,
             "COMPLETED" => {
                 let seconds = began.elapsed().as_secs_f64();
-                let text = format!("The backup {id} is complete ({seconds:.1} s).\n");
+                let lacks = shown.failure_reason;
+                let lacks = lacks.map_or_else(String::new, |lacks| format!("WARNING: {lacks}.\n"));
+                let text = format!("The backup {id} is complete ({seconds:.1} s).\n{lacks}");
                 return said("COMPLETED", text);
             }
             state => {
