@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use skep_objects::{Listed, ObjectError};
 
+use crate::documents::DocumentsManifest;
 use crate::manifest::{FORMAT, Manifest};
 use crate::{BackupError, Store, Writer, own};
 
@@ -78,7 +79,8 @@ impl BackupState {
 pub struct Backup {
     pub id: u64,
     pub state: BackupState,
-    /// The reason why it failed or cannot be read, the current step while it is in progress, or what is damaged although it can be restored.
+    /// The reason why it failed or cannot be read, the current step while it is in progress, or what is damaged or missing although it can be
+    /// restored.
     pub note: Option<String>,
     pub begun: Option<Begun>,
     /// Only present in a complete backup.
@@ -272,6 +274,11 @@ fn look(store: &Store, id: u64) -> Result<Option<Backup>, BackupError> {
     match manifest(store, id) {
         Ok(Some(manifest)) => {
             backup.state = BackupState::Completed;
+            let missing = manifest
+                .documents
+                .iter()
+                .find_map(DocumentsManifest::missing);
+            backup.note = backup.note.or(missing);
             backup.manifest = Some(manifest);
         }
         Ok(None) if damaged.is_some() => backup.state = BackupState::Incompatible,

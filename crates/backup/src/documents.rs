@@ -22,6 +22,35 @@ pub struct DocumentsManifest {
     /// `None`: each node has documents of its own, and none of them are in the backup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Vec<StoredObject>>,
+    /// What was left out, because it could not be read. Objects may have the beginning of such a file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A file or a directory of documents that could not be read when the backup was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unreadable {
+    /// Relative to the directory of the store.
+    pub path: String,
+    pub reason: String,
+}
+
+impl DocumentsManifest {
+    /// Whether the beginning of this file, which objects may have, is to be left out.
+    pub fn lacks(&self, path: &str) -> bool {
+        self.unreadable.iter().any(|it| it.path == path)
+    }
+
+    /// What of the store is missing in the backup, although it has its documents.
+    pub fn missing(&self) -> Option<String> {
+        let first = self.unreadable.first()?;
+        let (count, store) = (self.unreadable.len(), &self.store);
+        Some(format!(
+            "{count} files or directories of the document store '{store}' could not be read when the backup was taken, and are not in it; the \
+             first is {}: {}",
+            first.path, first.reason
+        ))
+    }
 }
 
 /// A part of a file.

@@ -50,7 +50,9 @@ pub use backups::{
     newest, newest_complete,
 };
 pub use chain::{Chain, Link};
-pub use documents::{DocumentsManifest, FilePiece, NoFiles, decode_pieces, encode_piece, is_path};
+pub use documents::{
+    DocumentsManifest, FilePiece, NoFiles, Unreadable, decode_pieces, encode_piece, is_path,
+};
 pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use forgotten::{forget, forgotten};
 pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
@@ -93,7 +95,8 @@ pub enum BackupError {
     /// A directory without the mount that it had.
     #[error(
         "'{store}' has no cluster.json any more and is on another file system than before: its mount is missing, and nothing is written to \
-         it. Mount it again, or restart this node if it is to be a new store"
+         it. Mount it again. If it is to be a new store, delete the file 'backup-store' in the data directory of this node, and restart the \
+         node"
     )]
     NotMounted { store: String },
     #[error("the backup {id} cannot be used: {reason}")]

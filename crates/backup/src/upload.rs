@@ -10,6 +10,9 @@ use crate::manifest::StoredObject;
 use crate::object::pack;
 use crate::{BackupError, Store};
 
+/// Whoever waits for the rate asks at this interval whether to go on.
+const ASKS: Duration = Duration::from_secs(1);
+
 /// A series of objects, numbered in order of creation.
 pub struct Upload {
     store: Store,
@@ -43,6 +46,21 @@ impl Upload {
             objects: Vec::new(),
             rate: rate.max(1),
             due: Instant::now(),
+        }
+    }
+
+    /// Waits until the rate allows the next object: for hours, if it is low. `goes_on`: called at once, and every second.
+    ///
+    /// # Errors
+    /// The error of `goes_on`.
+    pub fn wait<E>(&self, goes_on: &mut dyn FnMut() -> Result<(), E>) -> Result<(), E> {
+        loop {
+            goes_on()?;
+            let left = self.due.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(ASKS));
         }
     }
 

@@ -145,10 +145,13 @@ fn continued(
 /// Counts the files of document stores.
 fn files(reader: &Reader) -> Result<u64, BackupError> {
     let mut count = 0;
-    for object in reader.manifest.document_objects() {
-        let pieces = decode_pieces(reader.content(object)?);
-        let pieces = pieces.map_err(|reason| BackupError::damaged(&object.name, reason))?;
-        count += pieces.iter().filter(|piece| piece.place == 0).count() as u64;
+    for of in &reader.manifest.documents {
+        for object in of.objects.iter().flatten() {
+            let pieces = decode_pieces(reader.content(object)?);
+            let pieces = pieces.map_err(|reason| BackupError::damaged(&object.name, reason))?;
+            let begun = pieces.iter().filter(|piece| piece.place == 0);
+            count += begun.filter(|piece| !of.lacks(&piece.path)).count() as u64;
+        }
     }
     Ok(count)
 }

@@ -201,6 +201,22 @@ fn an_abandoned_backup_counts_as_failed() {
 }
 
 #[test]
+fn a_wait_for_the_rate_ends_when_the_backup_is_given_up() {
+    let Fixture { store, .. } = fixture();
+    let mut upload = Upload::new(&store, (1, 1), "log", 1);
+    let mut asked = 0;
+    let mut goes_on = || {
+        asked += 1;
+        if asked < 3 { Ok(()) } else { Err("given up") }
+    };
+    assert_eq!(upload.wait(&mut goes_on), Ok(()), "the first one is due");
+    upload.add(&[0; 3600]).unwrap();
+    let began = std::time::Instant::now();
+    assert_eq!(upload.wait(&mut goes_on), Err("given up"));
+    assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
 fn a_deleted_backup_leaves_nothing() {
     let Fixture { directory, store } = fixture();
     complete(&store, 1);
@@ -347,43 +363,91 @@ fn a_small_damaged_object_neither_hides_other_backups_nor_keeps_its_own_from_bei
 }
 
 /// The path of the store is a link: to the mounted directory, and to what is there without the mount.
-#[test]
-fn a_directory_on_another_file_system_is_the_store_only_with_its_content() {
-    let (here, memory) = (
-        tempfile::tempdir().unwrap(),
-        tempfile::tempdir_in("/dev/shm"),
-    );
-    let memory = memory.unwrap();
-    let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().unwrap());
-    assert_ne!(device(here.path()), device(memory.path()));
-    let links = tempfile::tempdir().unwrap();
-    let path = links.path().join("store");
-    let mount = Mount::default();
-    let expect = |target: &Path| {
+struct Linked {
+    links: tempfile::TempDir,
+    here: tempfile::TempDir,
+    memory: tempfile::TempDir,
+}
+
+impl Linked {
+    fn new() -> Linked {
+        let linked = Linked {
+            links: tempfile::tempdir().unwrap(),
+            here: tempfile::tempdir().unwrap(),
+            memory: tempfile::tempdir_in("/dev/shm").unwrap(),
+        };
+        let device = |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().unwrap());
+        assert_ne!(device(linked.here.path()), device(linked.memory.path()));
+        linked
+    }
+
+    fn to(&self, target: &Path) -> Store {
+        let path = self.links.path().join("store");
         let _ = std::fs::remove_file(&path);
         std::os::unix::fs::symlink(target, &path).unwrap();
-        mount.expect(&Store::open(&Location::Directory(path.clone())).unwrap())
-    };
-    expect(memory.path()).unwrap();
-    expect(here.path()).unwrap();
-    own(
-        &Store::open(&Location::Directory(path.clone())).unwrap(),
-        by("it"),
-        1,
-    )
-    .unwrap();
-    expect(here.path()).unwrap();
-    let missing = expect(memory.path()).unwrap_err();
-    assert!(
-        matches!(missing, BackupError::NotMounted { .. }),
-        "{missing}"
-    );
+        Store::open(&Location::Directory(path)).unwrap()
+    }
+
+    fn mounted(&self) -> Store {
+        self.to(self.here.path())
+    }
+
+    fn unmounted(&self) -> Store {
+        self.to(self.memory.path())
+    }
+}
+
+fn is_missing(expected: Result<(), BackupError>) -> bool {
+    matches!(expected, Err(BackupError::NotMounted { .. }))
+}
+
+#[test]
+fn a_directory_on_another_file_system_is_the_store_only_with_its_content() {
+    let linked = Linked::new();
+    let mount = Mount::default();
+    mount.expect(&linked.unmounted()).unwrap();
+    mount.expect(&linked.mounted()).unwrap();
+    own(&linked.mounted(), by("it"), 1).unwrap();
+    mount.expect(&linked.mounted()).unwrap();
+    assert!(is_missing(mount.expect(&linked.unmounted())));
     let owner = "cluster.json";
-    std::fs::copy(here.path().join(owner), memory.path().join(owner)).unwrap();
-    expect(memory.path()).unwrap();
-    std::fs::remove_file(memory.path().join(owner)).unwrap();
-    expect(memory.path()).unwrap();
-    assert!(expect(here.path()).is_ok(), "it has its content");
+    let memory = linked.memory.path();
+    std::fs::copy(linked.here.path().join(owner), memory.join(owner)).unwrap();
+    mount.expect(&linked.unmounted()).unwrap();
+    std::fs::remove_file(memory.join(owner)).unwrap();
+    mount.expect(&linked.unmounted()).unwrap();
+    mount.expect(&linked.mounted()).expect("it has its content");
+}
+
+#[test]
+fn a_node_that_starts_without_the_mount_remembers_it() {
+    let (linked, data) = (Linked::new(), tempfile::tempdir().unwrap());
+    let started = || Mount::recorded_in(data.path());
+    started().expect(&linked.unmounted()).unwrap();
+    own(&linked.mounted(), by("it"), 1).unwrap();
+    started().expect(&linked.mounted()).unwrap();
+    assert!(is_missing(started().expect(&linked.unmounted())));
+    let elsewhere = Location::Directory(linked.memory.path().join("other"));
+    started()
+        .expect(&Store::open(&elsewhere).unwrap())
+        .expect("the settings name another store");
+    started().expect(&linked.mounted()).unwrap();
+    std::fs::remove_file(linked.here.path().join("cluster.json")).unwrap();
+    started()
+        .expect(&linked.mounted())
+        .expect("it was emptied on its file system");
+
+    let record = data.path().join("backup-store");
+    let whole = std::fs::read(&record).unwrap();
+    std::fs::write(&record, "").unwrap();
+    let damaged = started().expect(&linked.unmounted()).unwrap_err();
+    assert!(damaged.to_string().contains("backup-store"), "{damaged}");
+    std::fs::write(&record, whole).unwrap();
+    assert!(is_missing(started().expect(&linked.unmounted())));
+    std::fs::remove_file(record).unwrap();
+    started()
+        .expect(&linked.unmounted())
+        .expect("an operator says that it is new");
 }
 
 #[test]

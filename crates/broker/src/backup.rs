@@ -19,6 +19,7 @@
 pub mod coordinator;
 mod cut;
 mod documents;
+mod grown;
 mod lineage;
 pub mod marking;
 pub mod parts;
@@ -36,6 +37,7 @@ use serde::{Deserialize, Serialize};
 use skep_backup::{Cut, Location, PartitionManifest};
 
 pub use self::documents::LocalDocuments;
+pub use self::grown::OwnerOfBackups;
 use self::schedule::Schedule;
 
 /// Where backups are stored, and at what rate.

@@ -183,7 +183,7 @@ impl Cluster {
             .map(|cluster| wire_of(&config, cluster));
         let listening = wire.map(Transport::listen).transpose()?;
         let (transport, listening) = listening.unzip();
-        let backups = Backups::new(config.backup.clone(), metrics.backups.clone());
+        let backups = Backups::new(&config, metrics.backups.clone());
         let this = Arc::new(Cluster {
             config,
             incarnation: uuid::Uuid::new_v4().as_u64_pair().0,

@@ -17,6 +17,7 @@ use skep_service::{
     self, BoxFuture, JobReceiver, NodeStates, PartitionRole, Reply, Topology, Work,
 };
 
+use crate::backup::OwnerOfBackups;
 use crate::backup::marking::mark_all_the_time;
 use crate::backup::schedule::keep_to_schedule;
 use crate::backup::shipping::ship_all_the_time;
@@ -246,6 +247,11 @@ impl Broker {
     /// The request is refused, or the node cannot be reached.
     pub async fn ask_for(&self, ask: cluster::Ask) -> Result<cluster::Answer, Refusal> {
         self.shared.cluster.ask(ask).await
+    }
+
+    /// This cluster, as the owner of the backups in a store.
+    pub fn owner_of_backups(&self) -> OwnerOfBackups {
+        OwnerOfBackups::new(&self.shared.cluster)
     }
 
     /// From now on this node answers operators' questions about all nodes.

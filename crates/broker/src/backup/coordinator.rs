@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
     BackupError, BackupKind, Begun, DocumentsManifest, FORMAT, Manifest, PartitionManifest,
-    Progress, Store, Writer, newest, newest_complete, own,
+    Progress, Store, Writer, newest, own,
 };
 use skep_cluster::{Refusal, State};
 
 use super::cut::Leaders;
 use super::documents::NotWritten;
-use super::lineage::Lineage;
+use super::grown::{Replicas, expect_grown};
 use super::{Step, StepFailed, Stepped, documents};
 use crate::cluster::{Cluster, now};
 
@@ -111,12 +110,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
     };
     let unreachable = |error: &dyn std::fmt::Display| Refusal::Unreachable(error.to_string());
     let store = Store::open(&config.location).map_err(|error| unreachable(&error))?;
-    claim(cluster, &store, &state).map_err(|error| match error {
-        BackupError::OtherCluster { .. } | BackupError::OtherRestore { .. } => {
-            Refusal::Invalid(error.to_string())
-        }
-        error => unreachable(&error),
-    })?;
+    claim(cluster, &store, &state).map_err(refused)?;
     let last = newest(&store).map_err(|error| unreachable(&error))?;
     let id = id.unwrap_or_else(|| next_id(last, config.schedule.offset));
     if let Some(last) = last.filter(|last| id <= *last) {
@@ -124,7 +118,7 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
             "the id {id} is not above {last}, the id of the newest backup: ids must increase"
         )));
     }
-    expect_grown(cluster, &store, &state)?;
+    expect_grown(cluster, &store, Replicas::Leading).map_err(refused)?;
     let begun = Begun {
         backup_id: id,
         cluster_id: state.cluster_id.clone(),
@@ -169,27 +163,13 @@ pub(super) fn claim(cluster: &Cluster, store: &Store, state: &State) -> Result<(
     mount.expect(store)
 }
 
-/// Logs only grow: a cluster whose log is shorter than that of its newest backup is another one, which was given the same id. A partition
-/// that is led elsewhere is not looked at.
-fn expect_grown(cluster: &Cluster, store: &Store, state: &State) -> Result<(), Refusal> {
-    let lineage = Lineage::of(state);
-    let newest = newest_complete(store, None, |it| lineage.has(it));
-    let newest = newest.map_err(|error| Refusal::Unreachable(error.to_string()))?;
-    for of in newest.iter().flat_map(|it| &it.partitions) {
-        let here = cluster.replica_here(of.partition).filter(|it| it.leads());
-        let end = here.map(|it| it.status.applied.load(Ordering::Acquire));
-        if let Some(end) = end.filter(|end| *end < of.cut.index) {
-            return Err(Refusal::Invalid(format!(
-                "the log of partition {} ends with entry {end}, but that of the newest backup in '{}' with entry {}: that backup is of another \
-                 cluster with the same id. Give this one an id of its own (camunda.cluster.cluster-id), or another directory, or another \
-                 base-path in the bucket",
-                of.partition,
-                store.shown(),
-                of.cut.index
-            )));
+fn refused(error: BackupError) -> Refusal {
+    match error {
+        BackupError::OtherCluster { .. } | BackupError::OtherRestore { .. } => {
+            Refusal::Invalid(error.to_string())
         }
+        error => Refusal::Unreachable(error.to_string()),
     }
-    Ok(())
 }
 
 /// The error message of a cluster without a backup store.
@@ -331,6 +311,9 @@ impl Coordinator {
                     store = %local.store,
                     "the backup lacks the documents of a local store: each node has its own. Copy their directories, or use a bucket"
                 );
+            }
+            if let Some(missing) = documents.missing() {
+                tracing::warn!(backup, "{missing}");
             }
             written.push(documents);
         }

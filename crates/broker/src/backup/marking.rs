@@ -8,8 +8,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use skep_backup::{
-    BackupError, BackupKind, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker,
-    PartitionManifest, Store, begin, begun, broken, find, newest_complete, times,
+    BackupError, BackupKind, BackupState, Broken, Continued, Cut, FORMAT, Manifest, Marker, Store,
+    begin, begun, broken, find, newest_complete, times,
 };
 use skep_cluster::{Refusal, State};
 
@@ -314,14 +314,9 @@ impl Base {
         if let Some(broken) = &self.broken {
             return Some(format!("the range is broken: {}", broken.reason));
         }
-        // A new backup shortens the log, and has the same documents.
-        let partitions = self.manifest.partitions.iter();
-        let objects = partitions
-            .flat_map(PartitionManifest::objects)
-            .map(|object| object.bytes);
         let log = self.logs.iter().map(Shipped::bytes);
         let age = now().saturating_sub(self.manifest.cut_at);
-        is_enough(objects.sum(), log.sum(), age)
+        is_enough(size(&self.manifest), log.sum(), age)
     }
 
     /// Whether anything was done since the newest moment, as far as this node and the store know.
@@ -370,6 +365,12 @@ impl Base {
     }
 }
 
+/// The bytes that the next backup writes again. Documents are among them: a backup with many of them is continued for longer, or a node
+/// would do nothing else than upload the same documents.
+fn size(manifest: &Manifest) -> u64 {
+    manifest.objects().map(|object| object.bytes).sum()
+}
+
 /// Why a backup of this size is no longer continued, given the bytes of log after it and its age in milliseconds. A restore reads both.
 fn is_enough(backup: u64, log: u64, age: i64) -> Option<String> {
     let limit = LEAST_LOG.max(backup);
@@ -409,7 +410,10 @@ fn wait_until_shipped(
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST_LOG, OLDEST, is_enough};
+    use skep_backup::{BackupKind, DocumentsManifest, FORMAT, Manifest, StoredObject};
+    use skep_cluster::State;
+
+    use super::{LEAST_LOG, OLDEST, is_enough, size};
 
     #[test]
     fn a_backup_is_continued_until_its_log_is_larger_or_a_day_is_over() {
@@ -423,5 +427,34 @@ mod tests {
             let why = is_enough(backup, log, age);
             assert_eq!(why.is_some(), is_over, "{backup}, {log}, {age}: {why:?}");
         }
+    }
+
+    #[test]
+    fn documents_are_not_uploaded_again_before_there_is_as_much_log() {
+        let documents = DocumentsManifest {
+            store: "local".to_string(),
+            objects: Some(vec![StoredObject {
+                name: "backups/1/documents-local/000001".to_string(),
+                bytes: 3 * LEAST_LOG,
+                sha256: String::new(),
+            }]),
+            unreadable: Vec::new(),
+        };
+        let manifest = Manifest {
+            format: FORMAT,
+            backup_id: 1,
+            version: String::new(),
+            kind: BackupKind::Scheduled,
+            began_at: 0,
+            cut_at: 0,
+            completed_at: 0,
+            cluster: State::default(),
+            partitions: Vec::new(),
+            documents: vec![documents],
+        };
+        let size = size(&manifest);
+        assert_eq!(is_enough(size, 3 * LEAST_LOG, OLDEST), None);
+        assert!(is_enough(size, 3 * LEAST_LOG + 1, 0).is_some());
+        assert!(is_enough(size, 0, OLDEST + 1).is_some(), "but once a day");
     }
 }

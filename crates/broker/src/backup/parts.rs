@@ -94,13 +94,13 @@ impl Part {
 }
 
 impl Parts {
-    pub fn new(config: Option<BackupConfig>, metrics: BackupFamilies) -> Parts {
+    pub fn new(config: Option<BackupConfig>, metrics: BackupFamilies, mount: Mount) -> Parts {
         Parts {
             config,
             metrics,
             running: Mutex::default(),
             wishes: Arc::default(),
-            mount: Mount::default(),
+            mount,
         }
     }
 
@@ -283,14 +283,16 @@ fn upload_base(
 ) -> Result<Uploaded, String> {
     let store = Store::open(&config.location).map_err(|error| error.to_string())?;
     expect_same_store(cluster, &store, backup).map_err(|error| error.to_string())?;
+    // This node may take the next backup.
+    let mount = cluster.parts().mount();
+    mount.expect(&store).map_err(|error| error.to_string())?;
     let rate = rate(cluster, config);
     let base = base_of(cluster, partition, part)?;
     part.works("the checkpoint is written to the store");
     let mut upload = Upload::new(&store, (backup, partition), "state", rate);
     let mut rows = StreamWriter::new(&*base.checkpoint, PIECE).map_err(|e| e.to_string())?;
     while let Some(chunk) = rows.next_chunk().map_err(|error| error.to_string())? {
-        still_wanted(part)?;
-        base.pin.renew(Instant::now());
+        upload.wait(&mut || still_wanted(part, &base.pin))?;
         upload.add(&chunk).map_err(|error| error.to_string())?;
     }
     let state = upload.finish();
@@ -343,8 +345,10 @@ fn expect_same_store(cluster: &Cluster, store: &Store, backup: u64) -> Result<()
     }
 }
 
-fn still_wanted(part: &Part) -> Result<(), String> {
+/// Keeps the log that the backup needs, for as long as it waits for it.
+fn still_wanted(part: &Part, pin: &LogPin) -> Result<(), String> {
     if part.is_wanted() {
+        pin.renew(Instant::now());
         Ok(())
     } else {
         Err("the backup no longer waits for it".to_string())
@@ -382,8 +386,7 @@ fn ship_log(
     let (mut next, mut term) = (log_from.index + 1, log_from.term);
     let began = Instant::now();
     while next <= cut.index {
-        still_wanted(part)?;
-        pin.renew(Instant::now());
+        still_wanted(part, pin)?;
         let entries = log.read(next, cut.index + 1, READ);
         let entries = entries.map_err(|error| error.to_string())?;
         // Committed entries may not be on the local disk yet.
@@ -398,6 +401,7 @@ fn ship_log(
             encode_entries(&entry, &mut content);
         }
         if content.len() >= PIECE {
+            upload.wait(&mut || still_wanted(part, pin))?;
             upload.add(&content).map_err(|error| error.to_string())?;
             content.clear();
         }
@@ -409,6 +413,7 @@ fn ship_log(
         ));
     }
     if !content.is_empty() {
+        upload.wait(&mut || still_wanted(part, pin))?;
         upload.add(&content).map_err(|error| error.to_string())?;
     }
     Ok(LogPart {

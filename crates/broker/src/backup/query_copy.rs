@@ -28,6 +28,10 @@ pub fn upload(
         .copy(&copy.0)
         .map_err(|error| format!("secondary storage cannot be copied: {error}"))?;
     let text = |error: std::io::Error| BackupError::from(error).to_string();
+    let mut goes_on = || {
+        let given_up = || "the backup no longer waits for it".to_string();
+        wanted().then_some(()).ok_or_else(given_up)
+    };
     let mut file = File::open(&copy.0).map_err(text)?;
     loop {
         let mut piece = Vec::new();
@@ -35,9 +39,7 @@ pub fn upload(
         if read.map_err(text)? == 0 {
             return Ok(());
         }
-        if !wanted() {
-            return Err("the backup no longer waits for it".to_string());
-        }
+        upload.wait(&mut goes_on)?;
         upload.add(&piece).map_err(|error| error.to_string())?;
     }
 }

@@ -12,6 +12,7 @@ use skep_model::timer_value::Cycle;
 
 use super::BackupConfig;
 use super::coordinator::{begin, claim, next_id};
+use super::grown::{Replicas, expect_grown};
 use crate::cluster::{Cluster, now};
 
 /// Interval between two checks of the time.
@@ -155,6 +156,7 @@ impl Keeper {
                 Ok(()) | Err(BackupError::OtherCluster { .. }) => {}
                 Err(error) => return Err(text(error)),
             }
+            expect_grown(cluster, &store, Replicas::Leading).map_err(text)?;
             self.swept = Some(Instant::now());
             let continuous = self.config.continuous.is_some();
             for old in schedule.old(&backups, now, continuous) {

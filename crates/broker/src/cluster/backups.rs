@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use skep_backup::BackupKind;
+use skep_backup::{BackupKind, Mount};
 use skep_cluster::Refusal;
 use tokio::time::Instant;
 
@@ -11,7 +11,8 @@ use super::Cluster;
 use super::management::{Answer, Ask, Outcome};
 use crate::backup::coordinator::{self, Coordinating};
 use crate::backup::parts::Parts;
-use crate::backup::{BackupConfig, Step, StepFailed, StepResult};
+use crate::backup::{Step, StepFailed, StepResult};
+use crate::config::BrokerConfig;
 use crate::metrics::backups::BackupFamilies;
 use crate::partition::PartitionHandle;
 
@@ -25,9 +26,15 @@ pub(super) struct Backups {
 }
 
 impl Backups {
-    pub(super) fn new(config: Option<BackupConfig>, metrics: BackupFamilies) -> Backups {
+    pub(super) fn new(config: &BrokerConfig, metrics: BackupFamilies) -> Backups {
+        // A gateway has no data directory, and takes no backups.
+        let mount = if config.is_gateway() {
+            Mount::default()
+        } else {
+            Mount::recorded_in(&config.directory)
+        };
         Backups {
-            parts: Parts::new(config, metrics),
+            parts: Parts::new(config.backup.clone(), metrics, mount),
             coordinating: Coordinating::default(),
         }
     }

@@ -160,7 +160,7 @@ async fn show(broker: &Broker, id: u64) -> Handled {
 async fn delete(broker: &Broker, id: u64) -> Handled {
     let config = broker.config().backup.as_ref();
     let continues = config.is_some_and(|config| config.continuous.is_some());
-    let state = broker.cluster_state();
+    let (state, owner) = (broker.cluster_state(), broker.owner_of_backups());
     let now = jiff::Timestamp::now().as_millisecond();
     ask(broker, move |store| {
         let backup = skep_backup::find(store, id)?;
@@ -176,6 +176,7 @@ async fn delete(broker: &Broker, id: u64) -> Handled {
                         cluster_id: &state.cluster_id,
                         epoch: state.epoch,
                     };
+                    owner.expect_grown(store)?;
                     skep_backup::delete_by(store, by, id, now)
                 }
             },
@@ -250,13 +251,14 @@ fn unfinished(backup: &Backup) -> Vec<Value> {
 
 /// Discards all checkpoints up to now: the next backup begins another range.
 async fn forget(broker: &Broker) -> Handled {
-    let state = broker.cluster_state();
+    let (state, owner) = (broker.cluster_state(), broker.owner_of_backups());
     let now = jiff::Timestamp::now().as_millisecond();
     ask(broker, move |store| {
         let by = Writer {
             cluster_id: &state.cluster_id,
             epoch: state.epoch,
         };
+        owner.expect_grown(store)?;
         skep_backup::forget(store, by, now)
     })
     .await?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use skep_client::{Client, CreateInstance};
 use skep_testkit::sandbox::{self, FileSystem};
 
-use super::backups::{PATH, directory, instances, said, settings, skep};
+use super::backups::{PATH, ask_for, directory, instances, said, settings, skep, take};
 use super::{Nodes, SIZE};
 use crate::support::ledger::deploy_one_task;
 use crate::support::{Server, eventually, leader_of};
@@ -335,5 +335,33 @@ fn a_directory_without_its_mount_gets_nothing_and_its_range_goes_on_afterwards()
         let verify = ["backup", "verify", id.as_str(), "--replay"];
         let verified = out(&skep(&verify, &data, &arguments));
         assert!(verified.contains("each partition was cut"), "{verified}");
+    });
+}
+
+#[test]
+fn a_node_that_starts_without_the_mount_of_its_store_takes_no_backup() {
+    let name = "continuous::a_node_that_starts_without_the_mount_of_its_store_takes_no_backup";
+    sandbox::run(name, async |place| {
+        let disk = FileSystem::ext4(&place, 96);
+        let store = disk.root.join("store");
+        let arguments = directory(&store);
+        let (data, log) = (place.join("data"), place.join("log"));
+        let server = crate::start(&data, &arguments, log.clone()).await;
+        take(&server, 1).await;
+        drop(server);
+
+        disk.take_away();
+        let server = crate::start(&data, &arguments, log.clone()).await;
+        let (status, message) = ask_for(&server, 2);
+        assert!(
+            status == 502 && message.contains("its mount is missing"),
+            "{status}: {message}"
+        );
+        assert!(!store.join("backups").exists() && !store.join("cluster.json").exists());
+        drop(server);
+
+        disk.bring_back();
+        let server = crate::start(&data, &arguments, log).await;
+        take(&server, 2).await;
     });
 }

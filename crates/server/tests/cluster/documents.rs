@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Nodes;
-use super::backups::{directory, expect_restored, said, skep, take};
+use super::backups::{PATH, directory, expect_restored, said, skep, take};
+use super::{Nodes, SIZE};
 use crate::support::Server;
 
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
@@ -117,6 +117,38 @@ async fn documents_of_a_local_store_are_restored_with_the_backup() {
     assert_eq!(read(&server, &kept).0, 404, "but everything else is there");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_cannot_be_read_is_named_and_does_not_stop_the_backup() {
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let arguments = directory(store.path());
+    let log = data.path().join("log");
+    let server = crate::start(data.path(), &arguments, log).await;
+    let kept = upload(&server, "readable", "{}");
+    let bad = data.path().join("documents/zz");
+    std::fs::create_dir_all(&bad).unwrap();
+    std::os::unix::fs::symlink("/nowhere", bad.join("zz12")).unwrap();
+    take(&server, 20).await;
+    let expected = "could not be read when the backup was taken";
+    let names = |text: &str| text.contains(expected) && text.contains("zz/zz12");
+    assert!(names(&server.log()), "{}", server.log());
+    let (_, listed) = server.management("GET", &format!("{PATH}/20")).unwrap();
+    assert!(names(&listed), "{listed}");
+    drop(server);
+
+    let verified = printed(&["backup", "verify", "20"], data.path(), &arguments);
+    assert!(
+        verified.contains("(1 files in all stores)") && names(&verified),
+        "{verified}"
+    );
+    let restored = tempfile::tempdir().unwrap();
+    let command = ["restore", "--backup", "20"];
+    let output = printed(&command, restored.path(), &arguments);
+    assert!(names(&output), "{output}");
+    let log = data.path().join("restored.log");
+    let server = crate::start(restored.path(), &arguments, log).await;
+    assert_eq!(read(&server, &kept), (200, "readable".to_string()));
+}
+
 /// Changes a byte of each object below the directory.
 fn damage(directory: &Path) {
     for entry in directory.read_dir().unwrap() {
@@ -131,12 +163,26 @@ fn damage(directory: &Path) {
     }
 }
 
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let copied = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &copied);
+        } else {
+            std::fs::copy(&path, &copied).unwrap();
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_says_which_documents_it_lacks_if_each_node_has_its_own() {
     let store = tempfile::tempdir().unwrap();
     let mut nodes = Nodes::new(1);
     nodes.more = directory(store.path());
     let servers = nodes.all().await;
+    let kept = upload(&servers[0], "of the first node", "{}");
     take(&servers[0], 7).await;
     drop(servers);
     let empty = tempfile::tempdir().unwrap();
@@ -149,4 +195,29 @@ async fn a_backup_says_which_documents_it_lacks_if_each_node_has_its_own() {
         let printed = printed(command, empty.path(), &arguments);
         assert!(printed.contains(lacks), "{command:?}: {printed}");
     }
+
+    let original = nodes.data.path().join("original");
+    std::fs::rename(nodes.directory(0), &original).unwrap();
+    let documents = nodes.directory(0).join("documents");
+    copy(&original.join("documents"), &documents);
+    let early = skep(
+        &["restore", "--backup", "7"],
+        &nodes.directory(0),
+        &arguments,
+    );
+    assert!(
+        said(&early).contains("has data already ('documents')"),
+        "{}",
+        said(&early)
+    );
+    for node in 0..SIZE {
+        std::fs::remove_dir_all(nodes.directory(node)).unwrap();
+        expect_restored(7, &nodes.directory(node), &nodes.arguments(node));
+    }
+    copy(&original.join("documents"), &documents);
+    let servers = nodes.all().await;
+    assert_eq!(
+        read(&servers[0], &kept),
+        (200, "of the first node".to_string())
+    );
 }

@@ -121,6 +121,12 @@ async fn a_cluster_beside_the_original_writes_nothing_to_its_store() {
     let same_id = format!("camunda.cluster.cluster-id={id}");
     let empty = place.start("empty", &["--set".to_string(), same_id]).await;
     expect_no_backup(&empty, store, "another cluster with the same id");
+    expect_no_deletion(&empty, store, "another cluster with the same id");
+    let (status, message) = delete(&empty, "state");
+    assert!(
+        status == 400 && message.contains("another cluster with the same id"),
+        "{status}: {message}"
+    );
     ledger.create_until_marked(&original).await;
     let ranges = state(&original)["ranges"].as_array().unwrap().len();
     assert_eq!(ranges, 1, "nobody broke it");

@@ -157,7 +157,9 @@ async fn take(args: TakeArgs) -> anyhow::Result<()> {
             "IN_PROGRESS" => tokio::time::sleep(LOOK).await,
             "COMPLETED" => {
                 let seconds = began.elapsed().as_secs_f64();
-                let text = format!("The backup {id} is complete ({seconds:.1} s).\n");
+                let lacks = shown.failure_reason;
+                let lacks = lacks.map_or_else(String::new, |lacks| format!("WARNING: {lacks}.\n"));
+                let text = format!("The backup {id} is complete ({seconds:.1} s).\n{lacks}");
                 return said("COMPLETED", text);
             }
             state => {
@@ -284,6 +286,7 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
             "records": found.records,
             "laterMoments": found.markers,
             "documentFiles": found.files,
+            "unreadableDocuments": unreadable(&reader.manifest),
         });
         if let (true, Some(whole)) = (args.replay, whole.as_object_mut()) {
             whole.insert("replayedRecords".to_string(), replayed()?.into());
@@ -322,8 +325,10 @@ fn check(args: &VerifyArgs) -> anyhow::Result<()> {
 fn documents(manifest: &Manifest, files: u64) -> String {
     let lines = manifest.documents.iter().map(|of| match &of.objects {
         Some(_) => format!(
-            "Documents of the store '{}' are in it ({files} files in all stores).\n",
-            of.store
+            "Documents of the store '{}' are in it ({files} files in all stores).\n{}",
+            of.store,
+            of.missing()
+                .map_or_else(String::new, |missing| format!("WARNING: {missing}.\n"))
         ),
         None => format!(
             "Documents of the store '{}' are not in it, because each node has its own: copy their directories, or use a bucket.\n",
@@ -331,6 +336,16 @@ fn documents(manifest: &Manifest, files: u64) -> String {
         ),
     });
     lines.collect()
+}
+
+/// The documents that could not be read when the backup was taken.
+fn unreadable(manifest: &Manifest) -> Vec<Value> {
+    let all = manifest.documents.iter().flat_map(|of| {
+        let store = &of.store;
+        let unreadable = of.unreadable.iter();
+        unreadable.map(move |it| json!({ "store": store, "path": it.path, "reason": it.reason }))
+    });
+    all.collect()
 }
 
 /// A temporary directory, removed when dropped.

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::Args;
-use skep_backup::{BackupError, Moment, Reader, Store};
+use skep_backup::{BackupError, DocumentsManifest, Moment, Reader, Store};
 use skep_broker::backup::restore::{self, DocumentsFate, How, Plan, RestoreError};
 
 use crate::args::ConfigArgs;
@@ -153,6 +153,10 @@ fn lost(reader: &Reader, newest: Result<Moment, BackupError>) -> String {
 fn documents(plan: &Plan, reader: &Reader) -> String {
     let lines = plan.documents.iter().map(|here| {
         let store = &here.store;
+        let mut stores = reader.manifest.documents.iter();
+        let of = stores.find(|of| of.store == *store);
+        let missing = of.and_then(DocumentsManifest::missing);
+        let missing = missing.map_or_else(String::new, |missing| format!("WARNING: {missing}.\n"));
         match &here.fate {
             DocumentsFate::Restored(directory) => {
                 let later = match reader.moment.marker {
@@ -160,7 +164,7 @@ fn documents(plan: &Plan, reader: &Reader) -> String {
                     None => "",
                 };
                 format!(
-                    "Documents of the store '{store}' are restored to {}{later}.\n",
+                    "Documents of the store '{store}' are restored to {}{later}.\n{missing}",
                     directory.display()
                 )
             }
@@ -168,8 +172,8 @@ fn documents(plan: &Plan, reader: &Reader) -> String {
                 "Documents of the store '{store}' are not restored: the settings have no local store with this id.\n"
             ),
             DocumentsFate::Missing => format!(
-                "Documents of the store '{store}' are not in the backup, because each node had its own: copy the directories of the \
-                 original nodes, or their documents are lost.\n"
+                "Documents of the store '{store}' are not in the backup, because each node had its own, and are lost unless the directories \
+                 of the original nodes are copied: after this restore, which needs an empty data directory, and before the node starts.\n"
             ),
         }
     });
