@@ -1,6 +1,7 @@
 //! `skep cluster`: changes the nodes of a cluster.
 
 mod apply;
+mod prepare;
 mod shape;
 
 use std::time::Duration;
@@ -17,6 +18,10 @@ pub struct ClusterArgs {
 enum Command {
     /// Change the cluster to a number of nodes, partitions and copies; does nothing if it already has them.
     Apply(apply::ApplyArgs),
+    /// Pause processing and exporting on all nodes and store a snapshot of each: before an upgrade that replaces all nodes at once.
+    PrepareUpgrade(prepare::NodesArgs),
+    /// End the pause of `prepare-upgrade`.
+    Resume(prepare::ResumeArgs),
     /// Spread leaders evenly over the nodes now, without waiting for the automatic rebalancing.
     Rebalance(RebalanceArgs),
 }
@@ -43,6 +48,8 @@ pub struct RebalanceArgs {
 pub async fn run(args: ClusterArgs) -> anyhow::Result<()> {
     match args.command {
         Command::Apply(args) => apply::run(args).await,
+        Command::PrepareUpgrade(args) => prepare::prepare(args).await,
+        Command::Resume(args) => prepare::resume(args).await,
         Command::Rebalance(args) => rebalance(args).await,
     }
 }
