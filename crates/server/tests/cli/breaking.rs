@@ -336,3 +336,18 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         );
     }
 }
+
+#[test]
+fn a_seed_names_the_same_faults_each_time() {
+    let directory = workplace();
+    let here = directory.path();
+    let shown = |seed: &[&str]| {
+        let words = [&["chaos", "show", "broker-loss"], seed].concat();
+        stdout(&run(here, &words))
+    };
+    let seven = shown(&["--seed", "7"]);
+    assert!(seven.starts_with("name: broker-loss\n"), "{seven}");
+    assert_eq!(seven, shown(&["--seed", "7"]));
+    assert_ne!(seven, shown(&["--seed", "8"]));
+    assert_ne!(seven, shown(&[]));
+}

@@ -36,6 +36,9 @@ enum ChaosCommand {
         /// Print the plan of a full run.
         #[arg(long)]
         full: bool,
+        /// Print it with the faults of this seed.
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
     },
     /// Judge a run again and print its report, or those of two runs side by side.
     Report {
@@ -69,6 +72,9 @@ struct RunArgs {
     /// Run for as long as the published chaos day, instead of some minutes.
     #[arg(long)]
     full: bool,
+    /// Inject the faults at other times and into other leaders: the same ones for the same number.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Directory for the report, samples, events and logs; with several experiments, each has its own below it [default: chaos-NAME-TIME].
     #[arg(long, value_name = "DIRECTORY")]
     report: Option<PathBuf>,
@@ -101,9 +107,9 @@ pub fn run(args: ChaosArgs) -> anyhow::Result<ExitCode> {
     match args.command {
         None => run_all(&args.run),
         Some(ChaosCommand::List { json }) => list(json),
-        Some(ChaosCommand::Show { name, full }) => {
+        Some(ChaosCommand::Show { name, full, seed }) => {
             let experiment = experiments::find(&name).ok_or_else(|| unknown(&name))?;
-            crate::cli::print(&(experiment.plan)(full).to_yaml())?;
+            crate::cli::print(&seeded((experiment.plan)(full), seed).to_yaml())?;
             Ok(ExitCode::SUCCESS)
         }
         Some(ChaosCommand::Report {
@@ -202,7 +208,8 @@ fn draw(directories: &[PathBuf], format: Format) -> anyhow::Result<ExitCode> {
 }
 
 fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let plans = args.what.iter().map(|what| plan(what, args.full));
+    let plans = args.what.iter();
+    let plans = plans.map(|what| Ok(seeded(plan(what, args.full)?, args.seed)));
     // All are read before the first one runs.
     let plans = plans.collect::<anyhow::Result<Vec<Plan>>>()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -215,6 +222,14 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
         codes.push(runtime.block_on(one(plan, args, several))?);
     }
     Ok(ExitCode::from(judge::worst(codes)))
+}
+
+/// The plan as the seed varies it, if there is one.
+fn seeded(plan: Plan, seed: Option<u64>) -> Plan {
+    match seed {
+        None => plan,
+        Some(seed) => plan.seeded(seed),
+    }
 }
 
 fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
