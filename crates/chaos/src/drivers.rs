@@ -1,9 +1,10 @@
-//! Provides the nodes of a run. Processes of this machine are the only driver so far; a foreign cluster is only observed.
+//! Provides the nodes of a run: processes of this machine, or containers on it. A foreign cluster is only observed.
 
 mod backups;
 mod changes;
 mod cores;
 mod disk;
+mod engine;
 mod faults;
 mod group;
 mod leases;
@@ -31,6 +32,7 @@ use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, StoreKind, StoreSt
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
+pub use engine::{Engine, Launcher};
 use faults::Faulty;
 use leases::Leases;
 pub use leases::{leased_numbers, owners};
@@ -107,7 +109,7 @@ impl Cluster {
     pub fn start(
         plan: &Nodes,
         network: Network,
-        program: PathBuf,
+        launcher: &Launcher,
         directory: PathBuf,
         guard: SharedGuard,
     ) -> io::Result<Self> {
@@ -129,7 +131,7 @@ impl Cluster {
         let leases = plan.leases.then(|| Leases::start(&guard)).transpose()?;
         plan.settings
             .extend(leases.iter().flat_map(Leases::settings));
-        let (nodes, links) = node::with_ports(&plan, network.nodes, &program, &directory)?;
+        let (nodes, links) = node::with_ports(&plan, network.nodes, launcher, &directory)?;
         let mut cluster = Self {
             nodes,
             members: plan.count,
@@ -350,7 +352,7 @@ impl Cluster {
     pub fn restore(&mut self) -> io::Result<Restoring> {
         let guard = self.guard()?;
         let mut programs = Vec::new();
-        for node in &self.nodes {
+        for node in &mut self.nodes {
             let (child, ticket) = node.restore(&guard)?;
             programs.push((node.number, child, ticket));
         }
@@ -481,7 +483,9 @@ impl Cluster {
         let mut died = Died::default();
         for status in self.nodes.iter_mut().filter_map(Node::has_died) {
             died.nodes += 1;
-            died.by_sigbus += u32::from(status.signal() == Some(SIGBUS));
+            // A container reports it by its code.
+            let by_code = status.code() == Some(128 + SIGBUS);
+            died.by_sigbus += u32::from(status.signal() == Some(SIGBUS) || by_code);
         }
         died
     }

@@ -69,21 +69,36 @@ pub enum Undo {
     Remove(PathBuf),
     /// Removes a control group; its members move to the parent group.
     Ungroup(PathBuf),
+    /// Ends a container and removes it, after the engine's program in the foreground, which could still start it.
+    Container {
+        engine: String,
+        name: String,
+        client: Process,
+    },
 }
 
 impl Undo {
     fn carry_out(&self) {
         match self {
             Self::Resume(process) => process.signal("CONT"),
-            Self::Kill(process) => {
-                process.signal("CONT");
-                process.signal("KILL");
-                // Wait for its end: it must not write files again after they were removed.
-                for _ in 0..200 {
-                    if !process.is_alive() {
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_millis(10));
+            Self::Kill(process) => kill(*process),
+            Self::Container {
+                engine,
+                name,
+                client,
+            } => {
+                kill(*client);
+                // Gone already, or not there yet.
+                for words in [
+                    &["kill", "--signal=KILL", name][..],
+                    &["rm", "--force", name],
+                ] {
+                    let _ = Command::new(engine)
+                        .args(words)
+                        .stdin(Stdio::null())
+                        .stdout(Stdio::null())
+                        .stderr(Stdio::null())
+                        .status();
                 }
             }
             Self::Ungroup(group) => {
@@ -103,6 +118,18 @@ impl Undo {
                 };
             }
         }
+    }
+}
+
+fn kill(process: Process) {
+    process.signal("CONT");
+    process.signal("KILL");
+    // Wait for its end: it must not write files again after they were removed.
+    for _ in 0..200 {
+        if !process.is_alive() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -296,6 +296,16 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
             "the kubernetes driver is not built yet",
         ),
         (
+            &["broker-loss", "--driver", "vm"],
+            2,
+            "the drivers are `process` and `container`",
+        ),
+        (
+            &["broker-loss", "--image", "skep:1"],
+            2,
+            "--engine and --image are about containers",
+        ),
+        (
             &["none"],
             2,
             "expected one of blind-spots, broker-loss, cold-start,",
@@ -350,4 +360,21 @@ fn a_seed_names_the_same_faults_each_time() {
     assert_eq!(seven, shown(&["--seed", "7"]));
     assert_ne!(seven, shown(&["--seed", "8"]));
     assert_ne!(seven, shown(&[]));
+}
+
+#[test]
+fn without_an_engine_a_run_in_containers_says_what_is_missing() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, KILLED);
+    let words = "chaos plan.yaml --report out --driver container --engine";
+    let words: Vec<&str> = words.split(' ').chain(["./no-engine"]).collect();
+    let ran = run(here, &words);
+    assert_eq!(ran.status.code(), Some(3), "{}", stderr(&ran));
+    assert!(
+        stdout(&ran).contains("no container engine answers"),
+        "{}",
+        stdout(&ran)
+    );
+    assert!(here.join("out/run.json").exists());
 }

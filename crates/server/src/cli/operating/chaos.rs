@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use skep_chaos::drivers::Need;
+use skep_chaos::drivers::{Engine, Launcher, Need};
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 
 use crate::cli::Usage;
@@ -81,25 +81,52 @@ struct RunArgs {
     /// Judge speed even if the machine has other work.
     #[arg(long)]
     noisy: bool,
-    /// Kind of nodes: processes on this machine.
+    /// Kind of nodes: `process`, processes on this machine, or `container`, containers on it.
     #[arg(long, value_name = "DRIVER", default_value = "process", value_parser = driver)]
     driver: Driver,
+    /// Program of the container engine [default: docker, or podman if that answers and docker does not].
+    #[arg(long, value_name = "PROGRAM")]
+    engine: Option<String>,
+    /// Image of the containers [default: skep with the version of this program].
+    #[arg(long, value_name = "IMAGE")]
+    image: Option<String>,
     /// Host of an existing cluster: it gets load, and no faults are injected.
     #[arg(long, value_name = "HOST")]
     against: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Driver;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Driver {
+    Process,
+    Container,
+}
 
-/// Parses the driver; other drivers are known by name but not built.
+/// Parses the driver; another one is known by name but not built.
 fn driver(name: &str) -> Result<Driver, String> {
     match name {
-        "process" => Ok(Driver),
-        "container" | "kubernetes" => Err(format!(
-            "the {name} driver is not built yet; `process` starts the nodes as processes of this machine"
-        )),
-        _ => Err("the only driver is `process`".into()),
+        "process" => Ok(Driver::Process),
+        "container" => Ok(Driver::Container),
+        "kubernetes" => Err(
+            "the kubernetes driver is not built yet; `process` and `container` start the nodes on this machine".into(),
+        ),
+        _ => Err("the drivers are `process` and `container`".into()),
+    }
+}
+
+/// The engine that runs the nodes in containers, if they are to be in some.
+fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
+    let image = args.image.as_deref();
+    let own = concat!("skep:", env!("CARGO_PKG_VERSION"));
+    match args.driver {
+        Driver::Container => {
+            let program = args.engine.as_deref();
+            Ok(Some(Engine::new(program, image.unwrap_or(own))))
+        }
+        Driver::Process if args.engine.is_some() || image.is_some() => {
+            let text = "--engine and --image are about containers: add --driver container";
+            Err(Usage(text.into()).into())
+        }
+        Driver::Process => Ok(None),
     }
 }
 
@@ -212,6 +239,7 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let plans = plans.map(|what| Ok(seeded(plan(what, args.full)?, args.seed)));
     // All are read before the first one runs.
     let plans = plans.collect::<anyhow::Result<Vec<Plan>>>()?;
+    let engine = engine(args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -219,7 +247,7 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut codes = Vec::new();
     let several = plans.len() > 1;
     for plan in plans {
-        codes.push(runtime.block_on(one(plan, args, several))?);
+        codes.push(runtime.block_on(one(plan, args, (several, engine.clone())))?);
     }
     Ok(ExitCode::from(judge::worst(codes)))
 }
@@ -252,7 +280,11 @@ fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
 }
 
 /// The exit code of one run.
-async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
+async fn one(
+    plan: Plan,
+    args: &RunArgs,
+    (several, engine): (bool, Option<Engine>),
+) -> anyhow::Result<u8> {
     let program = std::env::current_exe().context("the path of this program")?;
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     let directory = match &args.report {
@@ -270,7 +302,7 @@ async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
                 line
             },
         ),
-        program,
+        launcher: Launcher { program, engine },
         directory: directory.clone(),
         against: args.against.clone(),
         noisy: args.noisy,
