@@ -43,6 +43,9 @@ pub struct ManagementArgs {
 pub struct RebalanceArgs {
     #[command(flatten)]
     server: ManagementArgs,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 pub async fn run(args: ClusterArgs) -> anyhow::Result<()> {
@@ -62,6 +65,10 @@ pub async fn rebalance(args: RebalanceArgs) -> anyhow::Result<()> {
     let answer = crate::cli::fetch::post(management, path, String::new(), timeout).await?;
     if !answer.0.is_success() {
         return Err(apply::refusal(management, answer.0, &answer.1));
+    }
+    if args.json {
+        let done = serde_json::json!({ "state": "REBALANCING" });
+        return crate::cli::print(&format!("{done:#}\n"));
     }
     crate::cli::print("Spreading leaders evenly over the available nodes.\n")
 }
