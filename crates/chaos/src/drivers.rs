@@ -10,6 +10,7 @@ mod group;
 mod leases;
 mod links;
 mod login;
+mod namespaces;
 mod needs;
 mod node;
 mod status;
@@ -37,6 +38,7 @@ use faults::Faulty;
 use leases::Leases;
 pub use leases::{leased_numbers, owners};
 use login::Login;
+use namespaces::Namespaces;
 pub use needs::{Need, missing, needs};
 pub use node::Node;
 pub use status::Status;
@@ -131,11 +133,16 @@ impl Cluster {
         let leases = plan.leases.then(|| Leases::start(&guard)).transpose()?;
         plan.settings
             .extend(leases.iter().flat_map(Leases::settings));
-        let (nodes, links) = node::with_ports(&plan, network.nodes, launcher, &directory)?;
+        let all = plan.count + plan.spare;
+        let own = launcher.namespaces.then(|| Namespaces::make(all, &guard));
+        let own = own.transpose()?;
+        // In a network of its own, no way needs a proxy.
+        let linked = network.nodes && own.is_none();
+        let (nodes, links) = node::with_ports(&plan, linked, (launcher, own.as_ref()), &directory)?;
         let mut cluster = Self {
             nodes,
             members: plan.count,
-            ways: Ways::between(links),
+            ways: Ways::between(links, own),
             store,
             login,
             leases,
@@ -474,8 +481,11 @@ impl Cluster {
     }
 
     /// Restores all ways to their original state.
-    pub fn heal(&self) {
-        self.ways.heal();
+    ///
+    /// # Errors
+    /// The machine does not permit it.
+    pub fn heal(&self) -> io::Result<()> {
+        self.ways.heal()
     }
 
     /// The nodes that ended by themselves since the last call.

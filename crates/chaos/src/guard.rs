@@ -69,6 +69,8 @@ pub enum Undo {
     Remove(PathBuf),
     /// Removes a control group; its members move to the parent group.
     Ungroup(PathBuf),
+    /// Runs a command.
+    Run(Vec<String>),
     /// Ends a container and removes it, after the engine's program in the foreground, which could still start it.
     Container {
         engine: String,
@@ -88,17 +90,17 @@ impl Undo {
                 client,
             } => {
                 kill(*client);
-                // Gone already, or not there yet.
                 for words in [
                     &["kill", "--signal=KILL", name][..],
                     &["rm", "--force", name],
                 ] {
-                    let _ = Command::new(engine)
-                        .args(words)
-                        .stdin(Stdio::null())
-                        .stdout(Stdio::null())
-                        .stderr(Stdio::null())
-                        .status();
+                    run(engine, words);
+                }
+            }
+            Self::Run(words) => {
+                if let Some((program, arguments)) = words.split_first() {
+                    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                    run(program, &arguments);
                 }
             }
             Self::Ungroup(group) => {
@@ -119,6 +121,16 @@ impl Undo {
             }
         }
     }
+}
+
+/// Runs a command whose effect may be there already.
+fn run(program: &str, words: &[&str]) {
+    let _ = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
 }
 
 fn kill(process: Process) {

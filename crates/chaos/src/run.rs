@@ -144,9 +144,8 @@ pub async fn run(
 
 /// What the machine lacks for this plan and its nodes.
 fn lack(plan: &Plan, launcher: &Launcher) -> Option<String> {
-    let engine = launcher.engine.as_ref();
     let missing = || missing(plan).map(String::from);
-    engine.and_then(|engine| engine.lack(plan)).or_else(missing)
+    launcher.lack(plan).or_else(missing)
 }
 
 /// The report of a plan that was not run.

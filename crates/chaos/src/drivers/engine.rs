@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::namespaces;
 use crate::guard::{Process, Undo};
 use crate::plan::{Action, Plan};
 
@@ -28,6 +29,8 @@ pub struct Launcher {
     pub program: PathBuf,
     /// Where its image runs instead.
     pub engine: Option<Engine>,
+    /// Whether each node has a network namespace of its own.
+    pub namespaces: bool,
 }
 
 impl Launcher {
@@ -36,7 +39,15 @@ impl Launcher {
         Self {
             program,
             engine: None,
+            namespaces: false,
         }
+    }
+
+    /// Why the nodes of a plan cannot be started like this here.
+    pub fn lack(&self, plan: &Plan) -> Option<String> {
+        let engine = self.engine.as_ref();
+        let network = || self.namespaces.then(|| namespaces::lack(plan)).flatten();
+        engine.and_then(|engine| engine.lack(plan)).or_else(network)
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::engine::{Container, Launcher, Shape};
 use super::group::{Group, Limit};
 use super::links::Links;
+use super::namespaces::Namespaces;
 use super::status::Status;
 use super::{SharedGuard, cores, disk};
 use crate::guard::{Process, Ticket, Undo};
@@ -66,7 +67,7 @@ enum State {
 pub(super) fn with_ports(
     plan: &Nodes,
     linked: bool,
-    launcher: &Launcher,
+    (launcher, own): (&Launcher, Option<&Namespaces>),
     directory: &Path,
 ) -> io::Result<(Vec<Node>, Links)> {
     let all = plan.count + plan.spare;
@@ -86,7 +87,12 @@ pub(super) fn with_ports(
     } else {
         (Links::default(), internal)
     };
-    let points = contact_points(plan, &advertised)?;
+    // The address of a node.
+    let host = |number| match own {
+        None => "127.0.0.1".to_string(),
+        Some(own) => own.address(number),
+    };
+    let points = contact_points(plan, &advertised, host)?;
     let each = each.into_iter().zip(advertised);
     let nodes = (0..all).zip(each).map(|(number, (ports, advertised))| {
         let [rest, grpc, management, _] = ports;
@@ -97,11 +103,13 @@ pub(super) fn with_ports(
             container
         });
         let mut command = cores::words(plan, number);
+        command.extend(own.into_iter().flat_map(|own| own.words(number)));
         command.push(launcher.program.display().to_string());
+        let host = host(number);
         let add = |command: &mut Vec<String>, words: &[&str]| {
             command.extend(words.iter().map(ToString::to_string));
         };
-        add(&mut command, &["serve", "--address", "127.0.0.1", "--data"]);
+        add(&mut command, &["serve", "--address", &host, "--data"]);
         command.push(data.join("data").display().to_string());
         for (flag, port) in [
             ("--rest-port", rest),
@@ -112,14 +120,14 @@ pub(super) fn with_ports(
         }
         Node {
             number,
-            rest: format!("127.0.0.1:{rest}"),
-            grpc: format!("127.0.0.1:{grpc}"),
-            management: format!("127.0.0.1:{management}"),
+            rest: format!("{host}:{rest}"),
+            grpc: format!("{host}:{grpc}"),
+            management: format!("{host}:{management}"),
             log: directory.join(format!("node-{number}.log")),
             data,
             disk_mib: plan.disk_mib,
             command,
-            settings: settings(plan, number, &points, ports, advertised),
+            settings: settings(plan, number, &points, (&host, ports), advertised),
             state: State::Down,
             paused: None,
             cores: plan.quota,
@@ -142,15 +150,21 @@ fn data_name(plan: &Nodes, number: u32) -> String {
 }
 
 /// The addresses of the nodes that begin the cluster. If numbers are leased, that may be any of them.
-fn contact_points(plan: &Nodes, advertised: &[u16]) -> io::Result<String> {
+fn contact_points(
+    plan: &Nodes,
+    advertised: &[u16],
+    host: impl Fn(u32) -> String,
+) -> io::Result<String> {
     let members = usize::try_from(plan.count).map_err(io::Error::other)?;
     let members = if plan.leases {
         advertised.len()
     } else {
         members
     };
-    let ports = advertised.iter().take(members);
-    let points: Vec<String> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
+    let ports = (0..).zip(advertised).take(members);
+    let points: Vec<String> = ports
+        .map(|(number, port)| format!("{}:{port}", host(number)))
+        .collect();
     Ok(points.join(","))
 }
 
@@ -158,7 +172,7 @@ fn settings(
     plan: &Nodes,
     number: u32,
     points: &str,
-    [.., internal]: [u16; 4],
+    (host, [.., internal]): (&str, [u16; 4]),
     advertised: u16,
 ) -> BTreeMap<String, String> {
     let cluster = |name: &str, value: String| (format!("camunda.cluster.{name}"), value);
@@ -183,8 +197,13 @@ fn settings(
                 advertised.to_string(),
             ),
             // The image would open it to other machines.
-            cluster("network.internal-api.host", "127.0.0.1".into()),
+            cluster("network.internal-api.host", host.to_string()),
         ]);
+    }
+    if host != "127.0.0.1" {
+        // Only this machine reaches the network of the run.
+        let open = "camunda.security.authentication.unprotected-api";
+        settings.push((open.to_string(), "true".into()));
     }
     settings.extend(plan.settings.clone());
     settings.into_iter().collect()

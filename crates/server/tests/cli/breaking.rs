@@ -301,6 +301,11 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
             "the drivers are `process` and `container`",
         ),
         (
+            &["broker-loss", "--driver", "container", "--net", "namespace"],
+            2,
+            "--net namespace needs --driver process",
+        ),
+        (
             &["broker-loss", "--image", "skep:1"],
             2,
             "--engine and --image are about containers",

@@ -84,6 +84,9 @@ struct RunArgs {
     /// Kind of nodes: `process`, processes on this machine, or `container`, containers on it.
     #[arg(long, value_name = "DRIVER", default_value = "process", value_parser = driver)]
     driver: Driver,
+    /// Network of the nodes: `loopback`, with proxies where a plan cuts or slows a way, or `namespace`, a network of the run's own, as root.
+    #[arg(long, value_name = "NETWORK", value_enum, default_value = "loopback")]
+    net: Net,
     /// Program of the container engine [default: docker, or podman if that answers and docker does not].
     #[arg(long, value_name = "PROGRAM")]
     engine: Option<String>,
@@ -93,6 +96,12 @@ struct RunArgs {
     /// Host of an existing cluster: it gets load, and no faults are injected.
     #[arg(long, value_name = "HOST")]
     against: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Net {
+    Loopback,
+    Namespace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +127,11 @@ fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
     let image = args.image.as_deref();
     let own = concat!("skep:", env!("CARGO_PKG_VERSION"));
     match args.driver {
+        Driver::Container if args.net == Net::Namespace => {
+            let text =
+                "containers share the machine's network: --net namespace needs --driver process";
+            Err(Usage(text.into()).into())
+        }
         Driver::Container => {
             let program = args.engine.as_deref();
             Ok(Some(Engine::new(program, image.unwrap_or(own))))
@@ -302,7 +316,11 @@ async fn one(
                 line
             },
         ),
-        launcher: Launcher { program, engine },
+        launcher: Launcher {
+            program,
+            engine,
+            namespaces: args.net == Net::Namespace,
+        },
         directory: directory.clone(),
         against: args.against.clone(),
         noisy: args.noisy,
