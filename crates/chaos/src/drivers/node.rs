@@ -102,22 +102,11 @@ pub(super) fn with_ports(
             container.cores = cores::of_node(plan, number);
             container
         });
+        let host = host(number);
         let mut command = cores::words(plan, number);
         command.extend(own.into_iter().flat_map(|own| own.words(number)));
         command.push(launcher.program.display().to_string());
-        let host = host(number);
-        let add = |command: &mut Vec<String>, words: &[&str]| {
-            command.extend(words.iter().map(ToString::to_string));
-        };
-        add(&mut command, &["serve", "--address", &host, "--data"]);
-        command.push(data.join("data").display().to_string());
-        for (flag, port) in [
-            ("--rest-port", rest),
-            ("--grpc-port", grpc),
-            ("--management-port", management),
-        ] {
-            add(&mut command, &[flag, &port.to_string()]);
-        }
+        command.extend(arguments(&host, ports, &data.join("data")));
         Node {
             number,
             rest: format!("{host}:{rest}"),
@@ -138,6 +127,20 @@ pub(super) fn with_ports(
         }
     });
     Ok((nodes.collect(), links))
+}
+
+/// The arguments of the server.
+fn arguments(host: &str, [rest, grpc, management, _]: [u16; 4], data: &Path) -> Vec<String> {
+    let words = ["serve", "--address", host, "--data"].map(String::from);
+    let ports = [
+        ("--rest-port", rest),
+        ("--grpc-port", grpc),
+        ("--management-port", management),
+    ];
+    let ports = ports.map(|(flag, port)| [flag.to_string(), port.to_string()]);
+    let data = [data.display().to_string()];
+    let words = words.into_iter().chain(data);
+    words.chain(ports.into_iter().flatten()).collect()
 }
 
 /// The name of a node's directory. Processes that lease their numbers share one, which has a directory for each number.

@@ -284,11 +284,8 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
     let directory = workplace();
     let here = directory.path();
     plan(here, KILLED);
-    std::fs::write(
-        here.join("backup.yaml"),
-        PLAN.replace("FAULT", "{backup: {limit-s: 9}}"),
-    )
-    .unwrap();
+    let backup = PLAN.replace("FAULT", "{backup: {limit-s: 9}}");
+    std::fs::write(here.join("backup.yaml"), backup).unwrap();
     for (args, code, said) in [
         (
             &["broker-loss", "--driver", "kubernetes"][..],
