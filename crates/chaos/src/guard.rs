@@ -326,6 +326,37 @@ mod tests {
     }
 
     #[test]
+    fn containers_are_ended_and_removed_after_the_program_that_could_start_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = directory.path().join("engine");
+        let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engine");
+        std::os::unix::fs::symlink(fake, &engine).unwrap();
+        std::fs::write(directory.path().join("answers"), "exit 1\n").unwrap();
+        let engine = engine.to_str().unwrap().to_string();
+        let (mut program, client) = sleeper();
+        let lines = [
+            Line::Push(1, Undo::Run(vec![engine.clone(), "network".into()])),
+            Line::Push(
+                2,
+                Undo::Container {
+                    engine,
+                    name: "node-0".into(),
+                    client,
+                },
+            ),
+        ];
+        serve(input(&lines), Duration::from_secs(60)).unwrap();
+        program.wait().unwrap();
+        assert!(!client.is_alive());
+        let asked = std::fs::read_to_string(directory.path().join("asked")).unwrap();
+        // Its errors, as of a container that is gone, end nothing.
+        assert_eq!(
+            asked,
+            "kill --signal=KILL node-0\nrm --force node-0\nnetwork\n"
+        );
+    }
+
+    #[test]
     fn all_is_undone_when_the_time_is_over_or_a_line_is_broken() {
         struct Silent;
         impl io::Read for Silent {
