@@ -1,14 +1,16 @@
-//! Provides the nodes of a run. Processes of this machine are the only driver so far; a foreign cluster is only observed.
+//! Provides the nodes of a run: processes of this machine, or containers on it. A foreign cluster is only observed.
 
 mod backups;
 mod changes;
 mod cores;
 mod disk;
+mod engine;
 mod faults;
 mod group;
 mod leases;
 mod links;
 mod login;
+mod namespaces;
 mod needs;
 mod node;
 mod status;
@@ -31,10 +33,12 @@ use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, StoreKind, StoreSt
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
+pub use engine::{Engine, Launcher};
 use faults::Faulty;
 use leases::Leases;
 pub use leases::{leased_numbers, owners};
 use login::Login;
+use namespaces::Namespaces;
 pub use needs::{Need, missing, needs};
 pub use node::Node;
 pub use status::Status;
@@ -107,7 +111,7 @@ impl Cluster {
     pub fn start(
         plan: &Nodes,
         network: Network,
-        program: PathBuf,
+        launcher: &Launcher,
         directory: PathBuf,
         guard: SharedGuard,
     ) -> io::Result<Self> {
@@ -129,11 +133,16 @@ impl Cluster {
         let leases = plan.leases.then(|| Leases::start(&guard)).transpose()?;
         plan.settings
             .extend(leases.iter().flat_map(Leases::settings));
-        let (nodes, links) = node::with_ports(&plan, network.nodes, &program, &directory)?;
+        let all = plan.count + plan.spare;
+        let own = launcher.namespaces.then(|| Namespaces::make(all, &guard));
+        let own = own.transpose()?;
+        // In a network of its own, no way needs a proxy.
+        let linked = network.nodes && own.is_none();
+        let (nodes, links) = node::with_ports(&plan, linked, (launcher, own.as_ref()), &directory)?;
         let mut cluster = Self {
             nodes,
             members: plan.count,
-            ways: Ways::between(links),
+            ways: Ways::between(links, own),
             store,
             login,
             leases,
@@ -350,7 +359,7 @@ impl Cluster {
     pub fn restore(&mut self) -> io::Result<Restoring> {
         let guard = self.guard()?;
         let mut programs = Vec::new();
-        for node in &self.nodes {
+        for node in &mut self.nodes {
             let (child, ticket) = node.restore(&guard)?;
             programs.push((node.number, child, ticket));
         }
@@ -472,8 +481,11 @@ impl Cluster {
     }
 
     /// Restores all ways to their original state.
-    pub fn heal(&self) {
-        self.ways.heal();
+    ///
+    /// # Errors
+    /// The machine does not permit it.
+    pub fn heal(&self) -> io::Result<()> {
+        self.ways.heal()
     }
 
     /// The nodes that ended by themselves since the last call.
@@ -481,7 +493,9 @@ impl Cluster {
         let mut died = Died::default();
         for status in self.nodes.iter_mut().filter_map(Node::has_died) {
             died.nodes += 1;
-            died.by_sigbus += u32::from(status.signal() == Some(SIGBUS));
+            // A container reports it by its code.
+            let by_code = status.code() == Some(128 + SIGBUS);
+            died.by_sigbus += u32::from(status.signal() == Some(SIGBUS) || by_code);
         }
         died
     }

@@ -69,21 +69,38 @@ pub enum Undo {
     Remove(PathBuf),
     /// Removes a control group; its members move to the parent group.
     Ungroup(PathBuf),
+    /// Runs a command.
+    Run(Vec<String>),
+    /// Ends a container and removes it, after the engine's program in the foreground, which could still start it.
+    Container {
+        engine: String,
+        name: String,
+        client: Process,
+    },
 }
 
 impl Undo {
     fn carry_out(&self) {
         match self {
             Self::Resume(process) => process.signal("CONT"),
-            Self::Kill(process) => {
-                process.signal("CONT");
-                process.signal("KILL");
-                // Wait for its end: it must not write files again after they were removed.
-                for _ in 0..200 {
-                    if !process.is_alive() {
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_millis(10));
+            Self::Kill(process) => kill(*process),
+            Self::Container {
+                engine,
+                name,
+                client,
+            } => {
+                kill(*client);
+                for words in [
+                    &["kill", "--signal=KILL", name][..],
+                    &["rm", "--force", name],
+                ] {
+                    run(engine, words);
+                }
+            }
+            Self::Run(words) => {
+                if let Some((program, arguments)) = words.split_first() {
+                    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                    run(program, &arguments);
                 }
             }
             Self::Ungroup(group) => {
@@ -103,6 +120,28 @@ impl Undo {
                 };
             }
         }
+    }
+}
+
+/// Runs a command whose effect may be there already.
+fn run(program: &str, words: &[&str]) {
+    let _ = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+}
+
+fn kill(process: Process) {
+    process.signal("CONT");
+    process.signal("KILL");
+    // Wait for its end: it must not write files again after they were removed.
+    for _ in 0..200 {
+        if !process.is_alive() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -284,6 +323,37 @@ mod tests {
         assert!(process.is_alive());
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    #[test]
+    fn containers_are_ended_and_removed_after_the_program_that_could_start_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let engine = directory.path().join("engine");
+        let fake = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engine");
+        std::os::unix::fs::symlink(fake, &engine).unwrap();
+        std::fs::write(directory.path().join("answers"), "exit 1\n").unwrap();
+        let engine = engine.to_str().unwrap().to_string();
+        let (mut program, client) = sleeper();
+        let lines = [
+            Line::Push(1, Undo::Run(vec![engine.clone(), "network".into()])),
+            Line::Push(
+                2,
+                Undo::Container {
+                    engine,
+                    name: "node-0".into(),
+                    client,
+                },
+            ),
+        ];
+        serve(input(&lines), Duration::from_secs(60)).unwrap();
+        program.wait().unwrap();
+        assert!(!client.is_alive());
+        let asked = std::fs::read_to_string(directory.path().join("asked")).unwrap();
+        // Its errors, as of a container that is gone, end nothing.
+        assert_eq!(
+            asked,
+            "kill --signal=KILL node-0\nrm --force node-0\nnetwork\n"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod check;
 mod criterion;
+mod seed;
 mod shown;
 mod yaml;
 

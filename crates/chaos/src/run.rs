@@ -18,7 +18,7 @@ use skep_load::args::{HttpArg, JobsArg};
 use skep_load::process::{Process, named};
 use skep_load::{Clients, Live, LoadArgs, Running};
 
-use crate::drivers::{Cluster, Confined, SharedGuard, are_even, missing};
+use crate::drivers::{Cluster, Confined, Launcher, SharedGuard, are_even, missing};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, NOISY};
 use crate::plan::{self, Plan, Step, Wire};
@@ -33,8 +33,8 @@ const READY: Duration = Duration::from_secs(120);
 /// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The `skep` program of the nodes.
-    pub program: PathBuf,
+    /// The `skep` program of the nodes, and the engine that runs it in containers, if one does.
+    pub launcher: Launcher,
     /// The command that calls [`crate::guard::serve`]; its time limit in seconds is appended.
     pub guard: Vec<String>,
     /// Directory for the report, the logs and, during the run, the nodes' data. Must not contain a report already.
@@ -117,8 +117,8 @@ pub async fn run(
     show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<Report> {
     let directory = prepare(&plan, &options)?;
-    if let Some(why) = missing(&plan) {
-        let report = not_run(plan, &options, why);
+    if let Some(why) = lack(&plan, &options.launcher) {
+        let report = not_run(plan, &options, &why);
         report.write(&directory)?;
         return Ok(report);
     }
@@ -140,6 +140,12 @@ pub async fn run(
     let report = Report::new(plan, record, about);
     report.write(&directory)?;
     Ok(report)
+}
+
+/// What the machine lacks for this plan and its nodes.
+fn lack(plan: &Plan, launcher: &Launcher) -> Option<String> {
+    let missing = || missing(plan).map(String::from);
+    launcher.lack(plan).or_else(missing)
 }
 
 /// The report of a plan that was not run.
@@ -204,7 +210,7 @@ async fn on_stage(
         None => Cluster::start(
             &plan.nodes,
             plan.network(),
-            options.program.clone(),
+            &options.launcher,
             directory.into(),
             guard,
         )

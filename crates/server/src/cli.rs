@@ -10,6 +10,7 @@ mod documented;
 pub mod explain;
 pub mod fetch;
 mod files;
+mod fitting;
 mod follow;
 pub mod given;
 mod keys;
@@ -92,16 +93,7 @@ pub fn complain(line: std::fmt::Arguments<'_>) {
 
 /// Formats rows as a table with columns as wide as needed; the first row is the heading. A column without a value in any row is left out.
 fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let has_value = |column: usize| {
-        let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
-        rows.len() == 1 || cells.any(|cell| !matches!(cell.as_str(), "" | "-"))
-    };
-    let columns = (0..N).filter(|column| has_value(*column));
-    let columns: Vec<(usize, usize)> = columns.map(|column| (column, width(column))).collect();
+    let columns = columns(rows);
     let last = columns.last().map(|(column, _)| *column);
     let coloured = colour::wanted(&std::io::stdout());
     let mut text = String::new();
@@ -124,6 +116,20 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The columns with a value, each with its width.
+fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<(usize, usize)> {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let has_value = |column: usize| {
+        let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
+        rows.len() == 1 || cells.any(|cell| !matches!(cell.as_str(), "" | "-"))
+    };
+    let columns = (0..N).filter(|column| has_value(*column));
+    columns.map(|column| (column, width(column))).collect()
 }
 
 /// Removes a leading error code from the text, since both the client and the server's own message name it.

@@ -24,6 +24,7 @@ mod over_rest;
 mod partitions;
 mod profile;
 mod reply;
+mod rollout;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -52,6 +53,7 @@ use tokio_io_timeout::TimeoutStream;
 
 use self::health::Group;
 use self::reply::{Answer, Handled, Incoming, allow, bad_request, message, ok, respond};
+pub use self::rollout::Rollout;
 use crate::agreement::Agreement;
 use crate::config::{Effective, ManagementLogin};
 use crate::lease::Standing;
@@ -88,6 +90,7 @@ struct Started {
     agreement: Arc<Agreement>,
     /// Present where the port asks for a login.
     guard: Option<Guard>,
+    rollout: Arc<Rollout>,
 }
 
 /// Parts of the server for the management port alone.
@@ -97,6 +100,7 @@ pub struct ForOperators {
     pub agreement: Arc<Agreement>,
     pub guard: Option<Guard>,
     pub throttling: Arc<Throttling>,
+    pub rollout: Arc<Rollout>,
 }
 
 impl Management {
@@ -132,6 +136,7 @@ impl Management {
             agreement,
             guard,
             throttling,
+            rollout,
         } = for_operators;
         let of_node = (throttling, node.leased());
         nodes::answer_for(&broker, monitor, Arc::clone(&agreement), of_node);
@@ -143,6 +148,7 @@ impl Management {
             node,
             agreement,
             guard,
+            rollout,
         });
     }
 
@@ -153,6 +159,12 @@ impl Management {
 
     fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Whether its copies have caught up since the start, if that is asked for.
+    fn has_caught_up(&self) -> bool {
+        let started = self.started.get();
+        started.is_some_and(|started| !started.rollout.waits())
     }
 
     fn broker(&self) -> Option<&Broker> {

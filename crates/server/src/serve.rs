@@ -23,7 +23,7 @@ use crate::identity;
 use crate::interface::ForBrowsers;
 use crate::lease::{self, Lease};
 use crate::logs::Logs;
-use crate::management::{self, ForOperators, Management};
+use crate::management::{self, ForOperators, Management, Rollout};
 use crate::memory;
 use crate::monitor::Monitor;
 use crate::node_metrics::NodeMetrics;
@@ -158,7 +158,11 @@ fn for_operators(
         ManagementLogin::None => None,
         ManagementLogin::Api => Some(gateway.guard()),
     };
+    let revision = Some(settings.cluster.revision.as_str());
+    let revision = revision.filter(|revision| !revision.is_empty() && !settings.is_gateway());
+    let (directory, node) = (&settings.broker.directory, settings.broker.node_id);
     ForOperators {
+        rollout: Rollout::start(revision, directory, node, broker),
         monitor: Monitor::start(broker.clone(), metrics),
         agreement: Agreement::start(&settings.security, broker),
         throttling,

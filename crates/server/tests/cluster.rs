@@ -23,6 +23,8 @@ mod lost;
 mod lost_files;
 #[path = "cluster/majority.rs"]
 mod majority;
+#[path = "cluster/prepared.rs"]
+mod prepared;
 #[path = "cluster/purge.rs"]
 mod purge;
 #[path = "cluster/reads.rs"]

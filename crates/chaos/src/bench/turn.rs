@@ -8,7 +8,7 @@ use skep_load::LoadArgs;
 use skep_load::args::{HttpArg, TransportArg};
 
 use super::{Figures, Options};
-use crate::drivers::{Cluster, Network, Node, SharedGuard};
+use crate::drivers::{Cluster, Launcher, Network, Node, SharedGuard};
 use crate::http;
 use crate::plan::Nodes;
 use crate::probes::float;
@@ -42,7 +42,9 @@ pub(super) async fn take(
             ..Nodes::default()
         };
         move || {
-            let mut cluster = Cluster::start(&nodes, Network::default(), build, directory, guard)?;
+            let launcher = Launcher::of(build);
+            let mut cluster =
+                Cluster::start(&nodes, Network::default(), &launcher, directory, guard)?;
             wait_until_ready(&mut cluster)?;
             Ok::<_, std::io::Error>(cluster)
         }

@@ -51,14 +51,20 @@ pub(super) fn suffice(nodes: &Nodes) -> bool {
 
 /// The command prefix that confines a node to its own cores.
 pub(super) fn words(nodes: &Nodes, number: u32) -> Vec<String> {
-    let Some(cores) = nodes.cores else {
-        return Vec::new();
-    };
+    match of_node(nodes, number) {
+        None => Vec::new(),
+        Some(list) => vec!["taskset".into(), "--cpu-list".into(), list],
+    }
+}
+
+/// The cores dedicated to a node, as a list.
+pub(super) fn of_node(nodes: &Nodes, number: u32) -> Option<String> {
+    let cores = nodes.cores?;
     let first = usize::try_from(number)
         .unwrap_or(usize::MAX)
         .saturating_mul(cores);
     let own: Vec<usize> = allowed().into_iter().skip(first).take(cores).collect();
-    vec!["taskset".into(), "--cpu-list".into(), list(&own)]
+    Some(list(&own))
 }
 
 /// Confines this program to the cores that nodes leave, until dropped.

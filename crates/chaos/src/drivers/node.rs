@@ -1,4 +1,4 @@
-//! A node as a process of this machine.
+//! A node as a process of this machine, in a container or not.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use super::engine::{Container, Launcher, Shape};
 use super::group::{Group, Limit};
 use super::links::Links;
+use super::namespaces::Namespaces;
 use super::status::Status;
 use super::{SharedGuard, cores, disk};
 use crate::guard::{Process, Ticket, Undo};
@@ -45,6 +47,7 @@ pub struct Node {
     group: Option<Group>,
     /// Additional delay of each flush.
     flush_delay: Duration,
+    container: Option<Container>,
 }
 
 #[derive(Debug)]
@@ -64,7 +67,7 @@ enum State {
 pub(super) fn with_ports(
     plan: &Nodes,
     linked: bool,
-    program: &Path,
+    (launcher, own): (&Launcher, Option<&Namespaces>),
     directory: &Path,
 ) -> io::Result<(Vec<Node>, Links)> {
     let all = plan.count + plan.spare;
@@ -84,44 +87,60 @@ pub(super) fn with_ports(
     } else {
         (Links::default(), internal)
     };
-    let points = contact_points(plan, &advertised)?;
+    // The address of a node.
+    let host = |number| match own {
+        None => "127.0.0.1".to_string(),
+        Some(own) => own.address(number),
+    };
+    let points = contact_points(plan, &advertised, host)?;
     let each = each.into_iter().zip(advertised);
     let nodes = (0..all).zip(each).map(|(number, (ports, advertised))| {
         let [rest, grpc, management, _] = ports;
         let data = directory.join("nodes").join(data_name(plan, number));
+        let container = launcher.engine.clone().map(|engine| {
+            let mut container = Container::new(engine, number, directory.join("nodes"));
+            container.cores = cores::of_node(plan, number);
+            container
+        });
+        let host = host(number);
         let mut command = cores::words(plan, number);
-        command.push(program.display().to_string());
-        let add = |command: &mut Vec<String>, words: &[&str]| {
-            command.extend(words.iter().map(ToString::to_string));
-        };
-        add(&mut command, &["serve", "--address", "127.0.0.1", "--data"]);
-        command.push(data.join("data").display().to_string());
-        for (flag, port) in [
-            ("--rest-port", rest),
-            ("--grpc-port", grpc),
-            ("--management-port", management),
-        ] {
-            add(&mut command, &[flag, &port.to_string()]);
-        }
+        command.extend(own.into_iter().flat_map(|own| own.words(number)));
+        command.push(launcher.program.display().to_string());
+        command.extend(arguments(&host, ports, &data.join("data")));
         Node {
             number,
-            rest: format!("127.0.0.1:{rest}"),
-            grpc: format!("127.0.0.1:{grpc}"),
-            management: format!("127.0.0.1:{management}"),
+            rest: format!("{host}:{rest}"),
+            grpc: format!("{host}:{grpc}"),
+            management: format!("{host}:{management}"),
             log: directory.join(format!("node-{number}.log")),
             data,
             disk_mib: plan.disk_mib,
             command,
-            settings: settings(plan, number, &points, ports, advertised),
+            settings: settings(plan, number, &points, (&host, ports), advertised),
             state: State::Down,
             paused: None,
             cores: plan.quota,
             memory_mib: None,
             group: None,
             flush_delay: Duration::ZERO,
+            container,
         }
     });
     Ok((nodes.collect(), links))
+}
+
+/// The arguments of the server.
+fn arguments(host: &str, [rest, grpc, management, _]: [u16; 4], data: &Path) -> Vec<String> {
+    let words = ["serve", "--address", host, "--data"].map(String::from);
+    let ports = [
+        ("--rest-port", rest),
+        ("--grpc-port", grpc),
+        ("--management-port", management),
+    ];
+    let ports = ports.map(|(flag, port)| [flag.to_string(), port.to_string()]);
+    let data = [data.display().to_string()];
+    let words = words.into_iter().chain(data);
+    words.chain(ports.into_iter().flatten()).collect()
 }
 
 /// The name of a node's directory. Processes that lease their numbers share one, which has a directory for each number.
@@ -134,15 +153,21 @@ fn data_name(plan: &Nodes, number: u32) -> String {
 }
 
 /// The addresses of the nodes that begin the cluster. If numbers are leased, that may be any of them.
-fn contact_points(plan: &Nodes, advertised: &[u16]) -> io::Result<String> {
+fn contact_points(
+    plan: &Nodes,
+    advertised: &[u16],
+    host: impl Fn(u32) -> String,
+) -> io::Result<String> {
     let members = usize::try_from(plan.count).map_err(io::Error::other)?;
     let members = if plan.leases {
         advertised.len()
     } else {
         members
     };
-    let ports = advertised.iter().take(members);
-    let points: Vec<String> = ports.map(|port| format!("127.0.0.1:{port}")).collect();
+    let ports = (0..).zip(advertised).take(members);
+    let points: Vec<String> = ports
+        .map(|(number, port)| format!("{}:{port}", host(number)))
+        .collect();
     Ok(points.join(","))
 }
 
@@ -150,7 +175,7 @@ fn settings(
     plan: &Nodes,
     number: u32,
     points: &str,
-    [.., internal]: [u16; 4],
+    (host, [.., internal]): (&str, [u16; 4]),
     advertised: u16,
 ) -> BTreeMap<String, String> {
     let cluster = |name: &str, value: String| (format!("camunda.cluster.{name}"), value);
@@ -174,7 +199,14 @@ fn settings(
                 "network.internal-api.advertised-port",
                 advertised.to_string(),
             ),
+            // The image would open it to other machines.
+            cluster("network.internal-api.host", host.to_string()),
         ]);
+    }
+    if host != "127.0.0.1" {
+        // Only this machine reaches the network of the run.
+        let open = "camunda.security.authentication.unprotected-api";
+        settings.push((open.to_string(), "true".into()));
     }
     settings.extend(plan.settings.clone());
     settings.into_iter().collect()
@@ -221,6 +253,7 @@ impl Node {
             memory_mib: None,
             group: None,
             flush_delay: Duration::ZERO,
+            container: None,
         }
     }
 
@@ -249,6 +282,9 @@ impl Node {
     pub(super) fn start(&mut self, guard: &SharedGuard) -> io::Result<()> {
         std::fs::create_dir_all(&self.data)?;
         let log = File::options().create(true).append(true).open(&self.log)?;
+        if self.container.is_some() {
+            return self.start_contained(log, guard);
+        }
         let shell = match self.disk_mib {
             None => vec!["sh".into(), "-c".into(), HELD.into(), "skep-chaos".into()],
             Some(mib) => disk::shell(&self.data, mib)?,
@@ -278,6 +314,61 @@ impl Node {
         Ok(())
     }
 
+    /// Starts a container with the node. Its process has a number on this machine too.
+    fn start_contained(&mut self, log: File, guard: &SharedGuard) -> io::Result<()> {
+        let (mut child, ticket) = self.contained("serve", log, guard)?;
+        let container = self.container.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        self.state = State::Up {
+            process: container.process(&mut child)?,
+            child,
+            ticket,
+        };
+        Ok(())
+    }
+
+    /// Begins a command of the program in a container.
+    fn contained(
+        &mut self,
+        command: &str,
+        log: File,
+        guard: &SharedGuard,
+    ) -> io::Result<(Child, Ticket)> {
+        let arguments = self.arguments(command);
+        let container = self.container.as_mut().ok_or(io::ErrorKind::NotFound)?;
+        let shape = Shape {
+            disk: self.disk_mib.map(|mib| (&*self.data, mib)),
+            quota: self.cores,
+            memory_mib: self.memory_mib,
+        };
+        let words = container.next(shape)?;
+        let shell = ["sh", "-c", HELD, "skep-chaos"].map(String::from);
+        let words = shell.iter().chain(&words).chain(&arguments);
+        let mut child = spawned(words, log)?;
+        let client = Process::of(child.id()).ok_or(io::ErrorKind::NotFound)?;
+        let ticket = guard.with(|guard| guard.push(container.undo(client)))?;
+        begin(&mut child)?;
+        Ok((child, ticket))
+    }
+
+    /// What follows the program: another command instead of `serve`, its flags and the settings.
+    fn arguments(&self, command: &str) -> Vec<String> {
+        let serve = self.command.iter().skip_while(|word| *word != "serve");
+        let flags = serve.skip(1).cloned();
+        let words = [command.to_string()].into_iter().chain(flags);
+        words.chain(self.setting_words()).collect()
+    }
+
+    /// Sends a signal to its process.
+    fn signal(&self, process: Process, signal: &str) -> io::Result<()> {
+        match &self.container {
+            None => {
+                process.signal(signal);
+                Ok(())
+            }
+            Some(container) => container.signal(signal),
+        }
+    }
+
     fn setting_words(&self) -> Vec<String> {
         let set = |(name, value)| ["--set".to_string(), format!("{name}={value}")];
         self.settings.iter().flat_map(set).collect()
@@ -291,12 +382,15 @@ impl Node {
     }
 
     /// Begins to restore its data from the newest backup.
-    pub(super) fn restore(&self, guard: &SharedGuard) -> io::Result<(Child, Ticket)> {
+    pub(super) fn restore(&mut self, guard: &SharedGuard) -> io::Result<(Child, Ticket)> {
         if self.is_up() {
             return Err(io::Error::other(format!("node {} is up", self.number)));
         }
         std::fs::create_dir_all(&self.data)?;
         let log = File::options().create(true).append(true).open(&self.log)?;
+        if self.container.is_some() {
+            return self.contained("restore", log, guard);
+        }
         let shell = ["sh", "-c", HELD, "skep-chaos"].map(String::from);
         let command = self.command.iter().map(|word| match word.as_str() {
             "serve" => "restore".to_string(),
@@ -311,15 +405,12 @@ impl Node {
     }
 
     pub(super) fn end(&mut self, gently: bool, guard: &SharedGuard) -> io::Result<()> {
-        let State::Up {
-            child,
-            process,
-            ticket,
-        } = &mut self.state
-        else {
+        if let Some(process) = self.process() {
+            self.signal(process, if gently { "TERM" } else { "KILL" })?;
+        }
+        let State::Up { child, ticket, .. } = &mut self.state else {
             return Err(io::Error::other(format!("node {} is not up", self.number)));
         };
-        process.signal(if gently { "TERM" } else { "KILL" });
         let end = Instant::now() + END;
         while child.try_wait()?.is_none() {
             if Instant::now() >= end {
@@ -341,7 +432,10 @@ impl Node {
             return Err(io::Error::other(format!("node {} is not up", self.number)));
         };
         self.cores = Some(cores);
-        self.group_of(process).set(Limit::Cores(cores), guard)
+        match &self.container {
+            None => self.group_of(process).set(Limit::Cores(cores), guard),
+            Some(container) => container.limit(cores),
+        }
     }
 
     fn group_of(&mut self, process: Process) -> &mut Group {
@@ -371,7 +465,7 @@ impl Node {
         };
         let ticket = guard.with(|guard| guard.push(Undo::Resume(process)))?;
         self.paused = Some(ticket);
-        process.signal("STOP");
+        self.signal(process, "STOP")?;
         let end = Instant::now() + END;
         while process.state() != Some('T') {
             if Instant::now() >= end {
@@ -390,7 +484,7 @@ impl Node {
         let (Some(ticket), Some(process)) = (self.paused.take(), self.process()) else {
             return Ok(false);
         };
-        process.signal("CONT");
+        self.signal(process, "CONT")?;
         guard.with(|guard| guard.pop(ticket))?;
         Ok(true)
     }

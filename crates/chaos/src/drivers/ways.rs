@@ -1,5 +1,5 @@
-//! Ways through the network that can be slowed or cut: proxies in front of the nodes' ports. They are threads of the run itself and end
-//! with it, however it ends, so the guard has nothing to undo.
+//! Ways through the network that can be slowed or cut: proxies in front of the nodes' ports, or a network of the run's own. Proxies are threads
+//! of the run itself and end with it, however it ends, so the guard has nothing to undo.
 
 use std::io;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use skep_testbed::{Direction, Proxy};
 
 use super::Node;
 use super::links::{Links, Said};
+use super::namespaces::Namespaces;
 use crate::plan::Way;
 
 /// All ways of a run; those that its plan does not change are direct connections.
@@ -18,6 +19,8 @@ pub(super) struct Ways {
     /// The proxy by which clients reach the REST API of any node.
     service: Option<Proxy>,
     links: Links,
+    /// The network of the nodes, if they have one of their own.
+    own: Option<Namespaces>,
 }
 
 /// Decides which connections get which nodes.
@@ -39,11 +42,12 @@ pub enum Change {
 }
 
 impl Ways {
-    pub(super) fn between(links: Links) -> Self {
+    pub(super) fn between(links: Links, own: Option<Namespaces>) -> Self {
         Self {
             workers: Vec::new(),
             service: None,
             links,
+            own,
         }
     }
 
@@ -102,6 +106,9 @@ impl Ways {
             Way::OutOf(_) => &[Said::OutOf],
             Way::Around(_) => &[Said::Into, Said::OutOf],
         };
+        if let (Some(own), Some(node), Change::Cut) = (&self.own, node, change) {
+            return said.iter().try_for_each(|said| own.cut(node, *said));
+        }
         let node = node.filter(|_| !self.links.is_empty()).ok_or_else(none)?;
         for said in said {
             match change {
@@ -113,11 +120,12 @@ impl Ways {
     }
 
     /// Restores all ways to their original state.
-    pub(super) fn heal(&self) {
+    pub(super) fn heal(&self) -> io::Result<()> {
         for way in &self.workers {
             way.delay(Direction::Back, Duration::ZERO);
             way.hold_way(Direction::Back, false);
         }
         self.links.heal();
+        self.own.as_ref().map_or(Ok(()), Namespaces::heal)
     }
 }

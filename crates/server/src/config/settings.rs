@@ -153,6 +153,8 @@ pub struct ClusterSettings {
     pub node_id_from_hostname: bool,
     /// Settings of a leased number.
     pub node_ids: NodeIds,
+    /// What the orchestrator calls this node's specification; empty: readiness waits for no copies.
+    pub revision: String,
     pub election_timeout: Duration,
     /// The host given to other nodes, if it differs from that for clients.
     pub advertised_host: Option<String>,
@@ -168,6 +170,7 @@ impl Default for ClusterSettings {
             contact_points: Vec::new(),
             node_id_from_hostname: false,
             node_ids: NodeIds::default(),
+            revision: String::new(),
             election_timeout: Duration::from_secs(1),
             advertised_host: None,
             advertised_port: 0,

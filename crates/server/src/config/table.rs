@@ -170,6 +170,8 @@ keys! {
         "Timeout of a request to the bucket, capped at a third of the lease duration."
     "skep.cluster.replace-lost-nodes" [] [] Kind::Flag => cluster.node_ids.replaces;
         "With `S3`: a process may take a number whose data is not in its data directory, as a new node that waits to be added to the cluster. If disabled, it waits until the data or another number is available."
+    "skep.cluster.revision" [] [] Kind::Text => cluster.revision;
+        "Name of this node's specification at the orchestrator that replaces nodes one at a time (on Kubernetes the label `controller-revision-hash`, see [kubernetes.md](how-to/kubernetes.md#upgrade)). With it, a node that has started is ready once its copies have caught up or, if it was ready last under another name, all copies of the cluster; after 15 min in any case."
     "camunda.cluster.cluster-id" ["zeebe.broker.cluster.clusterId"] [] Kind::Text => broker.cluster_id;
         "Id of the cluster. If empty, it is generated at the first start and kept in the data directory."
     "camunda.cluster.size" ["zeebe.broker.cluster.clusterSize"] [] Kind::Number(1, 7) => cluster.size;

@@ -39,7 +39,9 @@ impl Group {
 
     fn is_up(self, management: &Management) -> bool {
         let broker = management.broker();
-        let taking_work = |broker: &Broker| broker.is_ready() && !management.is_stopping();
+        let taking_work = |broker: &Broker| {
+            broker.is_ready() && !management.is_stopping() && management.has_caught_up()
+        };
         let partitions = |broker: &Broker, all: fn(PartitionHealth) -> bool| {
             broker.partitions().iter().all(|p| all(p.status.health()))
         };

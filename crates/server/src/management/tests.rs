@@ -22,6 +22,7 @@ mod clock;
 mod cluster;
 mod other_sites;
 mod over_rest;
+mod rollout;
 
 struct Server {
     address: SocketAddr,
@@ -29,6 +30,7 @@ struct Server {
     broker: Option<Arc<Broker>>,
     gateways: Arc<GatewayMetrics>,
     directory: TempDir,
+    revision: Option<&'static str>,
 }
 
 impl Drop for Server {
@@ -53,6 +55,7 @@ impl Server {
             broker: None,
             gateways: Arc::new(GatewayMetrics::new()),
             directory: tempfile::tempdir().unwrap(),
+            revision: None,
         }
     }
 
@@ -81,6 +84,7 @@ impl Server {
     }
 
     async fn start_with(&mut self, config: BrokerConfig) {
+        let directory = config.directory.clone();
         let open = move || Broker::open(config, Arc::new(Clock::default())).unwrap();
         let broker = tokio::task::spawn_blocking(open).await.unwrap();
         let mut registry = Registry::default();
@@ -94,8 +98,12 @@ impl Server {
             None,
             Arc::default(),
         );
+        let for_operators = ForOperators {
+            rollout: Rollout::start(self.revision, &directory, 0, &broker),
+            ..Default::default()
+        };
         self.management
-            .started(broker.clone(), registry, process, node, Default::default());
+            .started(broker.clone(), registry, process, node, for_operators);
         self.broker = Some(broker);
         while self.get("/ready").await.0 != 200 {
             tokio::task::yield_now().await;

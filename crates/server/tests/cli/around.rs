@@ -176,6 +176,9 @@ fn leaders_are_spread_by_the_short_command_and_the_long_one() {
         assert!(done.status.success(), "{}", stderr(&done));
         let expected = "Spreading leaders evenly over the available nodes.\n";
         assert_eq!(stdout(&done), expected, "{command:?}");
+        let done = run(desk.directory.path(), &[command, &at, &["--json"]].concat());
+        let done: Value = serde_json::from_str(&stdout(&done)).unwrap();
+        assert_eq!(done, json!({"state": "REBALANCING"}));
     }
 }
 

@@ -284,16 +284,28 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
     let directory = workplace();
     let here = directory.path();
     plan(here, KILLED);
-    std::fs::write(
-        here.join("backup.yaml"),
-        PLAN.replace("FAULT", "{backup: {limit-s: 9}}"),
-    )
-    .unwrap();
+    let backup = PLAN.replace("FAULT", "{backup: {limit-s: 9}}");
+    std::fs::write(here.join("backup.yaml"), backup).unwrap();
     for (args, code, said) in [
         (
             &["broker-loss", "--driver", "kubernetes"][..],
             2,
             "the kubernetes driver is not built yet",
+        ),
+        (
+            &["broker-loss", "--driver", "vm"],
+            2,
+            "the drivers are `process` and `container`",
+        ),
+        (
+            &["broker-loss", "--driver", "container", "--net", "namespace"],
+            2,
+            "--net namespace needs --driver process",
+        ),
+        (
+            &["broker-loss", "--image", "skep:1"],
+            2,
+            "--engine and --image are about containers",
         ),
         (
             &["none"],
@@ -335,4 +347,36 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
             stdout(&shown)
         );
     }
+}
+
+#[test]
+fn a_seed_names_the_same_faults_each_time() {
+    let directory = workplace();
+    let here = directory.path();
+    let shown = |seed: &[&str]| {
+        let words = [&["chaos", "show", "broker-loss"], seed].concat();
+        stdout(&run(here, &words))
+    };
+    let seven = shown(&["--seed", "7"]);
+    assert!(seven.starts_with("name: broker-loss\n"), "{seven}");
+    assert_eq!(seven, shown(&["--seed", "7"]));
+    assert_ne!(seven, shown(&["--seed", "8"]));
+    assert_ne!(seven, shown(&[]));
+}
+
+#[test]
+fn without_an_engine_a_run_in_containers_says_what_is_missing() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, KILLED);
+    let words = "chaos plan.yaml --report out --driver container --engine";
+    let words: Vec<&str> = words.split(' ').chain(["./no-engine"]).collect();
+    let ran = run(here, &words);
+    assert_eq!(ran.status.code(), Some(3), "{}", stderr(&ran));
+    assert!(
+        stdout(&ran).contains("no container engine answers"),
+        "{}",
+        stdout(&ran)
+    );
+    assert!(here.join("out/run.json").exists());
 }

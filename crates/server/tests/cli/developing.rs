@@ -65,6 +65,9 @@ fn the_example_that_is_written_works() {
         "{}",
         stderr(&again)
     );
+    let wrote = run(desk.directory.path(), &["init", "other", "--json"]);
+    let wrote: serde_json::Value = serde_json::from_str(&stdout(&wrote)).unwrap();
+    assert_eq!(wrote["files"][0], "other/order.bpmn", "{wrote}");
     desk.says(&["deploy", "shop/order.bpmn"]);
     for (amount, charged) in [("99", true), ("900", false)] {
         let key = desk.start(&["order", "--var", &format!("amount={amount}")]);

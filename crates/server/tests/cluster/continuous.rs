@@ -172,6 +172,16 @@ async fn expect_command_line_restores(
     assert!(!data.exists(), "nothing was done");
     let latest = out(&skep(&["restore", "--dry-run"], &data, &arguments));
     assert!(!latest.contains("the store has moments up to"), "{latest}");
+    let planned = skep(
+        &["restore", "--to", &to, "--dry-run", "--json"],
+        &data,
+        &arguments,
+    );
+    let planned: Value = serde_json::from_str(&out(&planned)).unwrap();
+    assert_eq!(
+        (&planned["moment"], &planned["state"]),
+        (&json!(to), &json!("PLANNED"))
+    );
     out(&skep(&["restore", "--to", &to], &data, &arguments));
     let again = skep(&["restore", "--dry-run"], &data, &arguments);
     assert_eq!(again.status.code(), Some(2), "{}", said(&again));

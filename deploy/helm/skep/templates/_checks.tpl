@@ -35,9 +35,6 @@
 {{- include "skep.refuse" (printf "orchestration.persistenceType is '%s': it is disk, local or memory" $o.persistenceType) -}}
 {{- end -}}
 
-{{- if ($o.upgrade | default dict).prepare -}}
-{{- include "skep.refuse" "orchestration.upgrade.prepare is true: this version of the chart knows no prepared upgrade. Versions that follow each other roll (docs/how-to/upgrade.md)" -}}
-{{- end -}}
 {{- if $o.backup -}}
 {{- include "skep.refuse" "orchestration.backup is set: backups are set up at orchestration.data.primaryStorage.backup, with the names below camunda.data.primary-storage.backup (docs/backup.md)" -}}
 {{- end -}}
@@ -97,6 +94,9 @@
 {{- $was := index (index $there.data "cluster.yaml" | fromYaml) "camunda.cluster" -}}
 {{- if and (eq (index $was "size" | int) 1) (gt (include "skep.size" . | int) 1) -}}
 {{- include "skep.refuse" (printf "orchestration.clusterSize is %s, and the release is a node alone: it would have to start again before others can come, and Kubernetes would wait for these first. Install with two nodes or more, and move (docs/how-to/move-from-camunda.md)" (include "skep.size" .)) -}}
+{{- end -}}
+{{- if and (($.Values.orchestration.upgrade | default dict).prepare) (ne (index $was "size" | int) (include "skep.size" . | int)) -}}
+{{- include "skep.refuse" (printf "orchestration.upgrade.prepare is true, and orchestration.clusterSize changes from %v to %s: change the number of nodes in an upgrade of its own" (index $was "size") (include "skep.size" .)) -}}
 {{- end -}}
 {{- if and (gt (index $was "size" | int) 1) (eq (include "skep.size" . | int) 1) -}}
 {{- include "skep.refuse" "orchestration.clusterSize is 1, and the cluster has more nodes: one that is left cannot become a node alone in this version. The least is 2" -}}

@@ -53,6 +53,11 @@ env:
   {{- include "skep.variables" $root | nindent 2 }}
   - name: CAMUNDA_CLUSTER_NETWORK_ADVERTISEDHOST
     value: $(POD_NAME).{{ include "skep.headless" $root }}.$(POD_NAMESPACE).svc
+  {{- if eq $component "broker" }}
+  # A pod is ready once its copies have caught up; after a change of the pods, once those of all nodes have: then the next one goes.
+  - name: SKEP_CLUSTER_REVISION
+    valueFrom: { fieldRef: { fieldPath: "metadata.labels['controller-revision-hash']" } }
+  {{- end }}
 {{- with $o.envFrom }}
 envFrom:
   {{- toYaml . | nindent 2 }}
@@ -161,6 +166,11 @@ affinity:
 skep.io/settings: {{ printf "%s %s" (include "skep.configuration" .) (include "skep.inlineSecrets" .) | sha256sum | trunc 16 | quote }}
 # A node that is alone has no port for others, so it starts again when it gets some. Between two and seven nobody does.
 skep.io/alone: {{ eq (include "skep.size" . | int) 1 | quote }}
+{{- with .Values.global.tls.orchestration }}
+{{- if and .enabled .autoRollout }}
+skep.io/certificates: {{ (lookup "v1" "Secret" $.Release.Namespace .existingSecret).data | toJson | sha256sum | trunc 16 | quote }}
+{{- end }}
+{{- end }}
 {{- with .Values.global.annotations }}
 {{ toYaml . }}
 {{- end }}

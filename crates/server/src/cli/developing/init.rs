@@ -12,6 +12,9 @@ pub struct InitArgs {
     /// Directory for the files; created if it does not exist.
     #[arg(default_value = ".", value_name = "DIRECTORY")]
     directory: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 const FILES: [(&str, &str); 3] = [
@@ -42,6 +45,11 @@ pub fn run(args: &InitArgs) -> anyhow::Result<()> {
         .with_context(|| format!("{} cannot be created", directory.display()))?;
     for (name, content) in FILES {
         write(&directory.join(name), content)?;
+    }
+    if args.json {
+        let files = FILES.map(|(name, _)| directory.join(name).display().to_string());
+        let done = serde_json::json!({ "files": files });
+        return crate::cli::print(&format!("{done:#}\n"));
     }
     crate::cli::print(&next(directory))
 }

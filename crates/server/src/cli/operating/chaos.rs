@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use skep_chaos::drivers::Need;
+use skep_chaos::drivers::{Engine, Launcher, Need};
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 
 use crate::cli::Usage;
@@ -36,6 +36,9 @@ enum ChaosCommand {
         /// Print the plan of a full run.
         #[arg(long)]
         full: bool,
+        /// Print it with the faults of this seed.
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
     },
     /// Judge a run again and print its report, or those of two runs side by side.
     Report {
@@ -69,31 +72,75 @@ struct RunArgs {
     /// Run for as long as the published chaos day, instead of some minutes.
     #[arg(long)]
     full: bool,
+    /// Inject the faults at other times and into other leaders: the same ones for the same number.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Directory for the report, samples, events and logs; with several experiments, each has its own below it [default: chaos-NAME-TIME].
     #[arg(long, value_name = "DIRECTORY")]
     report: Option<PathBuf>,
     /// Judge speed even if the machine has other work.
     #[arg(long)]
     noisy: bool,
-    /// Kind of nodes: processes on this machine.
+    /// Kind of nodes: `process`, processes on this machine, or `container`, containers on it.
     #[arg(long, value_name = "DRIVER", default_value = "process", value_parser = driver)]
     driver: Driver,
+    /// Network of the nodes: `loopback`, with proxies where a plan cuts or slows a way, or `namespace`, a network of the run's own, as root.
+    #[arg(long, value_name = "NETWORK", value_enum, default_value = "loopback")]
+    net: Net,
+    /// Program of the container engine [default: docker, or podman if that answers and docker does not].
+    #[arg(long, value_name = "PROGRAM")]
+    engine: Option<String>,
+    /// Image of the containers [default: skep with the version of this program].
+    #[arg(long, value_name = "IMAGE")]
+    image: Option<String>,
     /// Host of an existing cluster: it gets load, and no faults are injected.
     #[arg(long, value_name = "HOST")]
     against: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Driver;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Net {
+    Loopback,
+    Namespace,
+}
 
-/// Parses the driver; other drivers are known by name but not built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Driver {
+    Process,
+    Container,
+}
+
+/// Parses the driver; another one is known by name but not built.
 fn driver(name: &str) -> Result<Driver, String> {
     match name {
-        "process" => Ok(Driver),
-        "container" | "kubernetes" => Err(format!(
-            "the {name} driver is not built yet; `process` starts the nodes as processes of this machine"
-        )),
-        _ => Err("the only driver is `process`".into()),
+        "process" => Ok(Driver::Process),
+        "container" => Ok(Driver::Container),
+        "kubernetes" => Err(
+            "the kubernetes driver is not built yet; `process` and `container` start the nodes on this machine".into(),
+        ),
+        _ => Err("the drivers are `process` and `container`".into()),
+    }
+}
+
+/// The engine that runs the nodes in containers, if they are to be in some.
+fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
+    let image = args.image.as_deref();
+    let own = concat!("skep:", env!("CARGO_PKG_VERSION"));
+    match args.driver {
+        Driver::Container if args.net == Net::Namespace => {
+            let text =
+                "containers share the machine's network: --net namespace needs --driver process";
+            Err(Usage(text.into()).into())
+        }
+        Driver::Container => {
+            let program = args.engine.as_deref();
+            Ok(Some(Engine::new(program, image.unwrap_or(own))))
+        }
+        Driver::Process if args.engine.is_some() || image.is_some() => {
+            let text = "--engine and --image are about containers: add --driver container";
+            Err(Usage(text.into()).into())
+        }
+        Driver::Process => Ok(None),
     }
 }
 
@@ -101,9 +148,9 @@ pub fn run(args: ChaosArgs) -> anyhow::Result<ExitCode> {
     match args.command {
         None => run_all(&args.run),
         Some(ChaosCommand::List { json }) => list(json),
-        Some(ChaosCommand::Show { name, full }) => {
+        Some(ChaosCommand::Show { name, full, seed }) => {
             let experiment = experiments::find(&name).ok_or_else(|| unknown(&name))?;
-            crate::cli::print(&(experiment.plan)(full).to_yaml())?;
+            crate::cli::print(&seeded((experiment.plan)(full), seed).to_yaml())?;
             Ok(ExitCode::SUCCESS)
         }
         Some(ChaosCommand::Report {
@@ -202,9 +249,11 @@ fn draw(directories: &[PathBuf], format: Format) -> anyhow::Result<ExitCode> {
 }
 
 fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let plans = args.what.iter().map(|what| plan(what, args.full));
+    let plans = args.what.iter();
+    let plans = plans.map(|what| Ok(seeded(plan(what, args.full)?, args.seed)));
     // All are read before the first one runs.
     let plans = plans.collect::<anyhow::Result<Vec<Plan>>>()?;
+    let engine = engine(args)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -212,9 +261,17 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut codes = Vec::new();
     let several = plans.len() > 1;
     for plan in plans {
-        codes.push(runtime.block_on(one(plan, args, several))?);
+        codes.push(runtime.block_on(one(plan, args, (several, engine.clone())))?);
     }
     Ok(ExitCode::from(judge::worst(codes)))
+}
+
+/// The plan as the seed varies it, if there is one.
+fn seeded(plan: Plan, seed: Option<u64>) -> Plan {
+    match seed {
+        None => plan,
+        Some(seed) => plan.seeded(seed),
+    }
 }
 
 fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
@@ -237,7 +294,11 @@ fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
 }
 
 /// The exit code of one run.
-async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
+async fn one(
+    plan: Plan,
+    args: &RunArgs,
+    (several, engine): (bool, Option<Engine>),
+) -> anyhow::Result<u8> {
     let program = std::env::current_exe().context("the path of this program")?;
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     let directory = match &args.report {
@@ -255,7 +316,11 @@ async fn one(plan: Plan, args: &RunArgs, several: bool) -> anyhow::Result<u8> {
                 line
             },
         ),
-        program,
+        launcher: Launcher {
+            program,
+            engine,
+            namespaces: args.net == Net::Namespace,
+        },
         directory: directory.clone(),
         against: args.against.clone(),
         noisy: args.noisy,

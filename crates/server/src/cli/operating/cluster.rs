@@ -1,6 +1,7 @@
 //! `skep cluster`: changes the nodes of a cluster.
 
 mod apply;
+mod prepare;
 mod shape;
 
 use std::time::Duration;
@@ -17,6 +18,10 @@ pub struct ClusterArgs {
 enum Command {
     /// Change the cluster to a number of nodes, partitions and copies; does nothing if it already has them.
     Apply(apply::ApplyArgs),
+    /// Pause processing and exporting on all nodes and store a snapshot of each: before an upgrade that replaces all nodes at once.
+    PrepareUpgrade(prepare::NodesArgs),
+    /// End the pause of `prepare-upgrade`.
+    Resume(prepare::ResumeArgs),
     /// Spread leaders evenly over the nodes now, without waiting for the automatic rebalancing.
     Rebalance(RebalanceArgs),
 }
@@ -38,11 +43,16 @@ pub struct ManagementArgs {
 pub struct RebalanceArgs {
     #[command(flatten)]
     server: ManagementArgs,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 pub async fn run(args: ClusterArgs) -> anyhow::Result<()> {
     match args.command {
         Command::Apply(args) => apply::run(args).await,
+        Command::PrepareUpgrade(args) => prepare::prepare(args).await,
+        Command::Resume(args) => prepare::resume(args).await,
         Command::Rebalance(args) => rebalance(args).await,
     }
 }
@@ -55,6 +65,10 @@ pub async fn rebalance(args: RebalanceArgs) -> anyhow::Result<()> {
     let answer = crate::cli::fetch::post(management, path, String::new(), timeout).await?;
     if !answer.0.is_success() {
         return Err(apply::refusal(management, answer.0, &answer.1));
+    }
+    if args.json {
+        let done = serde_json::json!({ "state": "REBALANCING" });
+        return crate::cli::print(&format!("{done:#}\n"));
     }
     crate::cli::print("Spreading leaders evenly over the available nodes.\n")
 }

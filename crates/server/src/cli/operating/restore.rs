@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use clap::Args;
+use serde_json::{Value, json};
 use skep_backup::{BackupError, DocumentsManifest, Moment, Reader, Store};
 use skep_broker::backup::restore::{self, DocumentsFate, How, Plan, RestoreError};
 
@@ -30,6 +31,9 @@ pub struct RestoreArgs {
     /// Print what would be restored, without restoring it.
     #[arg(long)]
     dry_run: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
@@ -96,6 +100,11 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         Err(RestoreError::Directory(error)) => return Err(error.into()),
         Err(error) => return Err(failed(&error).into()),
     };
+    if args.json {
+        let directory = config.directory.display().to_string();
+        let restored = as_json(&plan, &reader, newest, (directory, args));
+        return print(&format!("{restored:#}\n"));
+    }
     let did = if args.dry_run {
         "would contain"
     } else {
@@ -119,6 +128,45 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         });
     }
     print(&text)
+}
+
+/// The same as the texts, for programs.
+fn as_json(
+    plan: &Plan,
+    reader: &Reader,
+    newest: Result<Moment, BackupError>,
+    (directory, args): (String, &RestoreArgs),
+) -> Value {
+    let documents = plan.documents.iter().map(|here| {
+        let (fate, directory) = match &here.fate {
+            DocumentsFate::Restored(directory) => {
+                ("RESTORED", Some(directory.display().to_string()))
+            }
+            DocumentsFate::NoStore => ("NO_STORE", None),
+            DocumentsFate::Missing => ("MISSING", None),
+        };
+        json!({ "store": here.store, "state": fate, "directory": directory })
+    });
+    let joined = &plan.joined;
+    let other = joined.other.as_ref().map(
+        |other| json!({ "epoch": other.epoch, "at": instant(other.at), "nodes": other.nodes }),
+    );
+    json!({
+        "directory": directory,
+        "state": if args.dry_run { "PLANNED" } else { "RESTORED" },
+        "clusterId": plan.first.cluster_id,
+        "backupId": reader.manifest.backup_id,
+        "moment": instant(reader.moment.at),
+        "newestMoment": newest.ok().map(|newest| instant(newest.at)),
+        "partitions": plan.here,
+        "bytes": plan.bytes,
+        "documents": documents.collect::<Vec<Value>>(),
+        "epoch": joined.epoch,
+        "otherRestore": other,
+        "unclaimed": joined.unclaimed,
+        "drill": args.drill,
+        "sameMoment": same(reader),
+    })
 }
 
 /// The flag that restores the same moment again, even if the store has received more since.

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use crate::cli::fitting::fitted;
 use crate::cli::list::{ListArgs, Search};
 use crate::cli::search::{items, more, time, word};
-use crate::cli::table;
 
 #[derive(Args)]
 pub struct JobsArgs {
@@ -72,7 +72,8 @@ fn text(answer: &Value) -> String {
     if rows.len() == 1 {
         return "No jobs.\n".to_string();
     }
-    let mut text = table(&rows);
+    // Type, worker and element.
+    let mut text = fitted(&rows, &[1, 4, 6]);
     text.push_str(&more(answer));
     text
 }

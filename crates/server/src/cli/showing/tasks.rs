@@ -3,9 +3,9 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use crate::cli::fitting::fitted;
 use crate::cli::list::{ListArgs, Search};
 use crate::cli::search::{items, more, time, word};
-use crate::cli::table;
 
 #[derive(Args)]
 pub struct TasksArgs {
@@ -69,5 +69,6 @@ fn text(answer: &Value) -> String {
             _ => word(task, name),
         })
     }));
-    format!("{}{}", table(&rows), more(answer))
+    // Element, process and assignee.
+    format!("{}{}", fitted(&rows, &[1, 2, 5]), more(answer))
 }
