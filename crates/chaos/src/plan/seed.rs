@@ -11,7 +11,7 @@ impl Plan {
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         let mut random = Random(seed);
-        let mut share = |thousandths| {
+        let mut share = |thousandths: u64| {
             let drawn = u32::try_from(random.below(thousandths + 1));
             f64::from(drawn.unwrap_or(0)) / 1_000.0
         };

@@ -6,8 +6,8 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use serde_json::{Map, Value as Json};
 use skep_identity::Grants;
-use skep_protocol::{DEFAULT_TENANT, Key};
 use skep_protocol::permission::{Permission, PermissionType, ResourceType};
+use skep_protocol::{DEFAULT_TENANT, Key};
 use skep_query::entities::{
     AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
     FORM, GLOBAL_TASK_LISTENER, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK,

@@ -89,7 +89,8 @@ impl NodesArgs {
     async fn act(&self, operation: &str, deadline: Instant) -> anyhow::Result<()> {
         let path = format!("/actuator/partitions/{operation}");
         for node in &self.management {
-            self.ask(node, (Method::POST, path.as_str()), deadline).await?;
+            self.ask(node, (Method::POST, path.as_str()), deadline)
+                .await?;
         }
         Ok(())
     }
