@@ -77,14 +77,19 @@ impl Pauses {
 }
 
 impl Cluster {
-    /// Notes that the directory is current: this node leads partition 1, or hears its leader.
+    /// Notes since when the directory may have a gap: it was current when this node last heard the leader of partition 1, not as long as
+    /// that one counts as present, which takes seconds to end.
     fn confirm_directory(&self) {
-        let leader = self.leader_of(HOME);
-        let is_present = |leader| leader == self.node() || self.is_present(leader);
-        if let Some(local) = self.local()
-            && leader.is_some_and(is_present)
-        {
-            local.directory.confirm(Instant::now());
+        let (Some(local), Some(leader)) = (self.local(), self.leader_of(HOME)) else {
+            return;
+        };
+        let heard = if leader == self.node() {
+            Some(Instant::now())
+        } else {
+            self.last_contact(leader)
+        };
+        if let Some(heard) = heard {
+            local.directory.confirm(heard);
         }
     }
 

@@ -176,6 +176,19 @@ impl Security {
         (self.tenant_checks && !self.tenants_api).then_some(FIXED_TENANTS)
     }
 
+    /// Why the maximum age of the view cannot be kept: a leader is heard several times within an election timeout, and replaced after it.
+    pub fn impatience(&self, election: Duration) -> Option<String> {
+        let max = self.max_view_age;
+        (!max.is_zero() && max < election).then(|| {
+            format!(
+                "skep.security.max-view-age is {} ms, which is less than camunda.cluster.raft.election-timeout ({} ms): callers would get 503 \
+                 while the leader of partition 1 is well, and each time that it changes. Set at least this time, or 0 for no limit",
+                max.as_millis(),
+                election.as_millis()
+            )
+        })
+    }
+
     /// The reasons why the server must not start. `listening`: its ports for clients.
     pub fn contradictions(&self, listening: &[(&str, IpAddr)]) -> Vec<String> {
         let mut found = Vec::new();

@@ -143,6 +143,27 @@ fn tenant_checks_need_a_login() {
 }
 
 #[test]
+fn a_view_may_get_as_old_as_the_silence_before_an_election() {
+    const ELECTION: &str = "camunda.cluster.raft.election-timeout";
+    const AGE: &str = "skep.security.max-view-age";
+    for (age, election, is_possible) in [
+        ("0ms", "2s", true),
+        ("2s", "2s", true),
+        ("1999ms", "2s", false),
+        ("1ms", "1s", false),
+    ] {
+        let loaded = resolved(&[(AGE, age), (ELECTION, election)]);
+        assert_eq!(loaded.is_ok(), is_possible, "{age} {election}");
+        if let Err(refused) = loaded {
+            assert!(
+                refused.contains(AGE) && refused.contains(ELECTION),
+                "{refused}"
+            );
+        }
+    }
+}
+
+#[test]
 fn tenant_checks_without_the_operations_on_tenants_lead_to_a_warning() {
     let name = |setting: &str| format!("{AREA}.multi-tenancy.{setting}");
     let (checks, api) = (name("checks-enabled"), name("api-enabled"));

@@ -138,7 +138,7 @@ keys! {
     "skep.management.authentication" [] [] Kind::Choice(&["none", "api"]) => security.management;
         "Login of the management port. `none`: no login; protect the port by network. `api`: callers log in as for the API and, if authorizations are enabled, need `SYSTEM:READ` to read and `SYSTEM:UPDATE` for everything else; health, readiness, startup and metrics stay open. See [security.md](security.md)."
     "skep.security.max-view-age" [] [] Kind::Time(0) => security.max_view_age;
-        "Longest time for which a node answers callers without hearing the leader of partition 1, which decides about users and permissions. After that, requests that need a login get 503 at this node. 0: no limit, so a node that is cut off keeps using the permissions that it knew last."
+        "Longest time for which a node answers callers without hearing the leader of partition 1, which decides about users and permissions. After that, requests that need a login get 503 at this node. At least `camunda.cluster.raft.election-timeout`. 0: no limit, so a node that is cut off keeps using the permissions that it knew last."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path prefix of the management endpoints."
 
