@@ -4,6 +4,7 @@
 //! ([`session`], [`sessions`]). Permissions are not checked here: the engine checks them when it carries a command out, and
 //! [`sight`] narrows what the caller finds.
 
+mod argon;
 pub mod basic;
 pub mod bearer;
 pub mod browsers;

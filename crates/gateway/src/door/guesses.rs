@@ -54,6 +54,12 @@ impl Guesses {
         !too_soon && !too_many
     }
 
+    /// Whether somebody at the address has sent a wrong password lately, of whatever name.
+    fn is_suspect(&self, address: IpAddr, now: Instant) -> bool {
+        let of_address = self.by_address.lock().get(&address).copied();
+        of_address.is_some_and(|wrong| now - wrong.last < WINDOW)
+    }
+
     fn was_right(&self, name: &str, address: IpAddr) {
         self.by_name.lock().remove(&(name.into(), address));
     }
@@ -126,6 +132,11 @@ impl Attempt {
     pub fn is_allowed(&self) -> bool {
         let now = Instant::now();
         self.guesses.may_try(&self.name, self.address, now)
+    }
+
+    /// Whether it comes from an address of wrong passwords.
+    pub fn is_suspect(&self) -> bool {
+        self.guesses.is_suspect(self.address, Instant::now())
     }
 
     /// Counts the attempt.
@@ -205,6 +216,24 @@ mod tests {
                 prop_assert!(pair[1] - pair[0] >= 5_000);
             }
         }
+    }
+
+    #[test]
+    fn an_address_is_suspect_for_a_minute_after_a_wrong_password_of_any_name() {
+        let (guesses, start) = (Guesses::default(), Instant::now());
+        let other = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 2));
+        let after = |seconds| start + Duration::from_secs(seconds);
+        assert!(!guesses.is_suspect(ADDRESS, start));
+        guesses.was_right("anna", ADDRESS);
+        assert!(!guesses.is_suspect(ADDRESS, start));
+        guesses.was_wrong("nobody", ADDRESS, start);
+        // A right one says nothing of the others who are there.
+        guesses.was_right("nobody", ADDRESS);
+        assert!(guesses.is_suspect(ADDRESS, after(59)));
+        assert!(!guesses.is_suspect(other, after(0)));
+        guesses.was_wrong("anna", ADDRESS, after(50));
+        assert!(guesses.is_suspect(ADDRESS, after(109)));
+        assert!(!guesses.is_suspect(ADDRESS, after(110)));
     }
 
     #[test]
