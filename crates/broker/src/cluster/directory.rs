@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use skep_identity::{Directory, Entry};
 use skep_protocol::Key;
+use skep_service::{Reply, reply_channel};
 use tokio::runtime::Handle;
 
 use super::Cluster;
@@ -19,6 +20,9 @@ use crate::partition::PartitionHandle;
 const PACE: Duration = Duration::from_millis(100);
 /// After a pause of the process, what it knows about the others is as old as the pause. Within this time it hears from them.
 const AFTER_PAUSE: Duration = Duration::from_secs(1);
+/// Longest time for which the answer to a change waits until this node goes by it, and the time between two looks.
+const KNOWN_WITHIN: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(2);
 
 /// A directory in transit between nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -90,6 +94,49 @@ impl Cluster {
         };
         if let Some(heard) = heard {
             local.directory.confirm(heard);
+        }
+    }
+
+    /// The answer to a change of users or permissions, once this node goes by it: who creates a user here can log in as that user here.
+    /// `before`: the number of the directory when the change was sent.
+    pub(crate) fn answers_when_known(self: &Arc<Self>, reply: Reply, before: u64) -> Reply {
+        let (Some(local), Some(runtime)) = (self.local(), self.runtime()) else {
+            return reply;
+        };
+        // The leader knows it before it answers.
+        if local.leads(HOME) {
+            return reply;
+        }
+        let (responder, known) = reply_channel();
+        // It is in doubt if this node stops meanwhile.
+        responder.begins();
+        let cluster = Arc::clone(self);
+        runtime.spawn(async move {
+            let answer = reply.await;
+            if answer.result.is_ok() {
+                cluster.learn_of_change(before).await;
+            }
+            let _ = responder.send(answer);
+        });
+        known
+    }
+
+    async fn learn_of_change(&self, before: u64) {
+        let Some(local) = self.local() else {
+            return;
+        };
+        let known = local.directory.number();
+        let (unlike, longest) = match (known == before, has_directory(local)) {
+            (true, _) => (before, KNOWN_WITHIN),
+            // Its replica has applied something since, and applies all in order.
+            (false, true) => return,
+            // This node was told of something: perhaps of an earlier change. If there is more, its leader says so at once.
+            (false, false) => (known, PACE),
+        };
+        self.ask_for_directory();
+        let until = Instant::now() + longest;
+        while local.directory.number() == unlike && Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
         }
     }
 
