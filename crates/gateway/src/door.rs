@@ -307,6 +307,7 @@ impl Door {
             (Way::Unprotected, _) => return Ok(Claims::Anonymous),
             (Way::Basic, None) => {
                 let cookie = self.session_of(head, Scheme::Basic)?;
+                basic::is_known(directory)?;
                 return session::check(&cookie, head, directory);
             }
             (Way::Bearer(bearer), None) => {

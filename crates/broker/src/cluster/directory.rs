@@ -1,5 +1,6 @@
 //! The directory of identity on nodes without a replica of partition 1, or with one that takes no entries because the disk is nearly full:
-//! they ask its leader ten times per second whether it has changed, and fetch all of it if so.
+//! they ask its leader ten times per second whether it has changed, and fetch all of it if so. A node that has none yet asks any copy while
+//! there is no leader.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -147,11 +148,21 @@ impl Cluster {
         if has_directory(local) {
             return;
         }
-        if let Some(leader) = self.leader_of(HOME) {
-            let of_leader = *self.peers.followed.lock();
-            let known = of_leader.filter(|(node, _)| *node == leader);
+        let leader = self.leader_of(HOME);
+        let is_there = leader.is_some_and(|leader| self.is_present(leader));
+        let asked = if is_there || !local.directory.get().is_empty() {
+            leader
+        } else {
+            // What any copy of the first partition knows is better than nothing.
+            let nodes = self.reached_nodes().into_iter();
+            let mut copies = nodes.filter(|node| self.peers.members.has_replica(*node, HOME));
+            copies.next()
+        };
+        if let Some(asked) = asked {
+            let followed = *self.peers.followed.lock();
+            let known = followed.filter(|(node, _)| *node == asked);
             let known = known.map(|(_, number)| number);
-            self.send(leader, &NodeMessage::DirectoryWanted { known });
+            self.send(asked, &NodeMessage::DirectoryWanted { known });
         }
     }
 

@@ -80,6 +80,29 @@ async fn the_users_outlive_the_loss_of_most_nodes() {
     }
 }
 
+/// Without users, nobody could log in at it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_starts_while_the_first_partition_has_no_leader_asks_the_copy_that_is_left() {
+    let nodes = Nodes {
+        copies: Some(3),
+        ..Nodes::new(5, 1)
+    };
+    let mut rigs = nodes.all().await;
+    make_user(&rigs[3], "anna").await;
+    for rig in &rigs {
+        knows(rig, &["anna"]).await;
+    }
+    // The copies are on the first three nodes.
+    for node in [4, 1, 0] {
+        stop(rigs.remove(node)).await;
+    }
+    let is_led = |rig: &Rig| leader(&rig.broker.topology(), 1).is_some();
+    wait_until("no leader", || !rigs.iter().any(is_led)).await;
+    rigs.push(nodes.open(4).await);
+    knows(&rigs[2], &["anna"]).await;
+    assert!(!rigs.iter().any(is_led));
+}
+
 /// The second node has no copy of the first partition, and asks for changes ten times a second.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_known_to_the_node_that_was_asked_for_it_when_it_answers() {

@@ -83,13 +83,7 @@ impl Basic {
         peer: IpAddr,
         directory: &Directory,
     ) -> Result<Claims, Refused> {
-        if directory.is_empty() {
-            return Err(Refused::Cannot(Failure::Unavailable(
-                "The users are not known yet: this node has just started, or the cluster has no leader of partition 1. Send the \
-                 request again."
-                    .to_string(),
-            )));
-        }
+        is_known(directory)?;
         let attempt = Attempt::new(&self.guesses, name, peer);
         if !attempt.is_allowed() {
             return Err(Refused::Wrong);
@@ -105,6 +99,21 @@ impl Basic {
             Err(failure) => Err(Refused::Cannot(failure)),
         }
     }
+}
+
+/// Whether this node has heard of users and permissions: without them, nobody may be called wrong, or found to have no rights.
+///
+/// # Errors
+/// It has not yet.
+pub fn is_known(directory: &Directory) -> Result<(), Refused> {
+    if directory.is_empty() {
+        return Err(Refused::Cannot(Failure::Unavailable(
+            "The users and permissions are not known yet: this node has just started, and no other node has told it of them. Send the \
+             request again."
+                .to_string(),
+        )));
+    }
+    Ok(())
 }
 
 /// The claims of a user who is managed here.

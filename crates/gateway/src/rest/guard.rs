@@ -37,6 +37,7 @@ impl Guard {
         let mut watch = Stopwatch::start();
         let entered = self.0.enter(head, &mut watch).await;
         let claims = entered.map_err(Problem::from)?;
+        sight::is_known(&self.0, &claims)?;
         match sight::grants(&self.0, &claims) {
             Some(grants) if !permissions.iter().any(|p| grants.allows_any(*p)) => {
                 Err(sight::unauthorized(permissions).into())

@@ -194,6 +194,31 @@ async fn a_connection_ends_no_check_of_a_token_that_expires_or_whose_key_goes() 
     assert_eq!(pins(&mut connection, &gateway, &old).await, 401);
 }
 
+/// A token says who calls, but not what the caller may do: at a node that does not know yet, nothing would be found.
+#[tokio::test]
+async fn while_permissions_are_unknown_searches_are_refused_and_commands_go_on() {
+    let issuer = Issuer::start();
+    let gateway = protected(&issuer).await;
+    let shown = format!("Bearer {}", issuer.token(&anna()));
+    let search = async || {
+        let headers = [JSON, ("authorization", &*shown)];
+        ask(
+            &gateway,
+            ("POST", "/v2/process-instances/search"),
+            &headers,
+            "{}",
+        )
+        .await
+    };
+    let refused = search().await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    assert!(refused.text.contains("not known yet"), "{}", refused.text);
+    assert_eq!(pin(&gateway, &shown).await.status, 204);
+    *gateway.broker.directory.lock() = crate::login::directory().await.into();
+    let answer = search().await;
+    assert!(!answer.text.contains("not known yet"), "{}", answer.text);
+}
+
 #[tokio::test]
 async fn users_and_groups_of_the_provider_cannot_be_managed_here() {
     let issuer = Issuer::start();
