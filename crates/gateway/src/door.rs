@@ -36,6 +36,7 @@ use skep_service::Broker;
 
 use self::basic::Basic;
 use self::bearer::Bearer;
+use self::guesses::GuessLimits;
 use self::passwords::Passwords;
 use self::refusals::{FailedLogins, Refusals};
 pub use self::remembered::Looks;
@@ -239,7 +240,7 @@ impl Door {
     pub fn open(
         (login, over_tls): (Login, bool),
         providers: &[ProviderSettings],
-        passwords: Arc<Passwords>,
+        (passwords, limits): (Arc<Passwords>, GuessLimits),
         counts: Counts,
         broker: &Arc<dyn Broker>,
     ) -> Result<Door, SettingsError> {
@@ -248,7 +249,7 @@ impl Door {
             refusals: Refusals::default(),
             failed_logins: FailedLogins::default(),
             cookie: session::name(over_tls),
-            basic: Basic::new(passwords, counts.looks.clone()),
+            basic: Basic::new(passwords, counts.looks.clone(), limits),
             way: match login {
                 Login::Unprotected => Way::Unprotected,
                 Login::Basic => Way::Basic,

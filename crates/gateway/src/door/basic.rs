@@ -12,7 +12,7 @@ use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::value::PasswordHash;
 
-use super::guesses::{Attempt, Guesses};
+use super::guesses::{Attempt, GuessLimits, Guesses};
 use super::passwords::Passwords;
 use super::remembered::{Looks, Remembered};
 use super::secret::Secret;
@@ -30,10 +30,10 @@ pub struct Basic {
 }
 
 impl Basic {
-    pub fn new(passwords: Arc<Passwords>, looks: Looks) -> Basic {
+    pub fn new(passwords: Arc<Passwords>, looks: Looks, limits: GuessLimits) -> Basic {
         Basic {
             passwords,
-            guesses: Arc::default(),
+            guesses: Arc::new(Guesses::new(limits)),
             known: Remembered::new(looks),
         }
     }
@@ -165,7 +165,8 @@ mod tests {
     }
 
     fn basic() -> Basic {
-        Basic::new(Arc::new(Passwords::start().unwrap()), Looks::default())
+        let passwords = Arc::new(Passwords::start().unwrap());
+        Basic::new(passwords, Looks::default(), GuessLimits::default())
     }
 
     #[tokio::test]
