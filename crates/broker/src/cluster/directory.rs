@@ -154,9 +154,8 @@ impl Cluster {
             leader
         } else {
             // What any copy of the first partition knows is better than nothing.
-            let nodes = self.reached_nodes().into_iter();
-            let mut copies = nodes.filter(|node| self.peers.members.has_replica(*node, HOME));
-            copies.next()
+            let mut nodes = self.reached_nodes().into_iter();
+            nodes.find(|node| self.peers.members.has_replica(*node, HOME))
         };
         if let Some(asked) = asked {
             let followed = *self.peers.followed.lock();
