@@ -70,6 +70,7 @@ impl DirectoryView {
 
     /// Changes from before this moment are in the directory, or on their way to it.
     pub fn confirm(&self, then: Instant) {
+        debug_assert!(then <= Instant::now(), "nobody was heard in the future");
         let mut confirmed = self.confirmed.write();
         // A new leader may have been heard before the last one.
         *confirmed = then.max(*confirmed);

@@ -363,8 +363,8 @@ impl Broker {
         }
         let partition = self.routing().partition_of(at);
         let partition = partition.ok_or_else(|| of_nothing(&request))?;
-        let changes_directory = matches!(request.command, Command::Identity(_));
-        let others = self.shared.others().filter(|_| changes_directory);
+        let changes_identity = request.command.changes_identity();
+        let others = self.shared.others().filter(|_| changes_identity);
         let Some(cluster) = others else {
             return self.submit(partition, request, started);
         };

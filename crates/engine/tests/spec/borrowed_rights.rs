@@ -1,4 +1,5 @@
-//! What the engine does by itself (calls, listeners, starts, signals that it throws) needs no permission, and gives none to the caller who caused it.
+//! What the engine does by itself (calls, listeners, starts, signals that it throws) needs no permission, and gives none to the caller who
+//! caused it.
 
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{Command, PublishMessage};
