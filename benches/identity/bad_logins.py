@@ -30,6 +30,8 @@ CONFIG = pathlib.Path(__file__).with_name("login.yaml")
 AUTHORIZATION = "Basic " + base64.b64encode(b"bench:bench-secret").decode()
 PACE = 0.02
 LOGIN_PACE = 0.5
+# The server is about to stop.
+OVER = threading.Event()
 
 
 class Guesser(threading.Thread):
@@ -73,6 +75,10 @@ class Guesser(threading.Thread):
                     self.count(connection.recv(1 << 18))
                 except BlockingIOError:
                     pass
+                except OSError:
+                    if OVER.is_set():
+                        return
+                    raise
 
     def count(self, answers):
         for status in re.findall(rb"HTTP/1.1 (\d+)", answers):
@@ -98,6 +104,10 @@ class Newcomer(threading.Thread):
             except urllib.error.HTTPError as error:
                 self.taken.append(float("inf"))
                 error.close()
+            except OSError:
+                if OVER.is_set():
+                    return
+                raise
 
     def since(self):
         taken, self.taken = self.taken, []
@@ -129,6 +139,7 @@ def main():
         try:
             compare(args)
         finally:
+            OVER.set()
             server.terminate()
             server.wait()
 
