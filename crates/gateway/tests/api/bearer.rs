@@ -133,7 +133,7 @@ async fn commands_have_the_groups_and_those_claims_that_a_rule_looks_at_then() {
     let gateway = protected(&issuer).await;
     let shown = format!("Bearer {}", issuer.token(&anna()));
     for (directory, token) in [
-        (Directory::default(), ""),
+        (crate::login::directory().await, ""),
         (with_rule("dept"), r#"{"dept":"sales"}"#),
         (with_rule("$.dept"), r#"{"dept":"sales"}"#),
         (with_rule("missing"), ""),
@@ -214,7 +214,21 @@ async fn while_permissions_are_unknown_searches_are_refused_and_commands_go_on()
     assert_eq!(refused.status, 503, "{}", refused.text);
     assert!(refused.text.contains("not known yet"), "{}", refused.text);
     assert_eq!(pin(&gateway, &shown).await.status, 204);
+    // Its rights may come by any of its claims, as no rule is known either.
+    let Claims::User(sent) = gateway.broker.last().claims else {
+        panic!("anna is a user");
+    };
+    let claims: Value = serde_json::from_str(&sent.token).unwrap();
+    assert_eq!(
+        (&claims["dept"], &claims["secret"]),
+        (&"sales".into(), &"hush".into())
+    );
     *gateway.broker.directory.lock() = crate::login::directory().await.into();
+    assert_eq!(pin(&gateway, &shown).await.status, 204);
+    let Claims::User(sent) = gateway.broker.last().claims else {
+        panic!("anna is a user");
+    };
+    assert_eq!(&*sent.token, "");
     let answer = search().await;
     assert!(!answer.text.contains("not known yet"), "{}", answer.text);
 }
