@@ -182,7 +182,9 @@ fn carry_out(queue: &Mutex<Receiver<Work>>, suspects: Option<&SyncSender<Work>>)
     loop {
         // One of the threads waits on the queue, the others for the lock.
         let taken = if argon.has_memory() {
-            queue.lock().recv_timeout(REST)
+            let locked = queue.try_lock_for(REST);
+            let none = Err(RecvTimeoutError::Timeout);
+            locked.map_or(none, |queue| queue.recv_timeout(REST))
         } else {
             queue.lock().recv().map_err(RecvTimeoutError::from)
         };
