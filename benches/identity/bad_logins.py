@@ -30,6 +30,7 @@ CONFIG = pathlib.Path(__file__).with_name("login.yaml")
 AUTHORIZATION = "Basic " + base64.b64encode(b"bench:bench-secret").decode()
 PACE = 0.02
 LOGIN_PACE = 0.5
+NEWCOMER = {"name": "Newcomer", "email": "newcomer@example.org"}
 # The server is about to stop.
 OVER = threading.Event()
 
@@ -86,20 +87,21 @@ class Guesser(threading.Thread):
 
 
 class Newcomer(threading.Thread):
-    """Logs in as a browser does, each time anew, from an address of its own."""
+    """Logs in as a browser does, each time with another password, from an address of its own: none is remembered."""
 
     def __init__(self):
         super().__init__(daemon=True)
         self.taken = []
 
     def run(self):
-        form = b"username=bench&password=bench-secret"
+        number = 0
         while True:
             time.sleep(LOGIN_PACE)
-            began = time.monotonic()
-            request = urllib.request.Request(f"http://127.0.0.1:{REST}/login", data=form, method="POST")
+            number += 1
             try:
-                urllib.request.urlopen(request, timeout=30).close()
+                self.sent("PUT", "/v2/users/newcomer", json.dumps({**NEWCOMER, "password": f"newcomer-{number}"}))
+                began = time.monotonic()
+                self.sent("POST", "/login", f"username=newcomer&password=newcomer-{number}")
                 self.taken.append((time.monotonic() - began) * 1000)
             except urllib.error.HTTPError as error:
                 self.taken.append(float("inf"))
@@ -108,6 +110,14 @@ class Newcomer(threading.Thread):
                 if OVER.is_set():
                     return
                 raise
+
+    @staticmethod
+    def sent(method, path, body):
+        request = urllib.request.Request(f"http://127.0.0.1:{REST}{path}", data=body.encode(), method=method)
+        if method == "PUT":
+            request.add_header("authorization", AUTHORIZATION)
+            request.add_header("content-type", "application/json")
+        urllib.request.urlopen(request, timeout=30).close()
 
     def since(self):
         taken, self.taken = self.taken, []

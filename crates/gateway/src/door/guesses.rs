@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use super::secret::Secret;
+
 /// Wrong passwords for one name from one address that are allowed at any pace.
 const FREE: u32 = 10;
 
@@ -159,6 +161,12 @@ impl Attempt {
             name: name.into(),
             address: network(peer),
         }
+    }
+
+    /// What stands for a password that was right: one of this name, from this address.
+    pub fn shown(&self, password: &Secret) -> Secret {
+        let (address, name) = (self.address, &self.name);
+        Secret::new(format!("{address} {name}:{}", password.reveal()))
     }
 
     /// Whether the password may be compared now.
