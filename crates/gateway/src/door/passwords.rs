@@ -163,18 +163,19 @@ fn gone() -> Failure {
 }
 
 /// From now on the calling thread gets less of the processors than others.
+#[cfg(target_os = "linux")]
 fn step_back(by: i32) {
-    // Elsewhere it would be the whole process.
-    #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(by) {
         tracing::warn!(
             %error,
             "the threads that compare passwords keep their priority: many wrong passwords may slow other requests down"
         );
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = by;
 }
+
+/// Elsewhere it would be the whole process.
+#[cfg(not(target_os = "linux"))]
+fn step_back(_by: i32) {}
 
 /// Handles requests one after the other until all senders are gone. `suspects`: the queue of those who turn out to be some.
 fn carry_out(queue: &Mutex<Receiver<Work>>, suspects: Option<&SyncSender<Work>>) {
