@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What callers who log in notice while somebody else guesses passwords.
 
-One server, where callers log in by name and password, carries a fixed rate of process instances. In turn it is left alone
-and asked 1,000 times per second by callers with wrong passwords: for names that exist and names that do not, from one
-address or from many. Prints the latency of creations and the instances per second of each turn, and their ratios.
+One server, where callers log in by name and password, carries a fixed rate of process instances. In turn it is left alone,
+asked 1,000 times per second by callers who are in, and as often by callers with wrong passwords: for names that exist and
+names that do not, from one address or from many. What those who are in cost is that of this program and of any answer. All
+the time somebody else logs in anew, twice a second. Prints the latency of creations and of these logins and the instances
+per second of each turn, and their ratios.
 
     benches/identity/bad_logins.py target/dist/skep [--addresses 200] [--rate 300] [--turns 3] [--seconds 10]
 """
@@ -19,6 +21,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 
 REST, GRPC, MANAGEMENT = 18080, 18500, 18600
@@ -26,6 +29,10 @@ GUESSES = 1_000
 CONFIG = pathlib.Path(__file__).with_name("login.yaml")
 AUTHORIZATION = "Basic " + base64.b64encode(b"bench:bench-secret").decode()
 PACE = 0.02
+LOGIN_PACE = 0.5
+NEWCOMER = {"name": "Newcomer", "email": "newcomer@example.org"}
+# The server is about to stop.
+OVER = threading.Event()
 
 
 class Guesser(threading.Thread):
@@ -34,6 +41,7 @@ class Guesser(threading.Thread):
     def __init__(self, addresses):
         super().__init__(daemon=True)
         self.active = threading.Event()
+        self.is_in = False
         self.statuses = {}
         self.number = 0
         self.connections = [self.connected(n) for n in range(addresses)]
@@ -45,6 +53,8 @@ class Guesser(threading.Thread):
         return connection
 
     def request(self):
+        if self.is_in:
+            return f"GET /v2/topology HTTP/1.1\r\nhost: x\r\nauthorization: {AUTHORIZATION}\r\n\r\n".encode()
         self.number += 1
         name = "bench" if self.number % 2 else f"nobody{self.number}"
         login = base64.b64encode(f"{name}:guess{self.number}".encode()).decode()
@@ -66,10 +76,52 @@ class Guesser(threading.Thread):
                     self.count(connection.recv(1 << 18))
                 except BlockingIOError:
                     pass
+                except OSError:
+                    if OVER.is_set():
+                        return
+                    raise
 
     def count(self, answers):
         for status in re.findall(rb"HTTP/1.1 (\d+)", answers):
             self.statuses[status.decode()] = self.statuses.get(status.decode(), 0) + 1
+
+
+class Newcomer(threading.Thread):
+    """Logs in as a browser does, each time with another password, from an address of its own: none is remembered."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.taken = []
+
+    def run(self):
+        number = 0
+        while True:
+            time.sleep(LOGIN_PACE)
+            number += 1
+            try:
+                self.sent("PUT", "/v2/users/newcomer", json.dumps({**NEWCOMER, "password": f"newcomer-{number}"}))
+                began = time.monotonic()
+                self.sent("POST", "/login", f"username=newcomer&password=newcomer-{number}")
+                self.taken.append((time.monotonic() - began) * 1000)
+            except urllib.error.HTTPError as error:
+                self.taken.append(float("inf"))
+                error.close()
+            except OSError:
+                if OVER.is_set():
+                    return
+                raise
+
+    @staticmethod
+    def sent(method, path, body):
+        request = urllib.request.Request(f"http://127.0.0.1:{REST}{path}", data=body.encode(), method=method)
+        if method == "PUT":
+            request.add_header("authorization", AUTHORIZATION)
+            request.add_header("content-type", "application/json")
+        urllib.request.urlopen(request, timeout=30).close()
+
+    def since(self):
+        taken, self.taken = self.taken, []
+        return taken or [float("inf")]
 
 
 def measured(binary, rate, seconds):
@@ -97,6 +149,7 @@ def main():
         try:
             compare(args)
         finally:
+            OVER.set()
             server.terminate()
             server.wait()
 
@@ -114,20 +167,26 @@ def compare(args):
     until_ready()
     guesser = Guesser(args.addresses)
     guesser.start()
-    turns = {"alone": [], "guessed": []}
+    newcomer = Newcomer()
+    newcomer.start()
+    turns = {"alone": [], "in": [], "guessed": []}
     for _ in range(args.turns):
         for name, results in turns.items():
-            if name == "guessed":
-                guesser.active.set()
-            else:
+            if name == "alone":
                 guesser.active.clear()
+            else:
+                guesser.is_in = name == "in"
+                guesser.active.set()
+            newcomer.since()
             result = figures(measured(args.binary, args.rate, args.seconds))
+            logins = newcomer.since()
+            result["login p50 ms"], result["login most ms"] = statistics.median(logins), max(logins)
             results.append(result)
             print(f"{name:8}", ", ".join(f"{what} {value:.2f}" for what, value in result.items()), flush=True)
-    print("answers to guesses by status:", guesser.statuses)
+    print("answers by status:", guesser.statuses)
     for what in turns["alone"][0]:
-        alone, guessed = (statistics.median(r[what] for r in turns[name]) for name in ("alone", "guessed"))
-        print(f"{what}: guessed / alone = {guessed / alone:.2f}")
+        alone, known, guessed = (statistics.median(r[what] for r in turns[name]) for name in turns)
+        print(f"{what}: guessed / alone = {guessed / alone:.2f}, of callers who are in / alone = {known / alone:.2f}")
 
 
 def figures(report):

@@ -8,8 +8,13 @@ use std::time::{Duration, Instant};
 use parking_lot::RwLock;
 use skep_identity::Directory;
 
+use crate::clock::real_time;
+
 /// The partition that decides about identity, and the only one that knows passwords.
 pub const HOME: u32 = 1;
+
+/// More than any node publishes.
+const CHANGES_PER_MILLISECOND: u64 = 1 << 16;
 
 #[derive(Debug)]
 pub struct DirectoryView {
@@ -26,11 +31,18 @@ impl Default for DirectoryView {
     fn default() -> DirectoryView {
         DirectoryView {
             current: RwLock::default(),
-            number: AtomicU64::default(),
+            number: AtomicU64::new(first_number()),
             is_own: AtomicBool::default(),
             confirmed: RwLock::new(Instant::now()),
         }
     }
+}
+
+/// The numbers of a view begin with its time. If they began with 0, a node that missed a change could meet the number that it knows once
+/// the other node has restarted, and would take what it has for current.
+fn first_number() -> u64 {
+    let millis = u64::try_from(real_time()).unwrap_or_default();
+    millis << CHANGES_PER_MILLISECOND.ilog2()
 }
 
 impl DirectoryView {
@@ -38,7 +50,7 @@ impl DirectoryView {
         Arc::clone(&self.current.read())
     }
 
-    /// The number of the current directory, which no other version of it has on this node. See [`DirectoryView`].
+    /// The number of the current directory, which no other version of it has on this node, also after a restart. See [`DirectoryView`].
     pub fn number(&self) -> u64 {
         self.number.load(Ordering::Acquire)
     }
@@ -57,8 +69,11 @@ impl DirectoryView {
     }
 
     /// Changes from before this moment are in the directory, or on their way to it.
-    pub fn confirm(&self, now: Instant) {
-        *self.confirmed.write() = now;
+    pub fn confirm(&self, then: Instant) {
+        debug_assert!(then <= Instant::now(), "nobody was heard in the future");
+        let mut confirmed = self.confirmed.write();
+        // A new leader may have been heard before the last one.
+        *confirmed = then.max(*confirmed);
     }
 
     pub fn age(&self) -> Duration {
@@ -69,5 +84,28 @@ impl DirectoryView {
         let mut current = self.current.write();
         *current = Arc::new(directory);
         self.number.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_after_a_restart_has_none_of_the_numbers_before_it() {
+        let before = DirectoryView::default();
+        let mut numbers = vec![before.number()];
+        for _ in 0..100 {
+            before.publish(Directory::default());
+            numbers.push(before.number());
+        }
+        assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
+        // No process starts within a millisecond.
+        std::thread::sleep(Duration::from_millis(2));
+        let after = DirectoryView::default();
+        for _ in 0..100 {
+            assert!(!numbers.contains(&after.number()), "{numbers:?}");
+            after.publish(Directory::default());
+        }
     }
 }

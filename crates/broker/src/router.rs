@@ -369,7 +369,14 @@ impl Broker {
         }
         let partition = self.routing().partition_of(at);
         let partition = partition.ok_or_else(|| of_nothing(&request))?;
-        self.submit(partition, request, started)
+        let changes_identity = request.command.changes_identity();
+        let others = self.shared.others().filter(|_| changes_identity);
+        let Some(cluster) = others else {
+            return self.submit(partition, request, started);
+        };
+        let before = self.shared.local.directory.number();
+        let reply = self.submit(partition, request, started)?;
+        Ok(cluster.answers_when_known(reply, before))
     }
 
     /// Notes that a local client has polled for jobs and waits this long. For polls at a gateway, the partition leaders note them.

@@ -8,8 +8,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use skep_broker::partition::Report;
+use skep_protocol::command::IdentityCommand;
+use skep_protocol::origin::Principal;
+use skep_protocol::permission::{PermissionType, ResourceType};
 use skep_protocol::response::JobActivation;
-use skep_protocol::{ActivatedJob, Key};
+use skep_protocol::value::{
+    AuthorizationValue, OwnerType, PasswordHash, ResourceMatcher, UserValue,
+};
+use skep_protocol::{ActivatedJob, Command, Key, Response};
 use skep_service::{Broker as _, JobReceiver};
 use support::{PATIENCE, Rig, jobs, one_task};
 
@@ -287,5 +293,47 @@ async fn jobs_that_a_gateway_could_not_deliver_go_back() {
     );
     rig.broker.give_back(vec![undelivered[0].activation()]);
     let again = rig.activate(1, Duration::from_secs(180)).await;
+    assert_eq!((again[0].key, again[0].retries), (undelivered[0].key, 3));
+}
+
+/// A gateway gives them back, and not their client: nobody's rights are asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn undelivered_jobs_go_back_though_their_client_has_lost_its_rights() {
+    let rig = Rig::new(|config| config.engine.identity.authorizations = true).await;
+    rig.deploy(&one_task()).await;
+    rig.create("one-task", "{}").await.unwrap();
+    let anna = UserValue {
+        user_key: Key::NONE,
+        username: "anna".into(),
+        name: "".into(),
+        email: "".into(),
+        password: PasswordHash::default(),
+    };
+    let right = AuthorizationValue {
+        authorization_key: Key::NONE,
+        owner_type: OwnerType::User,
+        owner_id: "anna".into(),
+        resource_type: ResourceType::ProcessDefinition,
+        matcher: ResourceMatcher::Id("one-task".into()),
+        permissions: vec![PermissionType::UpdateProcessInstance],
+    };
+    let identity = async |command| rig.send(Command::Identity(command)).await.unwrap();
+    identity(IdentityCommand::CreateUser(anna)).await;
+    let granted = identity(IdentityCommand::CreateAuthorization(right)).await;
+    let Response::AuthorizationCreated { authorization_key } = granted else {
+        panic!("{granted:?}");
+    };
+    let principal = Principal {
+        id: "anna".into(),
+        ..Principal::default()
+    };
+    let anna = Claims::User(principal.into());
+    let poll = rig.broker.activate_jobs(jobs(1), anna, Duration::ZERO);
+    let undelivered = poll.await.unwrap();
+    assert_eq!(undelivered.len(), 1);
+    identity(IdentityCommand::DeleteAuthorization { authorization_key }).await;
+    rig.broker.give_back(vec![undelivered[0].activation()]);
+    // Its time-out is 60 s.
+    let again = rig.activate(1, Duration::from_secs(30)).await;
     assert_eq!((again[0].key, again[0].retries), (undelivered[0].key, 3));
 }

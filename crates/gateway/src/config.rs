@@ -10,6 +10,7 @@ use skep_tls::ServerTls;
 
 use crate::check::Tenancy;
 use crate::door::Login;
+use crate::door::guesses::GuessLimits;
 use crate::id_pattern::IdPattern;
 use crate::operators::Operators;
 use crate::pages::Pages;
@@ -126,6 +127,7 @@ pub struct Security {
     /// Requests are refused while this node's directory has not been current for longer than this
     /// (`skep.security.max-view-age`); `None`: never.
     pub max_view_age: Option<Duration>,
+    pub guesses: GuessLimits,
 }
 
 impl Security {
@@ -158,6 +160,7 @@ impl Default for Security {
             groups_api: true,
             ids: IdPattern::default(),
             max_view_age: None,
+            guesses: GuessLimits::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! ([`session`], [`sessions`]). Permissions are not checked here: the engine checks them when it carries a command out, and
 //! [`sight`] narrows what the caller finds.
 
+mod argon;
 pub mod basic;
 pub mod bearer;
 pub mod browsers;
@@ -35,6 +36,7 @@ use skep_service::Broker;
 
 use self::basic::Basic;
 use self::bearer::Bearer;
+use self::guesses::GuessLimits;
 use self::passwords::Passwords;
 use self::refusals::{FailedLogins, Refusals};
 pub use self::remembered::Looks;
@@ -238,7 +240,7 @@ impl Door {
     pub fn open(
         (login, over_tls): (Login, bool),
         providers: &[ProviderSettings],
-        passwords: Arc<Passwords>,
+        (passwords, limits): (Arc<Passwords>, GuessLimits),
         counts: Counts,
         broker: &Arc<dyn Broker>,
     ) -> Result<Door, SettingsError> {
@@ -247,7 +249,7 @@ impl Door {
             refusals: Refusals::default(),
             failed_logins: FailedLogins::default(),
             cookie: session::name(over_tls),
-            basic: Basic::new(passwords, counts.looks.clone()),
+            basic: Basic::new(passwords, counts.looks.clone(), limits),
             way: match login {
                 Login::Unprotected => Way::Unprotected,
                 Login::Basic => Way::Basic,
@@ -306,6 +308,7 @@ impl Door {
             (Way::Unprotected, _) => return Ok(Claims::Anonymous),
             (Way::Basic, None) => {
                 let cookie = self.session_of(head, Scheme::Basic)?;
+                basic::is_known(directory)?;
                 return session::check(&cookie, head, directory);
             }
             (Way::Bearer(bearer), None) => {

@@ -53,6 +53,7 @@ pub use config::{
     Security, Tls,
 };
 pub use door::Login;
+pub use door::guesses::GuessLimits;
 pub use id_pattern::{DEFAULT_PATTERN, IdPattern};
 pub use metrics::GatewayMetrics;
 pub use operators::Operators;

@@ -67,7 +67,7 @@ impl Gateway {
         let door = Door::open(
             (security.login, config.tls.rest.is_some()),
             &security.providers,
-            Arc::clone(&passwords),
+            (Arc::clone(&passwords), security.guesses),
             metrics.at_the_door(),
             &broker,
         );

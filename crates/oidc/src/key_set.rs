@@ -157,4 +157,15 @@ mod tests {
         assert!(KeySet::read(b"{}").is_err());
         assert!(KeySet::read(b"<html>").is_err());
     }
+
+    /// A set that a provider fills without end costs no more, and the keys that stand first are good.
+    #[test]
+    fn a_set_has_a_hundred_keys_at_most() {
+        let key = |n: usize| format!(r#"{{"kty":"RSA","kid":"{n}","n":"AQAB","e":"AQAB"}}"#);
+        let keys: Vec<String> = (0..MAX_KEYS + 50).map(key).collect();
+        let text = format!(r#"{{"keys":[{}]}}"#, keys.join(","));
+        let set = KeySet::read(text.as_bytes()).unwrap();
+        assert_eq!(set.len(), MAX_KEYS);
+        assert!(set.has("0") && set.has("99") && !set.has("100"));
+    }
 }

@@ -89,6 +89,7 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
     });
     match record.record_type {
         RecordType::Event => {
+            set(&mut out, "authorizations", origin.claims.name_to_json());
             let value = values::render(record, definitions)?;
             // A batch operation's own records refer to that operation.
             if origin.batch_operation_reference.is_none()
@@ -100,6 +101,7 @@ pub fn render(record: &Record<'_>, definitions: &dyn Definitions) -> Result<Valu
         }
         RecordType::Command => set(&mut out, "authorizations", origin.claims.to_json()),
         RecordType::CommandRejection => {
+            set(&mut out, "authorizations", origin.claims.name_to_json());
             let rejection: RejectionValue = record.decode()?;
             let rejection_type = rejection.rejection_type.as_str();
             set(&mut out, "rejectionType", json!(rejection_type));

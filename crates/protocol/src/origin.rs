@@ -87,7 +87,7 @@ impl Claims {
         size_of::<Principal>() + principal.id.len() + principal.token.len() + groups
     }
 
-    /// As records show it.
+    /// As the record of the command shows it.
     pub fn to_json(&self) -> Value {
         let (name, principal) = match self {
             Claims::Internal => return json!({}),
@@ -105,5 +105,14 @@ impl Claims {
             out.insert("user_token_claims".to_string(), token);
         }
         Value::Object(out)
+    }
+
+    /// As events and rejections show it, which the command has caused: the name alone.
+    pub fn name_to_json(&self) -> Value {
+        match self {
+            Claims::Internal | Claims::Anonymous => json!({}),
+            Claims::User(principal) => json!({"authorized_username": principal.id}),
+            Claims::Client(principal) => json!({"authorized_client_id": principal.id}),
+        }
     }
 }

@@ -533,8 +533,9 @@ fn the_frame_of_a_record_has_the_fields_of_the_record_model() {
         (&command["authorizations"], &event["authorizations"]),
         (
             &json!({"authorized_username": "anna", "user_groups_claims": ["sales"], "user_token_claims": {"sub": "anna"}}),
-            &json!({})
-        )
+            &json!({"authorized_username": "anna"})
+        ),
+        "events name their caller, and show nothing of the token"
     );
     assert_eq!(event["batchOperationReference"], Key::new(2, 12).0);
     assert_eq!(rejection["operationReference"], -1);

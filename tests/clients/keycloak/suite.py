@@ -26,6 +26,7 @@ import pyzeebe  # noqa: E402
 from camunda_orchestration_sdk import CamundaClient  # noqa: E402
 from checks import finish, report, until, wanted  # noqa: E402
 from keycloak import Keycloak  # noqa: E402
+from node import with_clients  # noqa: E402
 from server import Server, clean_environment  # noqa: E402
 
 CACHE = Path(os.environ["SKEP_CACHE"])
@@ -182,7 +183,7 @@ def a_worker_of_node_works_over_many_tokens(server, keycloak):
     deploy(server, keycloak, "by-node")
     environment = clean_environment() | configuration(server, keycloak) | {"NAME": "by-node", "LONG": str(LONG)}
     node = subprocess.run(
-        ["node", str(HERE / "worker.mjs")], env=environment, capture_output=True, text=True, timeout=120, check=False
+        ["node", with_clients(HERE / "worker.mjs")], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert node.returncode == 0, node.stdout + node.stderr
 
@@ -282,17 +283,70 @@ def a_server_with_a_key_has_no_secret_and_asks_who_a_user_is(_, keycloak):
         own.stop()
 
 
+@check
+def people_choose_one_of_two_realms_and_are_who_that_one_says(_, keycloak):
+    """Each with claims, audiences and a logout of its own: neither says anything about the users of the other."""
+    client = {
+        "clientId": "skep", "secret": "skep-secret", "publicClient": False, "standardFlowEnabled": True,
+        "directAccessGrantsEnabled": True, "redirectUris": ["http://127.0.0.1:*"], "attributes": {"post.logout.redirect.uris": "+"},
+        "protocolMappers": [{
+            "name": "audience", "protocol": "openid-connect", "protocolMapper": "oidc-audience-mapper",
+            "config": {"included.custom.audience": "skep-partners", "access.token.claim": "true"},
+        }],
+    }  # fmt: skip
+    carl = {
+        "username": "carl", "enabled": True, "firstName": "carl-of-partners", "lastName": "C", "email": "carl@example.org",
+        "emailVerified": True, "credentials": [{"type": "password", "value": "carl-secret"}],
+    }
+    partners = keycloak.add_realm(
+        {"realm": "partners", "enabled": True, "sslRequired": "none", "clients": [client], "users": [carl]}
+    )
+    settings = {
+        "CAMUNDA_SECURITY_AUTHENTICATION_METHOD": "oidc", "CAMUNDA_SECURITY_INITIALIZATION_DEFAULTROLES_ADMIN_USERS": "anna",
+    }
+    for provider, issuer, audiences, claim in [
+        ("STAFF", keycloak.issuer, "skep,skep-api", "preferred_username"),
+        ("PARTNERS", partners, "skep,skep-partners", "given_name"),
+    ]:
+        oidc = f"CAMUNDA_SECURITY_AUTHENTICATION_PROVIDERS_OIDC_{provider}_"
+        settings |= {
+            f"{oidc}ISSUERURI": issuer, f"{oidc}CLIENTID": "skep", f"{oidc}CLIENTSECRET": "skep-secret",
+            f"{oidc}CLIENTNAME": provider.title(), f"{oidc}AUDIENCES": audiences, f"{oidc}USERNAMECLAIM": claim,
+        }
+    with Server("keycloak-two", 1, settings) as own:
+        here = f"http://127.0.0.1:{own.rest}"
+        ways = json.loads(ask(own, "GET", "/oauth2/providers")[2])
+        names = {way["id"]: way["name"] for way in ways}
+        assert names == {"staff": "Staff", "partners": "Partners"}, ways
+        for provider, issuer, name, who, roles in [
+            ("staff", keycloak.issuer, "anna", "anna", ["admin"]),
+            ("partners", partners, "carl", "carl-of-partners", []),
+        ]:
+            jar, browser = new_browser()
+            me = logged_in(browser, here, name, provider)
+            assert (me["username"], me["roles"]) == (who, roles), me
+            csrf = next(cookie.value for cookie in jar if cookie.name == "X-CSRF-TOKEN")
+            leave = urllib.request.Request(f"{here}/logout", method="POST", headers={"x-csrf-token": csrf})
+            with browser.open(leave) as out:
+                there = out.headers["skep-logout-uri"]
+            assert there.startswith(f"{issuer}/protocol/openid-connect/logout?"), there
+        token = keycloak.of_user("carl", "partners")
+        status, _, text = ask(own, "GET", "/v2/authentication/me", token)
+        assert (status, json.loads(text)["username"]) == (200, "carl-of-partners"), text
+        own.stop()
+
+
 def new_browser():
     # As browsers do on this machine, cookies that ask for TLS are sent without it.
     jar = http.cookiejar.CookieJar(http.cookiejar.DefaultCookiePolicy(secure_protocols=("http", "https")))
     return jar, urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
 
 
-def logged_in(browser, here: str) -> dict:
-    """Anna, as the server at this address says who she is."""
-    with browser.open(f"{here}/oauth2/authorization/oidc?to=/v2/authentication/me") as page:
+def logged_in(browser, here: str, name: str = "anna", provider: str = "oidc") -> dict:
+    """A user, as the server at this address says who it is."""
+    with browser.open(f"{here}/oauth2/authorization/{provider}?to=/v2/authentication/me") as page:
         form = html.unescape(re.search(r'<form[^>]*action="([^"]+)"', page.read().decode()).group(1))
-    body = urllib.parse.urlencode({"username": "anna", "password": "anna-secret"}).encode()
+    body = urllib.parse.urlencode({"username": name, "password": f"{name}-secret"}).encode()
     with browser.open(form, data=body) as page:
         assert page.url == f"{here}/v2/authentication/me", page.url
         return json.load(page)

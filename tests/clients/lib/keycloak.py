@@ -113,19 +113,25 @@ class Keycloak:
     def of_client(self, name: str) -> str:
         return self.token(grant_type="client_credentials", client_id=name, client_secret=f"{name}-secret")
 
-    def of_user(self, name: str) -> str:
+    def of_user(self, name: str, realm: str = "skep") -> str:
         return self.token(
-            grant_type="password", client_id="skep", client_secret="skep-secret", username=name, password=f"{name}-secret"
+            realm, grant_type="password", client_id="skep", client_secret="skep-secret", username=name,
+            password=f"{name}-secret",
         )
+
+    def add_realm(self, realm: dict) -> str:
+        """The issuer of another realm."""
+        self.administer("", json.dumps(realm).encode(), realms="admin/realms")
+        return self.issuer.replace("/realms/skep", f"/realms/{realm['realm']}")
 
     def make(self, what: str, one: dict) -> None:
         """Adds something to the realm, as its administrator."""
         self.administer(what, json.dumps(one).encode())
 
-    def administer(self, what: str, body: bytes | None = None) -> bytes:
+    def administer(self, what: str, body: bytes | None = None, realms: str = "admin/realms/skep") -> bytes:
         admin = self.token("master", grant_type="password", client_id="admin-cli", username="admin", password="admin")
         request = urllib.request.Request(
-            self.issuer.replace("/realms/", "/admin/realms/") + f"/{what}", data=body,
+            f"http://127.0.0.1:{self.port}/{realms}/{what}".rstrip("/"), data=body,
             headers={"authorization": f"Bearer {admin}", "content-type": "application/json"},
         )
         with urllib.request.urlopen(request, timeout=30) as answer:

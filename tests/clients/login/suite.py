@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import loguru  # noqa: E402
 from camunda_orchestration_sdk import CamundaClient  # noqa: E402
 from checks import finish, report, wanted  # noqa: E402
+from node import with_clients  # noqa: E402
 from server import Server, clean_environment  # noqa: E402
 
 loguru.logger.remove()
@@ -83,7 +84,7 @@ def a_worker_of_node_starts_and_works_its_own_process(server):
     environment = clean_environment() | configuration(server, "worker")
     environment |= {"NAME": "order", "JOB_TYPE": "charge-card", "LONG": "2"}
     node = subprocess.run(
-        ["node", str(HERE.parent / "keycloak/worker.mjs")], env=environment, capture_output=True, text=True, timeout=120,
+        ["node", with_clients(HERE.parent / "keycloak/worker.mjs")], env=environment, capture_output=True, text=True, timeout=120,
         check=False,
     )
     assert node.returncode == 0, node.stdout + node.stderr

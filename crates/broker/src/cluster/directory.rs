@@ -1,5 +1,6 @@
 //! The directory of identity on nodes without a replica of partition 1, or with one that takes no entries because the disk is nearly full:
-//! they ask its leader ten times per second whether it has changed, and fetch all of it if so.
+//! they ask its leader ten times per second whether it has changed, and fetch all of it if so. A node that has none yet asks any copy while
+//! there is no leader.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use skep_identity::{Directory, Entry};
 use skep_protocol::Key;
+use skep_service::{Reply, reply_channel};
 use tokio::runtime::Handle;
 
 use super::Cluster;
@@ -19,6 +21,9 @@ use crate::partition::PartitionHandle;
 const PACE: Duration = Duration::from_millis(100);
 /// After a pause of the process, what it knows about the others is as old as the pause. Within this time it hears from them.
 const AFTER_PAUSE: Duration = Duration::from_secs(1);
+/// Longest time for which the answer to a change waits until this node goes by it, and the time between two looks.
+const KNOWN_WITHIN: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(2);
 
 /// A directory in transit between nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,14 +82,62 @@ impl Pauses {
 }
 
 impl Cluster {
-    /// Notes that the directory is current: this node leads partition 1, or hears its leader.
+    /// Notes since when the directory may have a gap: it was current when this node last heard the leader of partition 1, not as long as
+    /// that one counts as present, which takes seconds to end.
     fn confirm_directory(&self) {
-        let leader = self.leader_of(HOME);
-        let is_present = |leader| leader == self.node() || self.is_present(leader);
-        if let Some(local) = self.local()
-            && leader.is_some_and(is_present)
-        {
-            local.directory.confirm(Instant::now());
+        let (Some(local), Some(leader)) = (self.local(), self.leader_of(HOME)) else {
+            return;
+        };
+        let heard = if leader == self.node() {
+            Some(Instant::now())
+        } else {
+            self.last_contact(leader)
+        };
+        if let Some(heard) = heard {
+            local.directory.confirm(heard);
+        }
+    }
+
+    /// The answer to a change of users or permissions, once this node goes by it: who creates a user here can log in as that user here.
+    /// `before`: the number of the directory when the change was sent.
+    pub(crate) fn answers_when_known(self: &Arc<Self>, reply: Reply, before: u64) -> Reply {
+        let (Some(local), Some(runtime)) = (self.local(), self.runtime()) else {
+            return reply;
+        };
+        // The leader knows it before it answers.
+        if local.leads(HOME) {
+            return reply;
+        }
+        let (responder, known) = reply_channel();
+        // It is in doubt if this node stops meanwhile.
+        responder.begins();
+        let cluster = Arc::clone(self);
+        runtime.spawn(async move {
+            let answer = reply.await;
+            if answer.result.is_ok() {
+                cluster.learn_of_change(before).await;
+            }
+            let _ = responder.send(answer);
+        });
+        known
+    }
+
+    async fn learn_of_change(&self, before: u64) {
+        let Some(local) = self.local() else {
+            return;
+        };
+        let known = local.directory.number();
+        let (unlike, longest) = match (known == before, has_directory(local)) {
+            (true, _) => (before, KNOWN_WITHIN),
+            // Its replica has applied something since, and applies all in order.
+            (false, true) => return,
+            // This node was told of something: perhaps of an earlier change. If there is more, its leader says so at once.
+            (false, false) => (known, PACE),
+        };
+        self.ask_for_directory();
+        let until = Instant::now() + longest;
+        while local.directory.number() == unlike && Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
         }
     }
 
@@ -95,11 +148,20 @@ impl Cluster {
         if has_directory(local) {
             return;
         }
-        if let Some(leader) = self.leader_of(HOME) {
-            let of_leader = *self.peers.followed.lock();
-            let known = of_leader.filter(|(node, _)| *node == leader);
+        let leader = self.leader_of(HOME);
+        let is_there = leader.is_some_and(|leader| self.is_present(leader));
+        let asked = if is_there || !local.directory.get().is_empty() {
+            leader
+        } else {
+            // What any copy of the first partition knows is better than nothing.
+            let mut nodes = self.reached_nodes().into_iter();
+            nodes.find(|node| self.peers.members.has_replica(*node, HOME))
+        };
+        if let Some(asked) = asked {
+            let followed = *self.peers.followed.lock();
+            let known = followed.filter(|(node, _)| *node == asked);
             let known = known.map(|(_, number)| number);
-            self.send(leader, &NodeMessage::DirectoryWanted { known });
+            self.send(asked, &NodeMessage::DirectoryWanted { known });
         }
     }
 

@@ -63,6 +63,11 @@ impl Heartbeats {
         last.map_or(Duration::ZERO, |last| last.at.elapsed())
     }
 
+    /// When something was last received from the node.
+    fn last_contact(&self, node: u32) -> Option<Instant> {
+        self.0.lock().get(&node).map(|last| last.at)
+    }
+
     fn is_alive(&self, node: u32) -> bool {
         self.0.lock().get(&node).is_some_and(|last| !last.silent)
     }
@@ -121,6 +126,11 @@ impl Cluster {
     /// Whether the node is alive: its heartbeats arrive. Replicas that have members on a silent node must not hibernate.
     pub(crate) fn is_alive(&self, node: u32) -> bool {
         self.peers.heartbeats.is_alive(node)
+    }
+
+    /// When something was last received from the node.
+    pub(super) fn last_contact(&self, node: u32) -> Option<Instant> {
+        self.peers.heartbeats.last_contact(node)
     }
 
     /// Whether the node has been silent long enough to count as lost.

@@ -6,7 +6,7 @@ use super::*;
 use skep_protocol::command::IdentityCommand;
 use skep_protocol::value::{PasswordHash, UserValue};
 
-async fn make_user(rig: &Rig, name: &str) {
+fn creation(name: &str) -> Command {
     let user = UserValue {
         user_key: Key::NONE,
         username: name.into(),
@@ -14,8 +14,11 @@ async fn make_user(rig: &Rig, name: &str) {
         email: "".into(),
         password: PasswordHash::new("a hash"),
     };
-    let create = Command::Identity(IdentityCommand::CreateUser(user));
-    let made = insist(rig, create).await;
+    Command::Identity(IdentityCommand::CreateUser(user))
+}
+
+async fn make_user(rig: &Rig, name: &str) {
+    let made = insist(rig, creation(name)).await;
     assert!(matches!(made, Ok(Response::User(_))), "{made:?}");
 }
 
@@ -75,4 +78,86 @@ async fn the_users_outlive_the_loss_of_most_nodes() {
     for rig in &rigs {
         knows(rig, &["anna", "bert"]).await;
     }
+}
+
+/// Without users, nobody could log in at it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_starts_while_the_first_partition_has_no_leader_asks_the_copy_that_is_left() {
+    let nodes = Nodes {
+        copies: Some(3),
+        ..Nodes::new(5, 1)
+    };
+    let mut rigs = nodes.all().await;
+    make_user(&rigs[3], "anna").await;
+    for rig in &rigs {
+        knows(rig, &["anna"]).await;
+    }
+    // The copies are on the first three nodes.
+    for node in [4, 1, 0] {
+        stop(rigs.remove(node)).await;
+    }
+    let is_led = |rig: &Rig| leader(&rig.broker.topology(), 1).is_some();
+    wait_until("no leader", || !rigs.iter().any(is_led)).await;
+    rigs.push(nodes.open(4).await);
+    knows(&rigs[2], &["anna"]).await;
+    assert!(!rigs.iter().any(is_led));
+}
+
+/// The second node has no copy of the first partition, and asks for changes ten times a second.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_known_to_the_node_that_was_asked_for_it_when_it_answers() {
+    const CHANGES: usize = 20;
+    let nodes = Nodes {
+        copies: Some(1),
+        ..Nodes::new(2, 2)
+    };
+    let rigs = nodes.all().await;
+    make_user(&rigs[1], "first").await;
+    let mut known = 0;
+    for change in 0..CHANGES {
+        let name = format!("user-{change}");
+        make_user(&rigs[1], &name).await;
+        known += usize::from(rigs[1].broker.directory().user(&name).is_some());
+    }
+    // On a machine that is too busy for a message within a second, an answer does not wait for it.
+    assert!(known > CHANGES / 2, "{known} of {CHANGES}");
+}
+
+/// The second node has no copy of the first partition. The messages that it misses are those that would tell it of the change.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_misses_a_change_shows_the_gap_within_a_second_and_asks_for_it() {
+    const SECOND: Duration = Duration::from_secs(1);
+    let nodes = Nodes {
+        copies: Some(1),
+        ..Nodes::linked(2, 2)
+    };
+    let rigs = nodes.all().await;
+    streams::all_connected(&nodes).await;
+    wait_until("leaders", || rigs.iter().all(knows_all_leaders)).await;
+    make_user(&rigs[0], "anna").await;
+    knows(&rigs[1], &["anna"]).await;
+    let age = || rigs[1].broker.directory_age();
+    wait_until("the view to be current", || age() < SECOND).await;
+    let hold = |held| nodes.links.values().for_each(|link| link.hold(held));
+    hold(true);
+    let began = Instant::now();
+    // The answer waits for the second partition, which is on the other side.
+    let broker = rigs[0].broker.clone();
+    let making = tokio::spawn(async move {
+        let create = Request::internal(creation("bert"));
+        broker.execute(create).await.result
+    });
+    knows(&rigs[0], &["bert"]).await;
+    wait_until("the gap to show", || age() > SECOND).await;
+    // It counts from when the node last heard the leader, not from when it gave the leader up.
+    assert!(age() + SECOND * 2 > began.elapsed(), "{:?}", age());
+    assert!(rigs[1].broker.directory().user("bert").is_none());
+    hold(false);
+    knows(&rigs[1], &["anna", "bert"]).await;
+    wait_until("the view to be current again", || age() < SECOND).await;
+    let made = making.await.unwrap();
+    assert!(
+        matches!(made, Ok(Response::User(_)) | Err(Failure::Aborted(_))),
+        "{made:?}"
+    );
 }

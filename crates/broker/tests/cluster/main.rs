@@ -54,6 +54,8 @@ struct Nodes {
     partitions: u32,
     /// Number of nodes that bootstrap the cluster.
     initial_nodes: u32,
+    /// Copies of each partition; `None`: one per initial node.
+    copies: Option<u32>,
     /// Secondary storage of each node.
     store: fn(&Nodes) -> skep_secondary::Config,
     database: Option<&'static skep_testbed::Postgres>,
@@ -115,6 +117,7 @@ impl Nodes {
                 .collect(),
             partitions,
             initial_nodes: size as u32,
+            copies: None,
             store: |_| skep_secondary::Config::default(),
             database: None,
             search_server: None,
@@ -159,7 +162,7 @@ impl Nodes {
             cluster: Some(ClusterConfig {
                 gateway: false,
                 size,
-                replication_factor: size,
+                replication_factor: self.copies.unwrap_or(size),
                 listen: self.ports[node],
                 // With links no node is reachable at this address: others connect by their contact points alone.
                 advertised: if self.links.is_empty() {

@@ -7,8 +7,15 @@ use std::sync::Arc;
 
 use skep_engine::Engine;
 use skep_engine::state::State;
+use skep_identity::Grants;
 use skep_protocol::batch::BatchReader;
-use skep_protocol::{Key, TenantId};
+use skep_protocol::command::{Command, IdentityCommand, Membership, NewParent, UpdateUser};
+use skep_protocol::origin::{Claims, Principal};
+use skep_protocol::permission::{Permission, PermissionType, ResourceType};
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, Member, OwnerType, PasswordHash, ResourceMatcher, UserValue,
+};
+use skep_protocol::{Key, TenantId, grants};
 
 use skep_random::Random;
 
@@ -211,7 +218,116 @@ fn found(engine: &Engine) -> String {
         .waiting()
         .filter(|(_, n)| *n > 0)
         .collect::<Vec<_>>());
+    add(&identity(engine));
     all
+}
+
+/// Of users, groups, roles, tenants, and processes.
+const NAMES: [&str; 3] = ["anna", "bert", "cleo"];
+const CREATE: &[Permission] = grants![ProcessDefinition: CreateProcessInstance];
+
+/// All of the directory, and what users may do by it.
+fn identity(engine: &Engine) -> Vec<String> {
+    let directory = &engine.state.identity.directory;
+    let rows = directory.rows();
+    let mut all: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+    all.sort_unstable();
+    for name in NAMES {
+        let user = directory.user(name);
+        let password = user.map(|user| user.password.reveal().to_string());
+        let principal = Principal {
+            id: name.into(),
+            ..Principal::default()
+        };
+        let may = Grants::of(directory, &Claims::User(principal.into())).unwrap();
+        let creates = NAMES.map(|id| may.allows(CREATE[0], id));
+        let (groups, roles, tenants) = (may.groups(), may.roles(), may.tenants());
+        all.push(format!(
+            "{name} {password:?} {groups:?} {roles:?} {tenants:?} {creates:?}"
+        ));
+    }
+    all
+}
+
+/// Often refused: what it creates exists, or what it changes does not.
+fn change_of_identity(random: &mut Random) -> Command {
+    let mut name = || NAMES[random.below(NAMES.len() as u64) as usize];
+    let (one, other) = (name(), name());
+    let parent = || NewParent {
+        id: one.into(),
+        name: one.into(),
+        description: "".into(),
+    };
+    let membership = || Membership {
+        parent: one.into(),
+        member: Member::new(EntityType::User, other),
+    };
+    let authorization = |owner_type| AuthorizationValue {
+        authorization_key: Key::NONE,
+        owner_type,
+        owner_id: one.into(),
+        resource_type: ResourceType::ProcessDefinition,
+        matcher: ResourceMatcher::Id(other.into()),
+        permissions: vec![PermissionType::CreateProcessInstance],
+    };
+    Command::Identity(match random.below(16) {
+        0 | 1 => IdentityCommand::CreateUser(UserValue {
+            user_key: Key::NONE,
+            username: one.into(),
+            name: "".into(),
+            email: "".into(),
+            password: PasswordHash::new(other),
+        }),
+        2 => IdentityCommand::UpdateUser(UpdateUser {
+            username: one.into(),
+            name: None,
+            email: None,
+            password: PasswordHash::new(other),
+        }),
+        3 => IdentityCommand::DeleteUser {
+            username: one.into(),
+        },
+        4 => IdentityCommand::CreateGroup(parent()),
+        5 => IdentityCommand::DeleteGroup { id: one.into() },
+        6 => IdentityCommand::CreateRole(parent()),
+        7 => IdentityCommand::CreateTenant(parent()),
+        8 => IdentityCommand::AddToGroup(membership()),
+        9 => IdentityCommand::RemoveFromGroup(membership()),
+        10 => IdentityCommand::AddToRole(membership()),
+        11 => IdentityCommand::RemoveFromRole(membership()),
+        12 => IdentityCommand::AddToTenant(membership()),
+        13 => IdentityCommand::CreateAuthorization(authorization(OwnerType::User)),
+        14 => IdentityCommand::CreateAuthorization(authorization(OwnerType::Group)),
+        _ => IdentityCommand::CreateAuthorization(authorization(OwnerType::Role)),
+    })
+}
+
+/// Changes of users and permissions alone. Returns what [`run`] returns.
+fn run_with_users(seed: u64) -> usize {
+    let mut random = Random(seed);
+    let mut lost = 0;
+    let mut rig = Rig::new();
+    let mut leader = Leader::of(&mut rig);
+    rig.record_batches();
+    for _ in 0..80 {
+        rig.send_async(change_of_identity(&mut random));
+        leader.wrote(&mut rig);
+        match random.below(10) {
+            0 => leader.checkpoint(&mut rig),
+            1 => leader.store_checkpoint(&mut rig),
+            2 | 3 => {
+                let steps = random.below(leader.uncommitted.len() as u64 + 1) as usize;
+                leader.commit(&mut rig, steps);
+            }
+            4 => {
+                lost += usize::from(!leader.uncommitted.is_empty());
+                leader.step_down(&mut rig, seed);
+            }
+            _ => {}
+        }
+    }
+    leader.step_down(&mut rig, seed);
+    lost
 }
 
 /// Returns the number of times that leadership was lost with uncommitted changes.
@@ -261,6 +377,17 @@ fn run(seed: u64) -> usize {
         finish(&mut rig, seed);
     }
     lost
+}
+
+/// A right must not outlive the grant that was never committed, nor stay away after a revocation that was not.
+#[test]
+fn users_and_permissions_after_undo_are_those_of_the_committed_log() {
+    let (mut runs, mut lost) = (0, 0);
+    skep_sim::each(25, |seed| {
+        runs += 1;
+        lost += run_with_users(seed);
+    });
+    assert!(runs < 25 || lost > 2 * runs, "{lost} times in {runs} runs");
 }
 
 #[test]

@@ -442,6 +442,22 @@ fn correlating_a_message_needs_the_permission_for_every_waiting_process() {
 }
 
 #[test]
+fn correlating_a_message_needs_the_permission_to_start_what_it_starts() {
+    let mut rig = asking(1);
+    let model = Bpmn::process("order").start_message("s", "paid").end("e");
+    deploy(&mut rig, model);
+    let correlate = Command::CorrelateMessage(CorrelateMessage {
+        name: "paid".into(),
+        correlation_key: "k".into(),
+        variables: Document::new(),
+    });
+    on_process(&mut rig, "anna", "*", &[P::UpdateProcessInstance]);
+    forbidden(&mut rig, is("anna"), correlate.clone());
+    on_process(&mut rig, "anna", "order", &[P::CreateProcessInstance]);
+    allowed(&mut rig, is("anna"), correlate);
+}
+
+#[test]
 fn a_signal_reaches_all_or_nothing_of_each_partition() {
     let mut rig = asking(2);
     let waits = |id| {

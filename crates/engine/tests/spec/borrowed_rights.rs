@@ -1,7 +1,8 @@
-//! What the engine does by itself (calls, listeners, timers) needs no permission, and gives none to the caller who caused it.
+//! What the engine does by itself (calls, listeners, starts, signals that it throws) needs no permission, and gives none to the caller who
+//! caused it.
 
 use skep_model::builder::Bpmn;
-use skep_protocol::command::Command;
+use skep_protocol::command::{Command, PublishMessage};
 use skep_protocol::origin::Claims;
 use skep_protocol::permission::{PermissionType as P, ResourceType};
 use skep_protocol::{Document, Key};
@@ -122,4 +123,66 @@ fn a_right_that_was_taken_stops_no_instance_that_it_has_begun() {
     let called = rig.instance_of("secret");
     assert_out_of_reach(&mut rig, "work", called);
     rig.assert_completed(own);
+}
+
+/// The right to publish is one on the message's name alone.
+#[test]
+fn who_publishes_a_message_gets_no_rights_on_the_instance_that_it_starts() {
+    let mut rig = asking(1);
+    let model = Bpmn::process("secret")
+        .start_message("s", "order")
+        .service_task("t", "work")
+        .end("e");
+    deploy(&mut rig, model);
+    grant(
+        &mut rig,
+        "anna",
+        ResourceType::Message,
+        "order",
+        &[P::Create],
+    );
+    let publish = |name: &str| {
+        Command::PublishMessage(PublishMessage {
+            name: name.into(),
+            correlation_key: "k".into(),
+            time_to_live: 0,
+            message_id: "".into(),
+            variables: Document::new(),
+        })
+    };
+    forbidden(&mut rig, is("anna"), publish("other"));
+    allowed(&mut rig, is("anna"), publish("order"));
+    let started = rig.instance_of("secret");
+    assert_out_of_reach(&mut rig, "work", started);
+    rig.assert_completed(started);
+}
+
+/// Signals that clients broadcast are checked on each partition. Those of throw events are not, on none of them.
+#[test]
+fn a_signal_that_an_instance_throws_needs_no_rights_and_gives_none() {
+    let mut rig = asking(2);
+    let waits = Bpmn::process("secret")
+        .start("s")
+        .catch_signal("c", "go")
+        .service_task("t", "work")
+        .end("e");
+    deploy(&mut rig, waits);
+    let here = rig.create_on(1, "secret", "{}");
+    let there = rig.create_on(2, "secret", "{}");
+    let throws = Bpmn::process("own")
+        .start("s")
+        .throw_signal("shout", "go")
+        .end("e");
+    deploy_as_anna(&mut rig, throws);
+    on_process(&mut rig, "anna", "own", &[P::CreateProcessInstance]);
+    let own = created(&mut rig, is("anna"), "own");
+    rig.assert_completed(own);
+    rig.claims = is("anna");
+    assert!(rig.jobs("work").is_empty());
+    rig.claims = Claims::Internal;
+    let mut waiting: Vec<Key> = (rig.jobs("work").iter())
+        .map(|job| job.process_instance_key)
+        .collect();
+    waiting.sort_unstable();
+    assert_eq!(waiting, [here, there]);
 }

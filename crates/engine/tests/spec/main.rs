@@ -65,6 +65,7 @@ mod multi_instance;
 mod not_found;
 mod origin;
 mod parallel_gateway;
+mod past_faults;
 mod promotion;
 mod readable_variables;
 mod receive_task;

@@ -9,6 +9,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::json;
 use skep_gateway::Login;
+use skep_gateway::door::guesses::GuessLimits;
 use skep_gateway::door::passwords::Passwords;
 use skep_gateway::door::secret::Secret;
 use skep_gateway::door::visitor::Visitor;
@@ -46,7 +47,7 @@ impl Callers {
         let door = Door::open(
             (login, false),
             providers,
-            passwords,
+            (passwords, GuessLimits::default()),
             Counts::default(),
             &broker,
         );

@@ -1,5 +1,6 @@
 //! HTTP Basic: name and password with every request. Comparing a password takes tens of milliseconds, so a correct one is
-//! remembered, by a keyed hash of the header, for as long as the user has the same password.
+//! remembered, by a keyed hash, for as long as the user has the same password, and for the address that has shown it: otherwise whoever
+//! guesses would compare with what others have shown, as often as they like.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::value::PasswordHash;
 
-use super::guesses::{Attempt, Guesses};
+use super::guesses::{Attempt, GuessLimits, Guesses};
 use super::passwords::Passwords;
 use super::remembered::{Looks, Remembered};
 use super::secret::Secret;
@@ -30,10 +31,10 @@ pub struct Basic {
 }
 
 impl Basic {
-    pub fn new(passwords: Arc<Passwords>, looks: Looks) -> Basic {
+    pub fn new(passwords: Arc<Passwords>, looks: Looks, limits: GuessLimits) -> Basic {
         Basic {
             passwords,
-            guesses: Arc::default(),
+            guesses: Arc::new(Guesses::new(limits)),
             known: Remembered::new(looks),
         }
     }
@@ -51,25 +52,17 @@ impl Basic {
         if header.len() > MAX_HEADER {
             return Err(Refused::Wrong);
         }
-        if let Some(claims) = self.remembered(header, directory) {
-            return Ok(claims);
-        }
         let (name, password) = parts(header)?;
-        let claims = self.verify(&name, password, peer, directory).await?;
-        let user = directory.user(&name).ok_or(Refused::Wrong)?;
-        let known = (claims.clone(), user.password.clone());
-        self.known.remember(header.as_bytes(), known);
-        Ok(claims)
+        self.verify(&name, password, peer, directory).await
     }
 
-    /// The owner of a remembered header, if the password has not changed since.
-    fn remembered(&self, header: &HeaderValue, directory: &Directory) -> Option<Claims> {
-        let (claims, hash) = self.known.find(header.as_bytes())?;
-        let Claims::User(principal) = &claims else {
-            return None;
-        };
-        let user = directory.user(&principal.id)?;
-        (user.password == hash).then_some(claims)
+    /// The user, if this address has shown this password before, and it has not changed since.
+    fn remembered(&self, name: &str, shown: &Secret, directory: &Directory) -> Option<Claims> {
+        let (claims, hash) = self.known.find(shown.reveal().as_bytes())?;
+        let user = directory.user(name)?;
+        // A name may contain what separates it from the password.
+        let is_same = claims == claims_of(name);
+        (is_same && user.password == hash).then_some(claims)
     }
 
     /// Compares the password. An unknown name takes as long as a wrong password.
@@ -83,28 +76,42 @@ impl Basic {
         peer: IpAddr,
         directory: &Directory,
     ) -> Result<Claims, Refused> {
-        if directory.is_empty() {
-            return Err(Refused::Cannot(Failure::Unavailable(
-                "The users are not known yet: this node has just started, or the cluster has no leader of partition 1. Send the \
-                 request again."
-                    .to_string(),
-            )));
-        }
+        is_known(directory)?;
         let attempt = Attempt::new(&self.guesses, name, peer);
+        let shown = attempt.shown(&password);
+        if let Some(claims) = self.remembered(name, &shown, directory) {
+            return Ok(claims);
+        }
         if !attempt.is_allowed() {
             return Err(Refused::Wrong);
         }
-        let hash = directory.user(name).map(|user| user.password.clone());
-        let verified = self
-            .passwords
-            .verify(password, &hash.unwrap_or_default(), attempt)
-            .await;
-        match verified {
-            Ok(true) => Ok(claims_of(name)),
+        let user = directory.user(name);
+        let hash = user.map(|user| user.password.clone()).unwrap_or_default();
+        match self.passwords.verify(password, &hash, attempt).await {
+            Ok(true) => {
+                let known = (claims_of(name), hash);
+                self.known.remember(shown.reveal().as_bytes(), known);
+                Ok(claims_of(name))
+            }
             Ok(false) => Err(Refused::Wrong),
             Err(failure) => Err(Refused::Cannot(failure)),
         }
     }
+}
+
+/// Whether this node has heard of users and permissions: without them, nobody may be called wrong, or found to have no rights.
+///
+/// # Errors
+/// It has not yet.
+pub fn is_known(directory: &Directory) -> Result<(), Refused> {
+    if directory.is_empty() {
+        return Err(Refused::Cannot(Failure::Unavailable(
+            "The users and permissions are not known yet: this node has just started, and no other node has told it of them. Send the \
+             request again."
+                .to_string(),
+        )));
+    }
+    Ok(())
 }
 
 /// The claims of a user who is managed here.
@@ -156,7 +163,8 @@ mod tests {
     }
 
     fn basic() -> Basic {
-        Basic::new(Arc::new(Passwords::start().unwrap()), Looks::default())
+        let passwords = Arc::new(Passwords::start().unwrap());
+        Basic::new(passwords, Looks::default(), GuessLimits::default())
     }
 
     #[tokio::test]
@@ -187,11 +195,61 @@ mod tests {
         let before = with(&basic, "anna", "old").await;
         let shown = header("anna", "old");
         basic.check(&shown, PEER, &before).await.unwrap();
-        assert!(basic.remembered(&shown, &before).is_some());
+        let attempt = Attempt::new(&basic.guesses, "anna", PEER);
+        let old = attempt.shown(&Secret::new("old".into()));
+        assert!(basic.remembered("anna", &old, &before).is_some());
         let after = with(&basic, "anna", "new").await;
-        assert_eq!(basic.remembered(&shown, &after), None);
+        assert_eq!(basic.remembered("anna", &old, &after), None);
         assert_eq!(basic.check(&shown, PEER, &after).await, Err(Refused::Wrong));
-        assert_eq!(basic.remembered(&shown, &Directory::default()), None);
+        let nobody = Directory::default();
+        assert_eq!(basic.remembered("anna", &old, &nobody), None);
+    }
+
+    /// Who is in must not fill the memory, or the queue, by writing the same in other ways, or by logging in again and again.
+    #[tokio::test]
+    async fn a_password_is_compared_once_however_it_is_sent() {
+        let looks = Looks::default();
+        let passwords = Arc::new(Passwords::start().unwrap());
+        let basic = Basic::new(passwords, looks.clone(), GuessLimits::default());
+        let directory = with(&basic, "anna", "right").await;
+        let encoded = STANDARD.encode("anna:right");
+        for written in ["Basic ", "basic ", "BASIC   ", "bAsIc  "] {
+            let header = HeaderValue::try_from(format!("{written}{encoded} ")).unwrap();
+            assert!(basic.check(&header, PEER, &directory).await.is_ok());
+        }
+        let password = Secret::new("right".into());
+        let logged_in = basic.verify("anna", password, PEER, &directory);
+        assert_eq!(logged_in.await, Ok(claims_of("anna")));
+        assert_eq!((looks.unknown.get(), looks.remembered.get()), (1, 4));
+    }
+
+    #[tokio::test]
+    async fn guessers_elsewhere_do_not_compare_with_a_remembered_password() {
+        let basic = basic();
+        let directory = with(&basic, "anna", "right").await;
+        let right = header("anna", "right");
+        basic.check(&right, PEER, &directory).await.unwrap();
+        let elsewhere = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 2));
+        for n in 0..10 {
+            let guess = header("anna", &format!("guess {n}"));
+            let refused = basic.check(&guess, elsewhere, &directory).await;
+            assert_eq!(refused, Err(Refused::Wrong));
+        }
+        let found = basic.check(&right, elsewhere, &directory).await;
+        assert_eq!(found, Err(Refused::Wrong), "it is not compared any more");
+        assert!(basic.check(&right, PEER, &directory).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_name_with_a_colon_is_another_one() {
+        let basic = basic();
+        let directory = with(&basic, "a", "b:c").await;
+        let verify = async |name: &str, password: &str| {
+            let password = Secret::new(password.into());
+            basic.verify(name, password, PEER, &directory).await
+        };
+        assert_eq!(verify("a", "b:c").await, Ok(claims_of("a")));
+        assert_eq!(verify("a:b", "c").await, Err(Refused::Wrong));
     }
 
     #[tokio::test]

@@ -13,6 +13,7 @@ use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 use skep_service::Broker;
 
+use super::basic;
 use super::browsers::{self, Arrival, Arrived};
 use super::remembered::Remembered;
 use super::session::has_shown;
@@ -192,7 +193,13 @@ impl Bearer {
         let is_same = |held: &Arc<Directory>| Arc::ptr_eq(held, directory);
         if !rules.of.as_ref().is_some_and(is_same) {
             rules.of = Some(Arc::clone(directory));
-            let named = Named::by(directory);
+            let is_known = basic::is_known(directory).is_ok() || directory.rules().next().is_some();
+            let named = if is_known {
+                Named::by(directory)
+            } else {
+                // Some rule may look at any of them, and a command without it would be refused.
+                Named::All
+            };
             if *rules.named != named {
                 rules.named = Arc::new(named);
             }

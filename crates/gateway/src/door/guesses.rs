@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use super::secret::Secret;
+
 /// Wrong passwords for one name from one address that are allowed at any pace.
 const FREE: u32 = 10;
 
@@ -20,9 +22,31 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// Names and addresses that are remembered. One beyond makes room by forgetting those whose time is over, then all.
 const MAX_REMEMBERED: usize = 10_000;
 
+/// How many wrong passwords are allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuessLimits {
+    /// For one name from one address at any pace (`skep.security.wrong-passwords.per-name`).
+    pub of_name: u32,
+    /// Time between two attempts after those (`skep.security.wrong-passwords.pause`).
+    pub pause: Duration,
+    /// From one address in a minute, over all names (`skep.security.wrong-passwords.per-address`).
+    pub of_address: u32,
+}
+
+impl Default for GuessLimits {
+    fn default() -> GuessLimits {
+        GuessLimits {
+            of_name: FREE,
+            pause: PAUSE,
+            of_address: MAX_OF_ADDRESS,
+        }
+    }
+}
+
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Guesses {
+    limits: GuessLimits,
     by_name: Mutex<FxHashMap<(Box<str>, IpAddr), Wrong>>,
     by_address: Mutex<FxHashMap<IpAddr, Wrong>>,
 }
@@ -45,13 +69,30 @@ impl Wrong {
 }
 
 impl Guesses {
+    pub fn new(limits: GuessLimits) -> Guesses {
+        Guesses {
+            limits,
+            ..Guesses::default()
+        }
+    }
+
     fn may_try(&self, name: &str, address: IpAddr, now: Instant) -> bool {
         let of_name = self.by_name.lock().get(&(name.into(), address)).copied();
         let of_address = self.by_address.lock().get(&address).copied();
-        let too_soon = of_name.is_some_and(|w| w.count >= FREE && now - w.last < PAUSE);
-        let too_many =
-            of_address.is_some_and(|w| w.count >= MAX_OF_ADDRESS && now - w.since < WINDOW);
+        let GuessLimits {
+            of_name: free,
+            pause,
+            of_address: most,
+        } = self.limits;
+        let too_soon = of_name.is_some_and(|w| w.count >= free && now - w.last < pause);
+        let too_many = of_address.is_some_and(|w| w.count >= most && now - w.since < WINDOW);
         !too_soon && !too_many
+    }
+
+    /// Whether somebody at the address has sent a wrong password lately, of whatever name.
+    fn is_suspect(&self, address: IpAddr, now: Instant) -> bool {
+        let of_address = self.by_address.lock().get(&address).copied();
+        of_address.is_some_and(|wrong| now - wrong.last < WINDOW)
     }
 
     fn was_right(&self, name: &str, address: IpAddr) {
@@ -64,7 +105,7 @@ impl Guesses {
             let mut by_name = self.by_name.lock();
             let wrong = entry(&mut by_name, (name.into(), address), now);
             // The pause counts until nobody has guessed for a while.
-            if now - wrong.last >= WINDOW {
+            if now - wrong.last >= WINDOW.max(self.limits.pause) {
                 *wrong = Wrong::none(now);
             }
             wrong.count = wrong.count.saturating_add(1);
@@ -122,10 +163,21 @@ impl Attempt {
         }
     }
 
+    /// What stands for a password that was right: one of this name, from this address.
+    pub fn shown(&self, password: &Secret) -> Secret {
+        let (address, name) = (self.address, &self.name);
+        Secret::new(format!("{address} {name}:{}", password.reveal()))
+    }
+
     /// Whether the password may be compared now.
     pub fn is_allowed(&self) -> bool {
         let now = Instant::now();
         self.guesses.may_try(&self.name, self.address, now)
+    }
+
+    /// Whether it comes from an address of wrong passwords.
+    pub fn is_suspect(&self) -> bool {
+        self.guesses.is_suspect(self.address, Instant::now())
     }
 
     /// Counts the attempt.
@@ -205,6 +257,48 @@ mod tests {
                 prop_assert!(pair[1] - pair[0] >= 5_000);
             }
         }
+    }
+
+    #[test]
+    fn the_limits_are_those_of_the_settings() {
+        let limits = GuessLimits {
+            of_name: 2,
+            pause: Duration::from_secs(90),
+            of_address: 3,
+        };
+        let (guesses, start) = (Guesses::new(limits), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        for _ in 0..2 {
+            assert!(guesses.may_try("anna", ADDRESS, start));
+            guesses.was_wrong("anna", ADDRESS, start);
+        }
+        assert!(!guesses.may_try("anna", ADDRESS, after(89)));
+        assert!(guesses.may_try("bert", ADDRESS, start));
+        guesses.was_wrong("bert", ADDRESS, start);
+        assert!(!guesses.may_try("carl", ADDRESS, start), "of the address");
+        assert!(guesses.may_try("carl", ADDRESS, after(60)));
+        // A pause above a minute is one between each two attempts, too.
+        assert!(guesses.may_try("anna", ADDRESS, after(90)));
+        guesses.was_wrong("anna", ADDRESS, after(89));
+        assert!(!guesses.may_try("anna", ADDRESS, after(178)));
+    }
+
+    #[test]
+    fn an_address_is_suspect_for_a_minute_after_a_wrong_password_of_any_name() {
+        let (guesses, start) = (Guesses::default(), Instant::now());
+        let other = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 2));
+        let after = |seconds| start + Duration::from_secs(seconds);
+        assert!(!guesses.is_suspect(ADDRESS, start));
+        guesses.was_right("anna", ADDRESS);
+        assert!(!guesses.is_suspect(ADDRESS, start));
+        guesses.was_wrong("nobody", ADDRESS, start);
+        // A right one says nothing of the others who are there.
+        guesses.was_right("nobody", ADDRESS);
+        assert!(guesses.is_suspect(ADDRESS, after(59)));
+        assert!(!guesses.is_suspect(other, after(0)));
+        guesses.was_wrong("anna", ADDRESS, after(50));
+        assert!(guesses.is_suspect(ADDRESS, after(109)));
+        assert!(!guesses.is_suspect(ADDRESS, after(110)));
     }
 
     #[test]

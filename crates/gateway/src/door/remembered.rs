@@ -1,25 +1,52 @@
-//! Credentials that were valid before, by the header that they came in. No secret can be read from this: headers are
-//! identified by a keyed hash, and the key is made at the start and stored nowhere.
+//! Credentials that were valid before. No secret can be read from this: they are identified by a keyed hash, and the key is
+//! made at the start and stored nowhere.
 
 use aws_lc_rs::hmac;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use skep_metrics::Counter;
 
-/// Headers that are remembered.
+/// Credentials that are remembered, in two generations of half as many.
 const MAX_KNOWN: usize = 10_000;
+const MAX_YOUNG: usize = MAX_KNOWN / 2;
 
-/// How often a caller was recognized by the header, and how often not.
+/// How often a caller was recognized by the credentials, and how often not.
 #[derive(Clone, Debug, Default)]
 pub struct Looks {
     pub remembered: Counter,
     pub unknown: Counter,
 }
 
+type Named<T> = FxHashMap<[u8; 32], T>;
+
+/// What was found or added lately, and what was before that: who comes again and again is never forgotten, however many others come.
+struct Generations<T> {
+    young: Named<T>,
+    old: Named<T>,
+}
+
+impl<T: Clone> Generations<T> {
+    fn find(&mut self, name: &[u8; 32]) -> Option<T> {
+        if let Some(found) = self.young.get(name) {
+            return Some(found.clone());
+        }
+        let found = self.old.remove(name)?;
+        self.add(*name, found.clone());
+        Some(found)
+    }
+
+    fn add(&mut self, name: [u8; 32], what: T) {
+        if self.young.len() >= MAX_YOUNG {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(name, what);
+    }
+}
+
 /// See the [module](self).
 pub struct Remembered<T> {
     key: hmac::Key,
-    by_header: Mutex<FxHashMap<[u8; 32], T>>,
+    known: Mutex<Generations<T>>,
     looks: Looks,
 }
 
@@ -37,23 +64,26 @@ impl<T: Clone> Remembered<T> {
         debug_assert!(filled.is_ok(), "the system has random numbers");
         Remembered {
             key: hmac::Key::new(hmac::HMAC_SHA256, &bytes),
-            by_header: Mutex::default(),
+            known: Mutex::new(Generations {
+                young: Named::default(),
+                old: Named::default(),
+            }),
             looks,
         }
     }
 
-    fn name(&self, header: &[u8]) -> [u8; 32] {
+    fn name(&self, shown: &[u8]) -> [u8; 32] {
         let mut name = [0; 32];
-        let tag = hmac::sign(&self.key, header);
+        let tag = hmac::sign(&self.key, shown);
         for (to, from) in name.iter_mut().zip(tag.as_ref()) {
             *to = *from;
         }
         name
     }
 
-    pub fn find(&self, header: &[u8]) -> Option<T> {
-        let name = self.name(header);
-        let found = self.by_header.lock().get(&name).cloned();
+    pub fn find(&self, shown: &[u8]) -> Option<T> {
+        let name = self.name(shown);
+        let found = self.known.lock().find(&name);
         match found {
             Some(_) => self.looks.remembered.inc(),
             None => self.looks.unknown.inc(),
@@ -61,17 +91,51 @@ impl<T: Clone> Remembered<T> {
         found
     }
 
-    pub fn forget(&self, header: &[u8]) {
-        let name = self.name(header);
-        self.by_header.lock().remove(&name);
+    pub fn forget(&self, shown: &[u8]) {
+        let name = self.name(shown);
+        let mut known = self.known.lock();
+        known.young.remove(&name);
+        known.old.remove(&name);
     }
 
-    pub fn remember(&self, header: &[u8], what: T) {
-        let name = self.name(header);
-        let mut known = self.by_header.lock();
-        if known.len() >= MAX_KNOWN {
-            known.clear();
+    pub fn remember(&self, shown: &[u8], what: T) {
+        let name = self.name(shown);
+        self.known.lock().add(name, what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_comes_again_and_again_is_remembered_however_many_others_come() {
+        let remembered = Remembered::new(Looks::default());
+        remembered.remember(b"anna", 1);
+        remembered.remember(b"bert", 2);
+        for number in 0..3 * MAX_KNOWN {
+            remembered.remember(format!("another {number}").as_bytes(), 0);
+            if number % 1000 == 0 {
+                assert_eq!(remembered.find(b"anna"), Some(1), "{number}");
+            }
+            let known = remembered.known.lock();
+            assert!(known.young.len() + known.old.len() <= MAX_KNOWN);
         }
-        known.insert(name, what);
+        assert_eq!(remembered.find(b"bert"), None);
+    }
+
+    #[test]
+    fn what_is_forgotten_or_changed_is_so_in_both_generations() {
+        let remembered = Remembered::new(Looks::default());
+        for others in [0, MAX_YOUNG] {
+            remembered.remember(b"anna", 1);
+            for number in 0..others {
+                remembered.remember(&number.to_le_bytes(), 0);
+            }
+            remembered.remember(b"anna", 2);
+            assert_eq!(remembered.find(b"anna"), Some(2));
+            remembered.forget(b"anna");
+            assert_eq!(remembered.find(b"anna"), None, "{others}");
+        }
     }
 }

@@ -206,6 +206,18 @@ fn mark(providers: &Providers, provider: &str, id: &str) -> Option<String> {
     Some(seal.mark(&format!("session id {id}")))
 }
 
+/// A leader that is lost leaves the caller of a command in doubt. Here nobody needs to be: a session may be begun, used or ended
+/// again, and the request that shows it has not come further than the door.
+fn not_in_doubt(failure: Failure) -> Failure {
+    match failure {
+        Failure::Aborted(_) => Failure::Unavailable(
+            "Partition 1, which keeps the sessions of browsers, lost its leader before it answered. Send the request again."
+                .to_string(),
+        ),
+        other => other,
+    }
+}
+
 impl Sessions {
     pub fn new(
         providers: Arc<Providers>,
@@ -405,7 +417,7 @@ impl Sessions {
     async fn send(&self, request: Request) -> Result<Response, Failure> {
         let reply = self.broker.execute(request);
         match tokio::time::timeout(ANSWER, reply).await {
-            Ok(answer) => answer.result,
+            Ok(answer) => answer.result.map_err(not_in_doubt),
             Err(_) => Err(Failure::Unavailable(format!(
                 "The first partition has not answered within {} s.",
                 ANSWER.as_secs()

@@ -37,11 +37,14 @@ impl Guard {
         let mut watch = Stopwatch::start();
         let entered = self.0.enter(head, &mut watch).await;
         let claims = entered.map_err(Problem::from)?;
-        match sight::grants(&self.0, &claims) {
-            Some(grants) if !permissions.iter().any(|p| grants.allows_any(*p)) => {
-                Err(sight::unauthorized(permissions).into())
-            }
-            _ => Ok(()),
+        let Some(grants) = sight::grants(&self.0, &claims) else {
+            return Ok(());
+        };
+        sight::is_known(&self.0, &claims)?;
+        if permissions.iter().any(|p| grants.allows_any(*p)) {
+            Ok(())
+        } else {
+            Err(sight::unauthorized(permissions).into())
         }
     }
 }

@@ -300,6 +300,7 @@ pub async fn must_exist(
     by: &'static str,
     key: Key,
 ) -> Result<Vec<Row>, Problem> {
+    sight::is_known(front, claims)?;
     let mut ask = Ask {
         front,
         sight: Sight {
@@ -374,6 +375,7 @@ pub async fn respond(
     claims: &Claims,
     asked: QueryRequest,
 ) -> Result<Response<RestBody>, Problem> {
+    sight::is_known(front, claims)?;
     let mut ask = Ask {
         front,
         sight: sight::sight(front, claims),

@@ -14,6 +14,20 @@ use super::operations::{Needs, Operation};
 use super::problem::Problem;
 use crate::call::FrontEnd;
 use crate::check;
+use crate::door::basic;
+
+/// Whether it is known what the caller may see. The tokens of a provider are good before that, and commands are checked elsewhere.
+///
+/// # Errors
+/// This node has not heard of permissions yet.
+pub fn is_known(front: &FrontEnd, claims: &Claims) -> Result<(), Problem> {
+    match claims {
+        Claims::User(_) | Claims::Client(_) => {
+            basic::is_known(&front.broker.directory()).map_err(Problem::from)
+        }
+        Claims::Anonymous | Claims::Internal => Ok(()),
+    }
+}
 
 /// The data that the caller may see.
 pub fn sight(front: &FrontEnd, claims: &Claims) -> Sight {
@@ -63,6 +77,7 @@ pub fn may(front: &FrontEnd, claims: &Claims, operation: &Operation) -> Result<(
     };
     match operation.needs {
         Needs::Stated(Need::AnyOf(permissions, On::Any)) => {
+            is_known(front, claims)?;
             if permissions.iter().any(|p| grants.allows_any(*p)) {
                 Ok(())
             } else {

@@ -133,7 +133,7 @@ async fn commands_have_the_groups_and_those_claims_that_a_rule_looks_at_then() {
     let gateway = protected(&issuer).await;
     let shown = format!("Bearer {}", issuer.token(&anna()));
     for (directory, token) in [
-        (Directory::default(), ""),
+        (crate::login::directory().await, ""),
         (with_rule("dept"), r#"{"dept":"sales"}"#),
         (with_rule("$.dept"), r#"{"dept":"sales"}"#),
         (with_rule("missing"), ""),
@@ -192,6 +192,45 @@ async fn a_connection_ends_no_check_of_a_token_that_expires_or_whose_key_goes() 
         204
     );
     assert_eq!(pins(&mut connection, &gateway, &old).await, 401);
+}
+
+/// A token says who calls, but not what the caller may do: at a node that does not know yet, nothing would be found.
+#[tokio::test]
+async fn while_permissions_are_unknown_searches_are_refused_and_commands_go_on() {
+    let issuer = Issuer::start();
+    let gateway = protected(&issuer).await;
+    let shown = format!("Bearer {}", issuer.token(&anna()));
+    let search = async || {
+        let headers = [JSON, ("authorization", &*shown)];
+        ask(
+            &gateway,
+            ("POST", "/v2/process-instances/search"),
+            &headers,
+            "{}",
+        )
+        .await
+    };
+    let refused = search().await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    assert!(refused.text.contains("not known yet"), "{}", refused.text);
+    assert_eq!(pin(&gateway, &shown).await.status, 204);
+    // Its rights may come by any of its claims, as no rule is known either.
+    let Claims::User(sent) = gateway.broker.last().claims else {
+        panic!("anna is a user");
+    };
+    let claims: Value = serde_json::from_str(&sent.token).unwrap();
+    assert_eq!(
+        (&claims["dept"], &claims["secret"]),
+        (&"sales".into(), &"hush".into())
+    );
+    *gateway.broker.directory.lock() = crate::login::directory().await.into();
+    assert_eq!(pin(&gateway, &shown).await.status, 204);
+    let Claims::User(sent) = gateway.broker.last().claims else {
+        panic!("anna is a user");
+    };
+    assert_eq!(&*sent.token, "");
+    let answer = search().await;
+    assert!(!answer.text.contains("not known yet"), "{}", answer.text);
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ pub struct Keeper {
     ahead: Mutex<i64>,
     /// Whether the partition has no leader.
     is_away: AtomicBool,
+    /// Whether the partition loses its leader once it has carried out a command.
+    is_moving: AtomicBool,
     /// Whether a node of the cluster has an earlier version.
     is_mixed: AtomicBool,
     asked: AtomicUsize,
@@ -28,6 +30,7 @@ impl Default for Keeper {
             rig: Mutex::new(rig),
             ahead: Mutex::default(),
             is_away: AtomicBool::default(),
+            is_moving: AtomicBool::default(),
             is_mixed: AtomicBool::default(),
             asked: AtomicUsize::default(),
         }
@@ -46,6 +49,11 @@ impl Keeper {
         let now = i64::try_from(now.unwrap().as_millis()).unwrap();
         rig.now = now + *self.ahead.lock();
         let answer = rig.send(Command::Session(command.clone()));
+        if self.is_moving.load(Ordering::Relaxed) {
+            let text =
+                "Partition 1 did not answer. The command may or may not have been carried out.";
+            return Err(Failure::Aborted(text.to_string()));
+        }
         Ok(answer?)
     }
 
@@ -60,6 +68,10 @@ impl Keeper {
 
     pub fn is_away(&self, is_away: bool) {
         self.is_away.store(is_away, Ordering::Relaxed);
+    }
+
+    pub fn is_moving(&self, is_moving: bool) {
+        self.is_moving.store(is_moving, Ordering::Relaxed);
     }
 
     pub fn is_mixed(&self, is_mixed: bool) {

@@ -169,6 +169,29 @@ async fn while_the_users_are_unknown_or_outdated_nobody_is_called_wrong() {
     assert_eq!(topology().await.status, 200);
 }
 
+/// A browser that hears of an ended session asks for the password.
+#[tokio::test]
+async fn while_the_users_are_unknown_no_session_is_said_to_have_ended() {
+    let gateway = protected().await;
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let body = "username=anna&password=right";
+    let answer = ask(&gateway, ("POST", "/login"), &form, body).await;
+    assert_eq!(answer.status, 204, "{}", answer.text);
+    let set = answer.headers["set-cookie"].to_str().unwrap();
+    let cookie = set.split(';').next().unwrap().to_string();
+    let topology = async || {
+        let shown = [("cookie", &*cookie)];
+        ask(&gateway, ("GET", "/v2/topology"), &shown, "")
+            .await
+            .status
+    };
+    assert_eq!(topology().await, 200);
+    let users = std::mem::take(&mut *gateway.broker.directory.lock());
+    assert_eq!(topology().await, 503);
+    *gateway.broker.directory.lock() = users;
+    assert_eq!(topology().await, 200);
+}
+
 #[tokio::test]
 async fn a_missing_or_wrong_password_is_refused() {
     let gateway = protected().await;

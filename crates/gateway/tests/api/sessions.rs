@@ -233,6 +233,29 @@ async fn without_the_first_partition_known_sessions_stay_valid_and_logins_fail()
     assert_eq!(anna.status(&other).await, 200);
 }
 
+/// A command of the caller is in doubt then; a session is not, as it may be asked for, begun and ended again.
+#[tokio::test]
+async fn while_the_first_partition_moves_requests_with_a_session_are_to_be_sent_again() {
+    let issuer = Issuer::start();
+    let [node, other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    let keeper = node.broker.reports.keeper.lock().clone();
+    keeper.is_moving(true);
+    let (status, refused) = anna.me(&other).await;
+    let text = refused["detail"].as_str().unwrap();
+    assert_eq!((status, &refused["title"]), (503, &"UNAVAILABLE".into()));
+    assert!(text.contains("Send the request again"), "{text}");
+    let (there, kept) = departed(&other, "/").await;
+    let back = issuer.logs_in(&there, &json!({"sub": "bert"}));
+    let answer = arrived(&other, &back, &kept).await;
+    assert_eq!(location(&answer), "ui/login?failed=failed");
+    // The logout was carried out, and may be sent again.
+    assert_eq!(anna.logs_out(&other).await, 503);
+    keeper.is_moving(false);
+    assert_eq!(anna.status(&other).await, 401);
+    assert_eq!(anna.logs_out(&other).await, 204);
+}
+
 #[tokio::test]
 async fn while_a_node_is_older_the_cookie_alone_has_the_session() {
     let issuer = Issuer::start();

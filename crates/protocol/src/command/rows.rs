@@ -468,6 +468,11 @@ impl Command {
         matches!(self, Command::CreateProcessInstance(create) if create.await_result.is_some())
     }
 
+    /// Whether it changes users, groups, roles, tenants, rules or authorizations.
+    pub fn changes_identity(&self) -> bool {
+        matches!(self, Command::Identity(_))
+    }
+
     /// The change to the partition's exporting.
     pub fn exporting_change_mut(&mut self) -> Option<&mut ExportingChange> {
         match self {

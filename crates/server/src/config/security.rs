@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use skep_engine::IdentityConfig;
-use skep_gateway::{DEFAULT_PATTERN, IdPattern, Login};
+use skep_gateway::{DEFAULT_PATTERN, GuessLimits, IdPattern, Login};
 use skep_oidc::ProviderSettings;
 
 use super::{Effective, Source, shortened};
@@ -64,6 +64,7 @@ pub struct Security {
     pub ids: IdPattern,
     /// Maximum age of a node's view of users and permissions; zero: no maximum.
     pub max_view_age: Duration,
+    pub guesses: GuessLimits,
 }
 
 impl Default for Security {
@@ -80,6 +81,7 @@ impl Default for Security {
             id_pattern: DEFAULT_PATTERN.to_string(),
             ids: IdPattern::default(),
             max_view_age: Duration::ZERO,
+            guesses: GuessLimits::default(),
         }
     }
 }
@@ -123,6 +125,7 @@ impl Security {
             groups_api: identity.manages_groups,
             ids: self.ids.clone(),
             max_view_age: (!self.max_view_age.is_zero()).then_some(self.max_view_age),
+            guesses: self.guesses,
         }
     }
 
@@ -174,6 +177,19 @@ impl Security {
     /// What is allowed, but probably not meant.
     pub fn doubt(&self) -> Option<&'static str> {
         (self.tenant_checks && !self.tenants_api).then_some(FIXED_TENANTS)
+    }
+
+    /// Why the maximum age of the view cannot be kept: a leader is heard several times within an election timeout, and replaced after it.
+    pub fn impatience(&self, election: Duration) -> Option<String> {
+        let max = self.max_view_age;
+        (!max.is_zero() && max < election).then(|| {
+            format!(
+                "skep.security.max-view-age is {} ms, which is less than camunda.cluster.raft.election-timeout ({} ms): callers would get 503 \
+                 while the leader of partition 1 is well, and each time that it changes. Set at least this time, or 0 for no limit",
+                max.as_millis(),
+                election.as_millis()
+            )
+        })
     }
 
     /// The reasons why the server must not start. `listening`: its ports for clients.

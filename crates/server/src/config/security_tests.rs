@@ -143,6 +143,47 @@ fn tenant_checks_need_a_login() {
 }
 
 #[test]
+fn the_limits_of_wrong_passwords_reach_the_gateway() {
+    let name = |setting: &str| format!("skep.security.wrong-passwords.{setting}");
+    let (of_name, pause, of_address) = (name("per-name"), name("pause"), name("per-address"));
+    let given = [(&*of_name, "3"), (&*pause, "1m"), (&*of_address, "5000")];
+    let gateway = resolved(&given).unwrap().settings.gateway_config();
+    let expected = GuessLimits {
+        of_name: 3,
+        pause: Duration::from_secs(60),
+        of_address: 5000,
+    };
+    assert_eq!(gateway.security.guesses, expected);
+    for setting in [&of_name, &of_address] {
+        assert!(
+            resolved(&[(setting.as_str(), "0")]).is_err(),
+            "nobody could log in"
+        );
+    }
+}
+
+#[test]
+fn a_view_may_get_as_old_as_the_silence_before_an_election() {
+    const ELECTION: &str = "camunda.cluster.raft.election-timeout";
+    const AGE: &str = "skep.security.max-view-age";
+    for (age, election, is_possible) in [
+        ("0ms", "2s", true),
+        ("2s", "2s", true),
+        ("1999ms", "2s", false),
+        ("1ms", "1s", false),
+    ] {
+        let loaded = resolved(&[(AGE, age), (ELECTION, election)]);
+        assert_eq!(loaded.is_ok(), is_possible, "{age} {election}");
+        if let Err(refused) = loaded {
+            assert!(
+                refused.contains(AGE) && refused.contains(ELECTION),
+                "{refused}"
+            );
+        }
+    }
+}
+
+#[test]
 fn tenant_checks_without_the_operations_on_tenants_lead_to_a_warning() {
     let name = |setting: &str| format!("{AREA}.multi-tenancy.{setting}");
     let (checks, api) = (name("checks-enabled"), name("api-enabled"));

@@ -599,6 +599,8 @@ impl Settings {
                     .to_string(),
             );
         }
+        let election = self.cluster.election_timeout;
+        found.extend(self.security.impatience(election));
         found.extend(self.of_database());
         found.extend(self.documents().err());
         found.extend(self.backup.contradictions());

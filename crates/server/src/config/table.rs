@@ -138,7 +138,13 @@ keys! {
     "skep.management.authentication" [] [] Kind::Choice(&["none", "api"]) => security.management;
         "Login of the management port. `none`: no login; protect the port by network. `api`: callers log in as for the API and, if authorizations are enabled, need `SYSTEM:READ` to read and `SYSTEM:UPDATE` for everything else; health, readiness, startup and metrics stay open. See [security.md](security.md)."
     "skep.security.max-view-age" [] [] Kind::Time(0) => security.max_view_age;
-        "Longest time for which a node answers callers without hearing the leader of partition 1, which decides about users and permissions. After that, requests that need a login get 503 at this node. 0: no limit, so a node that is cut off keeps using the permissions that it knew last."
+        "Longest time for which a node answers callers without hearing the leader of partition 1, which decides about users and permissions. After that, requests that need a login get 503 at this node. At least `camunda.cluster.raft.election-timeout`. 0: no limit, so a node that is cut off keeps using the permissions that it knew last."
+    "skep.security.wrong-passwords.per-name" [] [] COUNT => security.guesses.of_name;
+        "Wrong passwords for one name from one address that are allowed at any pace."
+    "skep.security.wrong-passwords.pause" [] [] Kind::Time(0) => security.guesses.pause;
+        "Time between two attempts for the name from the address after those. Attempts in between get 401 without a look at the password."
+    "skep.security.wrong-passwords.per-address" [] [] COUNT => security.guesses.of_address;
+        "Wrong passwords from one address in a minute, over all names; further attempts get 401. Raise it where a proxy gives all callers one address."
     "management.endpoints.web.base-path" [] [] Kind::UrlPath => base_path;
         "Path prefix of the management endpoints."
 

@@ -55,7 +55,7 @@ fn nodes(here: &Path) -> Vec<Server> {
                     format!("network.internal-api.port={port}"),
                 ];
                 let mut settings = settings.map(|it| format!("camunda.cluster.{it}")).to_vec();
-                settings.push("skep.security.max-view-age=2s".to_string());
+                settings.push("skep.security.max-view-age=5s".to_string());
                 if node == 2 {
                     settings.push(format!("{PATTERN}=[a-z-]+"));
                 }

@@ -51,3 +51,71 @@ fn is_same(known: &Claims, claims: &Claims) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use skep_identity::Entry;
+    use skep_protocol::Key;
+    use skep_protocol::value::{PasswordHash, UserValue};
+
+    use super::*;
+
+    /// Of a command of its own: nothing is shared with those of another one.
+    fn anna(token: &str) -> Claims {
+        Claims::User(Arc::new(Principal {
+            id: "anna".into(),
+            groups: None,
+            token: token.into(),
+        }))
+    }
+
+    #[test]
+    fn permissions_are_computed_once_for_equal_claims() {
+        let (mut cache, directory) = (GrantsCache::default(), Directory::default());
+        let mut of = |claims: &Claims| cache.of(&directory, claims).unwrap();
+        let first = of(&anna("{}"));
+        for _ in 0..3 {
+            assert!(Arc::ptr_eq(&first, &of(&anna("{}"))));
+        }
+        let other = of(&anna(r#"{"department":"sales"}"#));
+        assert!(!Arc::ptr_eq(&first, &other));
+        let Claims::User(principal) = anna("{}") else {
+            unreachable!("it is a user")
+        };
+        let client = of(&Claims::Client(principal));
+        assert!(!Arc::ptr_eq(&first, &client) && !Arc::ptr_eq(&other, &client));
+    }
+
+    #[test]
+    fn a_change_of_the_directory_ends_what_was_known() {
+        let (mut cache, mut directory) = (GrantsCache::default(), Directory::default());
+        let before = cache.of(&directory, &anna("{}")).unwrap();
+        let bert = UserValue {
+            user_key: Key::new(1, 1),
+            username: "bert".into(),
+            name: "".into(),
+            email: "".into(),
+            password: PasswordHash::default(),
+        };
+        directory.add(Key::new(1, 1), &Entry::User(bert));
+        let after = cache.of(&directory, &anna("{}")).unwrap();
+        assert!(!Arc::ptr_eq(&before, &after));
+    }
+
+    #[test]
+    fn callers_whose_permissions_are_not_checked_are_not_looked_up_and_others_are_limited() {
+        let (mut cache, directory) = (GrantsCache::default(), Directory::default());
+        for claims in [Claims::Anonymous, Claims::Internal] {
+            assert!(cache.of(&directory, &claims).is_none());
+        }
+        assert!(cache.known.is_empty());
+        for number in 0..2 * MAX_CALLERS {
+            let principal = Principal {
+                id: format!("user-{number}").into(),
+                ..Principal::default()
+            };
+            cache.of(&directory, &Claims::User(principal.into()));
+            assert!(cache.known.len() <= MAX_CALLERS);
+        }
+    }
+}
