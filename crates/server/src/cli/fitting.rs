@@ -32,8 +32,10 @@ fn fit<const N: usize>(rows: &[[String; N]], names: &[usize], width: Option<usiz
     };
     let mut without = rows.to_vec();
     for row in &mut without {
-        for cell in names.iter().filter_map(|name| row.get_mut(*name)) {
-            cell.clear();
+        for name in names {
+            if let Some(cell) = row.get_mut(*name) {
+                cell.clear();
+            }
         }
     }
     let above = table(&without);

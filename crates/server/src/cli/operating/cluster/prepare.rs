@@ -174,7 +174,10 @@ async fn state(node: &str) -> anyhow::Result<Option<String>> {
         return Err(refusal(node, status, &body));
     }
     let info: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let (version, own) = (info["build"]["version"].as_str(), env!("CARGO_PKG_VERSION"));
+    let (version, own) = (
+        info.pointer("/build/version").and_then(Value::as_str),
+        env!("CARGO_PKG_VERSION"),
+    );
     if version != Some(own) {
         let version = version.unwrap_or("an unknown version");
         return Ok(Some(format!("it runs {version}, not {own}")));
