@@ -479,11 +479,7 @@ impl Cluster {
                 self.given_back(partition, jobs, true);
             }
             NodeMessage::Wanted { job_type } => self.peers.wanted.note(from, job_type),
-            NodeMessage::Available { job_type } => {
-                if let Some(local) = self.local() {
-                    local.notifier.announce(&job_type);
-                }
-            }
+            NodeMessage::Available { job_type } => self.available(&job_type),
             NodeMessage::OpenStream {
                 stream,
                 spec,
@@ -519,24 +515,8 @@ impl Cluster {
                 offset,
             } => self.copy_wanted(from, (transfer, partition), (at_least, offset)),
             NodeMessage::Copy { transfer, answer } => self.copy_answer(from, transfer, answer),
-            NodeMessage::Position { id, partition } => {
-                self.send_position(from, id, partition, None)
-            }
-            NodeMessage::PositionInTerm {
-                id,
-                partition,
-                asker,
-            } => self.send_position(from, id, partition, Some(asker)),
-            NodeMessage::TermWanted {
-                id,
-                partition,
-                member,
-            } => self.send_term(from, id, partition, member),
-            NodeMessage::TermIs {
-                id,
-                partition,
-                term,
-            } => self.term_is(from, id, partition, term),
+            NodeMessage::Position { id, partition } => self.send_position(from, id, partition),
+            NodeMessage::Confirmation(message) => self.confirmation_message(from, message),
             NodeMessage::PositionIs { id, entry } => self.position_known(id, entry),
             NodeMessage::DirectoryWanted { known } => self.send_directory(from, known),
             NodeMessage::DirectoryIs(whole) => self.directory_is(from, *whole),

@@ -9,6 +9,7 @@ pub mod core;
 mod exporter_board;
 mod handle;
 mod inbox;
+pub mod leadership;
 mod message;
 mod pace;
 mod parts;

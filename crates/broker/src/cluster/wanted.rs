@@ -45,4 +45,11 @@ impl Cluster {
             self.send(node, &message);
         }
     }
+
+    /// Another node has jobs of this type.
+    pub(super) fn available(&self, job_type: &Arc<str>) {
+        if let Some(local) = self.local() {
+            local.notifier.announce(job_type);
+        }
+    }
 }

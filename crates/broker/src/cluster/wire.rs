@@ -165,7 +165,14 @@ pub enum NodeMessage {
         partition: u32,
         jobs: Vec<JobActivation>,
     },
-    /// [`Self::Position`] of a node with a replica, which may confirm that the leader still leads.
+    /// About who leads a partition.
+    Confirmation(ConfirmationMessage),
+}
+
+/// Messages by which a leader is confirmed, see [`crate::confirmation`].
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ConfirmationMessage {
+    /// [`NodeMessage::Position`] of a node with a replica, which may confirm that the leader still leads.
     PositionInTerm {
         id: u64,
         partition: u32,

@@ -7,13 +7,13 @@ use std::sync::atomic::{
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use skep_cluster::node_of;
 use skep_protocol::Key;
 use skep_replication::Members;
 use skep_service::{PartitionHealth, PartitionRole};
 
 use super::busiest::Busy;
 use super::checkpoint::CheckpointMeta;
+use super::leadership::Leadership;
 use crate::confirmation::ReplicaTerm;
 use crate::flow_control::{InboxCapacity, RequestLimit, WriteLimit};
 
@@ -56,8 +56,7 @@ pub struct Space {
 pub struct PartitionStatus {
     pub partition: u32,
     role: AtomicU8,
-    /// The member that leads; 0 while it is unknown.
-    leader: AtomicU64,
+    pub leadership: Leadership,
     /// Why the partition has stopped, if it has.
     failure: Mutex<Option<String>>,
     pub limit: Arc<RequestLimit>,
@@ -85,16 +84,9 @@ pub struct PartitionStatus {
     pub log_index: AtomicU64,
     /// Entries up to here are committed and in the state.
     pub applied: AtomicU64,
-    /// Entries up to here are committed, as far as this replica knows: as leader, it may lack the last ones on its own disk. Published before
-    /// other replicas learn of it.
-    pub known_commit: AtomicU64,
     /// This replica as a member of its group, and all members.
     member: AtomicU64,
     members: Mutex<Members>,
-    /// The replica's term, which counts elections; 0 until the replica has read it. Published before a message of that term leaves.
-    term: AtomicU64,
-    /// The term in which this replica leads and has applied what earlier terms committed; 0: it does not lead.
-    leads_in: AtomicU64,
     pub live_element_instances: AtomicUsize,
     pub open_incidents: AtomicUsize,
     pub buffered_messages: AtomicUsize,
@@ -117,7 +109,7 @@ impl PartitionStatus {
         PartitionStatus {
             partition,
             role: AtomicU8::new(2),
-            leader: AtomicU64::new(0),
+            leadership: Leadership::default(),
             failure: Mutex::new(None),
             limit: Arc::new(limit),
             writes,
@@ -136,11 +128,8 @@ impl PartitionStatus {
             checkpoint_term: AtomicU64::new(0),
             log_index: AtomicU64::new(0),
             applied: AtomicU64::new(0),
-            known_commit: AtomicU64::new(0),
             member: AtomicU64::new(0),
             members: Mutex::default(),
-            term: AtomicU64::new(0),
-            leads_in: AtomicU64::new(0),
             live_element_instances: AtomicUsize::new(0),
             open_incidents: AtomicUsize::new(0),
             buffered_messages: AtomicUsize::new(0),
@@ -200,7 +189,7 @@ impl PartitionStatus {
 
     pub fn set_role(&self, role: PartitionRole) {
         if role != PartitionRole::Leader {
-            self.leads_in.store(0, Ordering::Release);
+            self.leadership.ends();
         }
         let role = match role {
             PartitionRole::Leader => 0,
@@ -212,11 +201,11 @@ impl PartitionStatus {
 
     /// The node that leads the partition, as far as its local replica knows.
     pub fn leader(&self) -> Option<u32> {
-        node_of(self.leader.load(Ordering::Acquire))
+        self.leadership.leader()
     }
 
     pub fn term(&self) -> u64 {
-        self.term.load(Ordering::Acquire)
+        self.leadership.term()
     }
 
     /// This replica with its term, once it has read it.
@@ -225,15 +214,9 @@ impl PartitionStatus {
         (term > 0).then_some(ReplicaTerm { member, term })
     }
 
-    /// The term in which this replica considers itself the leader.
-    pub fn leads_in(&self) -> Option<u64> {
-        let term = self.leads_in.load(Ordering::Acquire);
-        (term > 0).then_some(term)
-    }
-
     /// From now on commands are accepted here, in this term.
     pub(super) fn begins_to_lead(&self, term: u64) {
-        self.leads_in.store(term, Ordering::Release);
+        self.leadership.begins(term);
         self.set_role(PartitionRole::Leader);
     }
 
@@ -252,15 +235,9 @@ impl PartitionStatus {
         self.member.store(own, Ordering::Release);
     }
 
-    pub(super) fn set_leader(&self, member: Option<u64>, term: u64) {
-        self.term.store(term, Ordering::Release);
-        self.leader.store(member.unwrap_or(0), Ordering::Release);
-    }
-
     pub fn fail(&self, reason: String) {
         self.failure.lock().get_or_insert(reason);
-        // It no longer knows who leads.
-        self.leader.store(0, Ordering::Release);
+        self.leadership.forget();
         self.set_role(PartitionRole::Inactive);
     }
 

@@ -375,13 +375,7 @@ pub async fn respond(
     claims: &Claims,
     asked: QueryRequest,
 ) -> Result<Response<RestBody>, Problem> {
-    sight::is_known(front, claims)?;
-    let mut ask = Ask {
-        front,
-        sight: sight::sight(front, claims),
-        consistency: asked.consistency,
-        behind: 0,
-    };
+    let mut ask = Ask::new(front, claims, asked.consistency)?;
     let mut response = match asked.what {
         What::Page(search) => encode::json(ask.page(search).await?),
         What::PageOf { owner, key, search } => {

@@ -10,7 +10,7 @@ use skep_transport::Class;
 
 use super::positions::PositionKnown;
 use crate::cluster::Cluster;
-use crate::cluster::wire::NodeMessage;
+use crate::cluster::wire::{ConfirmationMessage, NodeMessage};
 use crate::confirmation::{Claim, ReplicaTerm, Round, Verdict};
 
 /// A node that is there answers at once: it only reads a number.
@@ -56,13 +56,37 @@ impl Confirmations {
 }
 
 impl Cluster {
+    pub(in crate::cluster) fn confirmation_message(
+        self: &Arc<Self>,
+        from: u32,
+        message: ConfirmationMessage,
+    ) {
+        match message {
+            ConfirmationMessage::PositionInTerm {
+                id,
+                partition,
+                asker,
+            } => self.send_position_to((from, Some(asker)), id, partition),
+            ConfirmationMessage::TermWanted {
+                id,
+                partition,
+                member,
+            } => self.send_term(from, id, partition, member),
+            ConfirmationMessage::TermIs {
+                id,
+                partition,
+                term,
+            } => self.term_is(from, id, partition, term),
+        }
+    }
+
     /// The question that would confirm the local replica, if it considers itself the leader.
     fn claim(&self, partition: u32) -> Option<Round> {
         let handle = self.local()?.partition(partition)?;
         let status = &handle.status;
-        let term = status.leads_in()?;
+        let term = status.leadership.leads_in()?;
         // Followers, whose rows clients have seen, may be ahead of this replica's disk.
-        let known = status.known_commit.load(Ordering::Acquire);
+        let known = status.leadership.known_commit();
         let committed = status.applied.load(Ordering::Acquire).max(known);
         let claim = Claim { term, committed };
         let round = Round::begin(claim, status.member(), &status.members().voters);
@@ -101,12 +125,12 @@ impl Cluster {
             return;
         };
         for (node, member) in asked {
-            let question = NodeMessage::TermWanted {
+            let question = ConfirmationMessage::TermWanted {
                 id,
                 partition,
                 member,
             };
-            if !self.send(node, &question) {
+            if !self.send(node, &NodeMessage::Confirmation(question)) {
                 self.term_is(node, id, partition, self.trusted(node));
             }
         }
@@ -120,26 +144,20 @@ impl Cluster {
     }
 
     /// Answers with the term of the local replica, if it is that voter.
-    pub(in crate::cluster) fn send_term(&self, from: u32, id: u64, partition: u32, member: u64) {
+    fn send_term(&self, from: u32, id: u64, partition: u32, member: u64) {
         let handle = self.local().and_then(|local| local.partition(partition));
         let own = handle.and_then(|handle| handle.status.replica_term());
         let term = own.filter(|own| own.member == member).map(|own| own.term);
-        let answer = NodeMessage::TermIs {
+        let answer = ConfirmationMessage::TermIs {
             id,
             partition,
             term,
         };
-        self.send(from, &answer);
+        self.send(from, &NodeMessage::Confirmation(answer));
     }
 
     /// A voter has answered, or never will.
-    pub(in crate::cluster) fn term_is(
-        self: &Arc<Self>,
-        node: u32,
-        id: u64,
-        partition: u32,
-        term: Option<u64>,
-    ) {
+    fn term_is(self: &Arc<Self>, node: u32, id: u64, partition: u32, term: Option<u64>) {
         let confirmations = &self.exchanges.confirmations;
         let mut partitions = confirmations.partitions.lock();
         let Some(confirming) = partitions.get_mut(&partition) else {

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::confirming::PATIENCE;
 use crate::cluster::Cluster;
-use crate::cluster::wire::NodeMessage;
+use crate::cluster::wire::{ConfirmationMessage, NodeMessage};
 use crate::confirmation::ReplicaTerm;
 
 /// The callback that gets the entry; `None`: the position is unknown.
@@ -64,24 +64,28 @@ impl Cluster {
         let here = self.local().and_then(|local| local.partition(partition));
         let asker = here.and_then(|handle| handle.status.replica_term());
         let in_term = asker.is_some_and(|asker| {
-            let question = NodeMessage::PositionInTerm {
+            let question = ConfirmationMessage::PositionInTerm {
                 id,
                 partition,
                 asker,
             };
-            self.send(asked, &question)
+            self.send(asked, &NodeMessage::Confirmation(question))
         });
         if !in_term && !self.send(asked, &NodeMessage::Position { id, partition }) {
             self.position_known(id, None);
         }
     }
 
-    pub(in crate::cluster) fn send_position(
+    pub(in crate::cluster) fn send_position(self: &Arc<Self>, from: u32, id: u64, partition: u32) {
+        self.send_position_to((from, None), id, partition);
+    }
+
+    /// Answers a node, which may have a replica of the partition.
+    pub(super) fn send_position_to(
         self: &Arc<Self>,
-        from: u32,
+        (from, asker): (u32, Option<ReplicaTerm>),
         id: u64,
         partition: u32,
-        asker: Option<ReplicaTerm>,
     ) {
         let cluster = self.clone();
         let known = move |entry| {

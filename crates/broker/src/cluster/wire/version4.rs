@@ -4,10 +4,5 @@
 use super::NodeMessage;
 
 pub(super) fn knows(message: &NodeMessage) -> bool {
-    !matches!(
-        message,
-        NodeMessage::PositionInTerm { .. }
-            | NodeMessage::TermWanted { .. }
-            | NodeMessage::TermIs { .. }
-    )
+    !matches!(message, NodeMessage::Confirmation(_))
 }

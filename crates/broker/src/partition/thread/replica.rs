@@ -28,11 +28,10 @@ impl Partition {
     pub(super) fn exchange(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         let group = self.core.group();
         if self.env.has_others() {
-            let status = &self.env.status;
             // Before a vote of this term leaves: the leader of an earlier one may ask whether it still leads.
-            status.set_leader(group.leader(), group.term());
-            let known = group.known_commit();
-            status.known_commit.store(known, Ordering::Release);
+            let leadership = &self.env.status.leadership;
+            leadership.set_leader(group.leader(), group.term());
+            leadership.set_known_commit(group.known_commit());
         }
         for message in polled.output.messages.drain(..) {
             self.replica.metrics.sends(&message);

@@ -13,6 +13,7 @@ use super::super::Random;
 use super::super::clients::JOB_TYPE;
 use super::chronicle::Chronicle;
 use super::models::{self, BEGIN, CREATED, HOLD, PAID, PING, SIGNAL, VERSIONED};
+use super::reads::Reads;
 use super::rights::{self, Known, Rights};
 use super::world::World;
 
@@ -102,6 +103,7 @@ pub struct Clients {
     beginnings: BTreeSet<Key>,
     variable: Variable,
     pub rights: Rights,
+    pub reads: Reads,
     pub jobs: Vec<ActivatedJob>,
     /// Number of answers by kind of request.
     pub answers: BTreeMap<&'static str, u64>,
@@ -133,7 +135,9 @@ impl Clients {
 
     /// Everything was purged. Numbers of requests and contents are not used again.
     pub fn forget(&mut self) {
+        self.reads.forget();
         *self = Clients {
+            reads: std::mem::take(&mut self.reads),
             next_request: self.next_request,
             contents: self.contents,
             answers: std::mem::take(&mut self.answers),

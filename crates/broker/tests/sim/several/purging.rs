@@ -109,7 +109,6 @@ impl World {
         self.agenda
             .retain(|happening| !matches!(happening, Happening::Request { .. }));
         self.clients.forget();
-        self.reads.forget();
         let purged = self.operators.purge.purged.clone();
         self.chronicle.forget(purged);
         for kept in std::mem::take(&mut self.operators.purge.sent) {

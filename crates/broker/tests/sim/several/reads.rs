@@ -105,8 +105,14 @@ impl World {
     /// A client sends a search to a machine.
     pub fn search(&mut self, place: ReplicaId) {
         let life = self.hosts[place.1 as usize].life;
-        let least = self.reads.known.get(&place.0).copied().unwrap_or_default();
-        let search = self.reads.number();
+        let least = self
+            .clients
+            .reads
+            .known
+            .get(&place.0)
+            .copied()
+            .unwrap_or_default();
+        let search = self.clients.reads.number();
         let until = self.agenda.now + PATIENCE;
         let sent = Search {
             place,
@@ -115,7 +121,7 @@ impl World {
             least,
             position: None,
         };
-        self.reads.searches.insert(search, sent);
+        self.clients.reads.searches.insert(search, sent);
         let delay = self.random.below(3_000);
         self.step_after(delay, place.1, Step::Begins { search });
     }
@@ -142,13 +148,13 @@ impl World {
                 search,
                 asker,
             } => {
-                if let Some(waiting) = self.reads.searches.get(&search) {
+                if let Some(waiting) = self.clients.reads.searches.get(&search) {
                     let place = (waiting.place.0, host);
                     self.confirm(place, (search, from), asker);
                 }
             }
             Step::PositionIs { search, entry } => {
-                if let Some(waiting) = self.reads.searches.get_mut(&search) {
+                if let Some(waiting) = self.clients.reads.searches.get_mut(&search) {
                     waiting.position.get_or_insert(entry);
                 }
             }
@@ -166,7 +172,7 @@ impl World {
                 self.step_at(host, from, Step::TermIs { round, node, term });
             }
             Step::TermIs { round, node, term } => {
-                if let Some(asked) = self.reads.rounds.get_mut(&round) {
+                if let Some(asked) = self.clients.reads.rounds.get_mut(&round) {
                     let verdict = asked.round.answer(node, term);
                     self.decided(round, verdict);
                 }
@@ -176,7 +182,7 @@ impl World {
     }
 
     fn search_begins(&mut self, search: u64) {
-        let Some(place) = self.reads.searches.get(&search).map(|it| it.place) else {
+        let Some(place) = self.clients.reads.searches.get(&search).map(|it| it.place) else {
             return;
         };
         self.step_after(LOOK, place.1, Step::Looks { search });
@@ -234,14 +240,14 @@ impl World {
             Some(asker) => round.answer_of(asker),
             None => round.verdict(),
         };
-        let (number, voters) = (self.reads.number(), round.asked());
+        let (number, voters) = (self.clients.reads.number(), round.asked());
         let asked = Asked {
             round,
             place,
             search,
             waits,
         };
-        self.reads.rounds.insert(number, asked);
+        self.clients.reads.rounds.insert(number, asked);
         if verdict == Verdict::Open {
             for (node, member) in voters {
                 let wanted = Step::TermWanted {
@@ -264,7 +270,7 @@ impl World {
             Verdict::Committed(entry) => Some(entry),
             Verdict::Unsure => None,
         };
-        if let Some(asked) = self.reads.rounds.remove(&round) {
+        if let Some(asked) = self.clients.reads.rounds.remove(&round) {
             self.position_is(asked.place.1, (asked.search, asked.waits), entry);
         }
     }
@@ -279,15 +285,21 @@ impl World {
     }
 
     fn search_looks(&mut self, search: u64) {
-        let Some(waiting) = self.reads.searches.get(&search) else {
+        let Some(waiting) = self.clients.reads.searches.get(&search) else {
             return;
         };
         let (place, least) = (waiting.place, waiting.least);
         if self.hosts[place.1 as usize].life != waiting.life {
-            self.reads.searches.remove(&search);
+            self.clients.reads.searches.remove(&search);
             return;
         }
-        let rows = self.reads.rows.get(&place).copied().unwrap_or_default();
+        let rows = self
+            .clients
+            .reads
+            .rows
+            .get(&place)
+            .copied()
+            .unwrap_or_default();
         let is_over = match waiting.position {
             Some(Some(entry)) => rows >= entry,
             Some(None) => true,
@@ -297,7 +309,7 @@ impl World {
             return self.step_after(LOOK, place.1, Step::Looks { search });
         }
         let is_complete = is_over && waiting.position != Some(None);
-        self.reads.searches.remove(&search);
+        self.clients.reads.searches.remove(&search);
         if !is_complete {
             return self.tally.add("marked searches", 1);
         }
@@ -305,8 +317,8 @@ impl World {
             rows >= least,
             "a search at {place:?} shows entries up to {rows} as complete, and clients knew of entry {least} before"
         );
-        self.reads.knows(place.0, rows);
-        self.reads.complete += 1;
+        self.clients.reads.knows(place.0, rows);
+        self.clients.reads.complete += 1;
         self.tally.add("searches", 1);
     }
 
@@ -318,7 +330,12 @@ impl World {
             }
             if let Some(running) = &self.replicas[&(partition, host)].node.running {
                 let applied = running.core.applied();
-                let rows = self.reads.rows.entry((partition, host)).or_default();
+                let rows = self
+                    .clients
+                    .reads
+                    .rows
+                    .entry((partition, host))
+                    .or_default();
                 *rows = applied.max(*rows);
             }
         }
@@ -327,12 +344,12 @@ impl World {
     /// When all is well, each machine with a working replica answers completely.
     pub fn all_search(&mut self) {
         let places = self.places();
-        let before = self.reads.complete;
+        let before = self.clients.reads.complete;
         for place in &places {
             self.search(*place);
         }
         self.run_for(PATIENCE + 100_000);
-        let complete = (self.reads.complete - before) as usize;
+        let complete = (self.clients.reads.complete - before) as usize;
         assert!(
             complete >= places.len(),
             "{complete} of {} searches are answered as complete when all is well",

@@ -71,7 +71,7 @@ impl World {
             && let Some(running) = &self.replicas[&place].node.running
         {
             let applied = running.core.applied();
-            self.reads.knows(place.0, applied);
+            self.clients.reads.knows(place.0, applied);
         }
         for (id, answer) in effects.responses {
             self.clients.answered(id, answer, &self.chronicle);

@@ -22,7 +22,7 @@ use super::chronicle::Chronicle;
 use super::clients::Clients;
 use super::heartbeats::Status;
 use super::operators::{LOOK, Operators};
-use super::reads::{Reads, Step};
+use super::reads::Step;
 use super::routes::{Held, Way};
 use super::tally::Tally;
 use super::{Mutation, NOW, monotonic};
@@ -175,7 +175,6 @@ pub struct World {
     began: Instant,
     pub operators: Operators,
     pub clients: Clients,
-    pub reads: Reads,
     pub chronicle: Chronicle,
     pub tally: Tally,
 }
@@ -219,7 +218,6 @@ impl World {
             began: Instant::now(),
             operators: Operators::default(),
             clients: Clients::default(),
-            reads: Reads::default(),
             chronicle: Chronicle::of(partitions),
             tally: Tally::default(),
         };

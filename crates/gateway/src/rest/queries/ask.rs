@@ -2,6 +2,7 @@
 
 use skep_identity::Tenancy;
 use skep_protocol::Key;
+use skep_protocol::origin::Claims;
 use skep_query::access::{Narrowed, Sight};
 use skep_query::entities::{JOB, PROCESS_INSTANCE};
 use skep_query::{
@@ -14,6 +15,7 @@ use super::{
 };
 use crate::call::FrontEnd;
 use crate::rest::problem::Problem;
+use crate::rest::sight;
 
 pub(super) struct Ask<'f> {
     pub(super) front: &'f FrontEnd,
@@ -23,7 +25,23 @@ pub(super) struct Ask<'f> {
     pub(super) behind: u64,
 }
 
-impl Ask<'_> {
+impl<'f> Ask<'f> {
+    /// # Errors
+    /// This node does not know yet what the caller may see.
+    pub(super) fn new(
+        front: &'f FrontEnd,
+        claims: &Claims,
+        consistency: Consistency,
+    ) -> Result<Ask<'f>, Problem> {
+        sight::is_known(front, claims)?;
+        Ok(Ask {
+            front,
+            sight: sight::sight(front, claims),
+            consistency,
+            behind: 0,
+        })
+    }
+
     /// Runs a query for the data that the caller may see.
     pub(super) async fn answer(&mut self, query: Query) -> Result<Answer, Problem> {
         if self.sight.is_whole() {
