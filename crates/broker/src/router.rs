@@ -72,6 +72,9 @@ pub enum OpenError {
     Cluster(String),
 }
 
+/// Election timeouts after the start in which a node expects to find a majority of the cluster that it knows.
+const ELECTIONS: u32 = 3;
+
 /// Finds the other nodes, if there are any, and waits until the cluster is there. Returns its id.
 fn join(
     config: &BrokerConfig,
@@ -87,6 +90,7 @@ fn join(
         directory.identity.clone(),
         directory::keeper(config),
     );
+    let bootstrap = bootstrap.with_patience(config.election_timeout() * ELECTIONS);
     if config.lease.is_some_and(|lease| lease.joins) {
         bootstrap.only_joins();
     }

@@ -6,7 +6,7 @@
 //! data waits until it is added to the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use skep_cluster::{EPOCHS_OF_A_RESTORE, is_gateway};
@@ -54,6 +54,9 @@ pub struct Bootstrap {
     keep: Keep,
     state: Mutex<State>,
     changed: Condvar,
+    started: Instant,
+    /// See [`Bootstrap::greeted`].
+    patience: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -95,7 +98,15 @@ impl Bootstrap {
             keep,
             state: Mutex::new(state),
             changed: Condvar::new(),
+            started: Instant::now(),
+            patience: Duration::ZERO,
         }
+    }
+
+    /// For so long after its start, this node expects to find a majority of the cluster that it knows.
+    pub fn with_patience(mut self, patience: Duration) -> Bootstrap {
+        self.patience = patience;
+        self
     }
 
     /// The node is to be added to an existing cluster, and founds none.
@@ -107,8 +118,24 @@ impl Bootstrap {
         self.state.lock().identity.clone()
     }
 
+    /// Another node presents itself; this one knows a leader of the cluster's own group, or does not. `Err` as for [`Bootstrap::meets`].
+    ///
+    /// A majority that is alive yields neither to a minority that was recovered without it, nor to anybody who claims that there is one. Its
+    /// nodes know no leader when they start, so they do not believe such a report at once.
+    pub fn greeted(&self, other: &Greeting, knows_leader: bool) -> Result<(), String> {
+        if self.is_left_behind_by(other) {
+            if knows_leader {
+                return Err(majority_lives(self.node, other.node));
+            }
+            if self.started.elapsed() < self.patience {
+                return Err(not_believed_yet(self.node, other.node));
+            }
+        }
+        self.meets(other)
+    }
+
     /// Another node presents itself. `Err`: it does not belong here, or this node does not belong there.
-    pub fn meets(&self, other: &Greeting) -> Result<(), String> {
+    fn meets(&self, other: &Greeting) -> Result<(), String> {
         let mut state = self.state.lock();
         // The configured layout counts before a cluster is formed; the agreed one afterwards.
         if other.layout != self.layout && !state.identity.formed && !other.formed {
@@ -188,7 +215,7 @@ impl Bootstrap {
     }
 
     /// Whether the other node is of the same cluster, but of a later epoch that knows nothing of this node.
-    pub fn is_left_behind_by(&self, other: &Greeting) -> bool {
+    fn is_left_behind_by(&self, other: &Greeting) -> bool {
         let identity = self.identity();
         let (id, epoch) = id_and_epoch(&other.cluster_id);
         id == identity.cluster_id && epoch > identity.epoch && !other.members.contains(&self.node)
@@ -350,12 +377,20 @@ fn of_another_restore(node: u32) -> String {
 }
 
 /// Why a node that has a majority continues, although another one says that the cluster continues without it.
-pub fn majority_lives(node: u32, other: u32) -> String {
+fn majority_lives(node: u32, other: u32) -> String {
     format!(
         "node {other} reports that the cluster was recovered without node {node} (?force=true), but most nodes of the cluster are \
          running and have a leader: they keep working, and node {other} is not admitted. Two parts of the cluster accept commands now. \
          Stop the part whose data is to be discarded, keep a copy of its directories, empty them, start its nodes and add them again \
          with PATCH /actuator/cluster"
+    )
+}
+
+/// Why a node that has just started does not yield to another one that says that the cluster continues without it.
+fn not_believed_yet(node: u32, other: u32) -> String {
+    format!(
+        "node {other} reports that the cluster was recovered without node {node} (?force=true); node {node} has just started and looks for a \
+         majority of the cluster that it knows before it believes that"
     )
 }
 
@@ -367,5 +402,7 @@ fn without_data(node: u32) -> String {
     )
 }
 
+#[cfg(test)]
+mod majority_tests;
 #[cfg(test)]
 mod tests;

@@ -141,3 +141,54 @@ async fn one_of_three_recovers_when_the_others_are_lost_for_good() {
     servers[2].kill();
     ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
 }
+
+/// Nodes 1 and 2 were only paused when an operator took them for lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_majority_that_lives_works_on_beside_a_minority_that_was_recovered() {
+    let nodes = Nodes::new(1);
+    let mut servers = nodes.all().await;
+    let ledger = Shared::default();
+    ledger::deploy_one_task(&servers[0].client()).await;
+    works(&servers, &ledger).await;
+    for server in &servers[1..] {
+        server.stop();
+    }
+    let path = format!("{CLUSTER}?force=true");
+    let body = r#"{"brokers":{"remove":[1,2]}}"#;
+    eventually("the other nodes to be given up", async || {
+        matches!(servers[0].manage("PATCH", &path, body), Some((202, _)))
+    })
+    .await;
+    eventually("the recovery", async || {
+        known(&servers[0])["brokers"].as_array().map(Vec::len) == Some(1)
+    })
+    .await;
+    for server in &servers[1..] {
+        server.resume();
+    }
+    let request = CreateInstance::latest("one-task");
+    let goes_on = async |server: &Server| {
+        let client = server.client();
+        eventually("the majority to work", async || {
+            let created = client.create_instance(&request).await;
+            let created = created.map(|it| it.process_instance_key);
+            created.is_ok_and(|key| ledger.with(|ledger| ledger.created.insert(key)))
+        })
+        .await;
+    };
+    goes_on(&servers[1]).await;
+    goes_on(&servers[2]).await;
+    // Node 0 is what a node that starts may hear first.
+    for node in [1, 2] {
+        servers[node].kill();
+        servers[node] = nodes.start(node).await.unwrap();
+        goes_on(&servers[node]).await;
+        goes_on(&servers[3 - node]).await;
+    }
+    let said = std::fs::read_to_string(nodes.log(1)).unwrap();
+    assert!(
+        said.contains("Two parts of the cluster accept commands now"),
+        "{said}"
+    );
+    ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
+}

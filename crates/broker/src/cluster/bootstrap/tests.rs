@@ -12,12 +12,20 @@ const LAYOUT: Layout = Layout {
     partitions: 2,
 };
 
-struct Node {
-    bootstrap: Bootstrap,
+pub(super) struct Node {
+    pub(super) bootstrap: Bootstrap,
     kept: Arc<Mutex<Identity>>,
 }
 
 fn node(number: u32, known: &Identity) -> Node {
+    node_of(number, known, |bootstrap| bootstrap)
+}
+
+pub(super) fn node_of(
+    number: u32,
+    known: &Identity,
+    set_up: impl FnOnce(Bootstrap) -> Bootstrap,
+) -> Node {
     let kept = Arc::new(Mutex::new(known.clone()));
     let keep = kept.clone();
     let keep: Keep = Box::new(move |identity| {
@@ -25,7 +33,7 @@ fn node(number: u32, known: &Identity) -> Node {
         Ok(())
     });
     Node {
-        bootstrap: Bootstrap::new(number, LAYOUT, None, known.clone(), keep),
+        bootstrap: set_up(Bootstrap::new(number, LAYOUT, None, known.clone(), keep)),
         kept,
     }
 }
@@ -34,7 +42,7 @@ fn fresh() -> [Node; 3] {
     [0, 1, 2].map(|number| node(number, &Identity::default()))
 }
 
-fn greeting(node: &Node) -> Greeting {
+pub(super) fn greeting(node: &Node) -> Greeting {
     let identity = node.bootstrap.identity();
     Greeting {
         version: PROTOCOL_VERSION,
@@ -202,7 +210,7 @@ fn an_identity_that_cannot_be_stored_is_not_taken() {
     assert!(zero.wait().unwrap_err().contains("full"));
 }
 
-fn of_epoch(epoch: u64) -> Identity {
+pub(super) fn of_epoch(epoch: u64) -> Identity {
     Identity {
         cluster_id: "c".to_string(),
         formed: true,

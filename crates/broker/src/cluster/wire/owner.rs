@@ -7,7 +7,6 @@ use skep_cluster::is_gateway;
 use skep_transport::{Class, Greeting, OLDEST_VERSION, Owner, PROTOCOL_VERSION};
 
 use crate::cluster::Cluster;
-use crate::cluster::bootstrap::majority_lives;
 
 /// Kinds of bulk messages; the first byte tells which.
 #[repr(u8)]
@@ -50,11 +49,9 @@ impl Owner for Cluster {
             self.meets_gateway(other)
         } else if self.is_gateway() {
             self.meets_as_gateway(other)
-        } else if self.metadata_leader().is_some() && self.bootstrap.is_left_behind_by(other) {
-            // A majority is alive: this node yields neither to a minority nor to anybody who claims that it was left behind.
-            Err(majority_lives(self.node(), other.node))
         } else {
-            self.bootstrap.meets(other)
+            self.bootstrap
+                .greeted(other, self.metadata_leader().is_some())
         }
     }
 

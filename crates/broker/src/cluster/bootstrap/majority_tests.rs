@@ -1,0 +1,130 @@
+//! Simulated clusters of which an operator has recovered a minority that was only cut off: the majority works on, in whatever order nodes
+//! greet each other and start again.
+
+use std::time::Duration;
+
+use skep_random::Random;
+
+use super::tests::{Node, greeting, node_of, of_epoch};
+use super::{BTreeSet, Bootstrap};
+
+/// Longer than any run.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Deliberate mistakes. The checks must catch each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mutation {
+    None,
+    /// A node with a leader yields like any other.
+    LiveMajorityYields,
+    /// A node that starts believes what it hears first.
+    BelievesAtOnce,
+}
+
+/// Node 0 was recovered alone. Nodes 1 and 2 are a majority of the cluster as it was.
+struct World {
+    mutation: Mutation,
+    nodes: [Node; 3],
+    /// Whether nodes 1 and 2 have met since each of them has started, and so have a leader.
+    have_met: bool,
+}
+
+fn started(number: u32, epoch: u64, mutation: Mutation) -> Node {
+    let patience = match mutation {
+        Mutation::BelievesAtOnce => Duration::ZERO,
+        _ => PATIENCE,
+    };
+    let patient = |bootstrap: Bootstrap| bootstrap.with_patience(patience);
+    let node = node_of(number, &of_epoch(epoch), patient);
+    let nodes: BTreeSet<u32> = if epoch > 0 {
+        [0].into()
+    } else {
+        [0, 1, 2].into()
+    };
+    node.bootstrap.nodes_are(nodes, BTreeSet::new());
+    node
+}
+
+impl World {
+    fn new(mutation: Mutation) -> World {
+        World {
+            mutation,
+            nodes: [0, 1, 2].map(|it| started(it, u64::from(it == 0), mutation)),
+            have_met: false,
+        }
+    }
+
+    /// One of them presents itself to the other.
+    fn greets(&mut self, from: usize, to: usize) {
+        let other = greeting(&self.nodes[from]);
+        let bootstrap = &self.nodes[to].bootstrap;
+        let knows_leader = to == 0 || self.have_met;
+        let admitted = match self.mutation {
+            Mutation::LiveMajorityYields => bootstrap.meets(&other),
+            _ => bootstrap.greeted(&other, knows_leader),
+        };
+        if from != 0 && to != 0 {
+            admitted.expect("nodes of the majority know each other");
+            self.have_met = true;
+        } else {
+            assert!(admitted.is_err(), "the minority is kept away");
+        }
+    }
+
+    fn step(&mut self, random: &mut Random) {
+        let mut any = |count: u64| random.below(count) as usize;
+        match any(8) {
+            0 => {
+                let node = any(3);
+                let epoch = u64::from(node == 0);
+                self.nodes[node] = started(node as u32, epoch, self.mutation);
+                self.have_met &= node == 0;
+            }
+            _ => {
+                let (from, to) = (any(3), any(3));
+                if from != to {
+                    self.greets(from, to);
+                }
+            }
+        }
+        for node in &self.nodes {
+            let yields = node.bootstrap.left_behind();
+            assert_eq!(yields, None, "a majority is alive");
+        }
+    }
+}
+
+fn run(seed: u64, mutation: Mutation) {
+    let (mut world, mut random) = (World::new(mutation), Random(seed));
+    for _ in 0..200 {
+        world.step(&mut random);
+    }
+}
+
+#[test]
+fn a_majority_that_lives_yields_to_no_minority() {
+    skep_sim::each(100, |seed| run(seed, Mutation::None));
+}
+
+#[test]
+fn the_checks_catch_majorities_that_yield() {
+    let seeds: Vec<u64> = (1..=20).collect();
+    for mutation in [Mutation::LiveMajorityYields, Mutation::BelievesAtOnce] {
+        let caught = skep_sim::search(&seeds, |seed| run(seed, mutation));
+        assert!(caught.is_some(), "{mutation:?} was not caught");
+    }
+}
+
+#[test]
+fn a_node_that_finds_no_majority_learns_that_it_was_left_behind() {
+    let (survivor, old) = (
+        started(0, 1, Mutation::None),
+        node_of(2, &of_epoch(0), |it| it),
+    );
+    let refused = old.bootstrap.greeted(&greeting(&survivor), false);
+    assert_eq!(old.bootstrap.left_behind(), refused.err());
+    let patient = started(1, 0, Mutation::None);
+    let refused = patient.bootstrap.greeted(&greeting(&survivor), false);
+    assert!(refused.unwrap_err().contains("looks for a majority"));
+    assert_eq!(patient.bootstrap.left_behind(), None);
+}
