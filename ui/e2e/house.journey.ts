@@ -206,19 +206,3 @@ for (const [what, question] of [["process", "process-definitions/search"], ["ins
     expect(waited.size).toBe(2);
   });
 }
-
-test("what has the focus has a ring, and what is around it has none", async ({ page, open, api }) => {
-  await open(`/processes/i/${await instanceOf(api, "order", { hasIncident: true })}`);
-  await expect(page.getByRole("tab", { name: "Incidents" })).toBeVisible();
-  const rings = () =>
-    page.evaluate(() => {
-      const ringed = [...document.querySelectorAll("*")].filter((each) => getComputedStyle(each).outlineStyle !== "none");
-      return ringed.map((each) => `${each.tagName} ${each.className}`);
-    });
-  const retry = page.getByRole("tabpanel").getByRole("button", { name: "Retry" });
-  for (let stops = 0; stops < 60 && !(await retry.evaluate((each) => each === document.activeElement)); stops += 1) {
-    await page.keyboard.press("Tab");
-    await expect.poll(async () => (await rings()).length).toBe(1);
-  }
-  await expect(retry).toBeFocused();
-});

@@ -4,7 +4,7 @@ import { text } from "../../text";
 import { type Conditions, alternative, alternativesOf, always, withAlternatives } from "./alternatives";
 import { type Kind, KINDS } from "./kinds";
 import type { ProcessSearch } from "./search";
-import { shownOf } from "./words";
+import { shownOf } from "./shown";
 
 const t = text.processes;
 

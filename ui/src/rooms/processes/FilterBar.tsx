@@ -1,4 +1,5 @@
 // Which instances: each part of the filter can be seen, changed and taken away on its own.
+import { useRef } from "react";
 import type { Definition } from "../../api/processes";
 import { type Look } from "../../parts/State";
 import { Views } from "../../parts/views/Views";
@@ -22,8 +23,14 @@ interface FilterBarProps {
 export function FilterBar({ search, change, versions }: FilterBarProps) {
   useZone();
   const hash = search.hash;
+  const bar = useRef<HTMLDivElement>(null);
+  // What was pressed goes away with its condition: the focus goes where one adds another.
+  const remove = (next: ProcessSearch) => {
+    change(next);
+    bar.current?.querySelector<HTMLElement>("[data-add]")?.focus();
+  };
   return (
-    <div className="filters" role="search" aria-label={t.add}>
+    <div className="filters" role="search" aria-label={t.add} ref={bar}>
       <PickProcess chosen={search.process} choose={(process, tenant = search.tenant) => change({ ...search, process, tenant, version: undefined, versus: undefined, element: undefined })} />
       {search.process === undefined ? null : (
         <select
@@ -42,13 +49,13 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
       )}
       <Versus search={search} change={change} versions={versions} />
       <States search={search} change={change} />
-      <AllChips search={search} change={change} />
+      <AllChips search={search} change={remove} />
       {hash === undefined ? null : (
-        <Chip name={t.filters.error} shown={`#${hash}`} exactly label={t.filters.error} remove={() => change({ ...search, hash: undefined })} />
+        <Chip name={t.filters.error} shown={`#${hash}`} exactly label={t.filters.error} remove={() => remove({ ...search, hash: undefined })} />
       )}
       <AddFilter search={search} change={change} />
       {isFiltered(search) ? (
-        <button type="button" className="button quiet" onClick={() => change(withoutFilters(search))}>
+        <button type="button" className="button quiet" onClick={() => remove(withoutFilters(search))}>
           {t.clear}
         </button>
       ) : null}

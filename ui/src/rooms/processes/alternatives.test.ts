@@ -1,7 +1,8 @@
 // Alternatives: what the page shows as "either … or …" is what is sent, and what the next condition is added to.
 import { expect, test } from "vitest";
 import { parseSearch, stringifySearch } from "../../app/search";
-import { MOST_ALTERNATIVES, added, alternative } from "./alternatives";
+import { added } from "./adding";
+import { MOST_ALTERNATIVES, alternative } from "./alternatives";
 import { countFilter, filterOf, unread } from "./filter";
 import { type ProcessSearch, isFiltered, processSearch, withoutFilters } from "./search";
 import { eitherOf } from "./words";

@@ -18,14 +18,12 @@ export function alternative(text: string): Conditions | undefined {
 
 export const alternativesOf = (search: ProcessSearch): Conditions[] => (search.or ?? []).flatMap((text) => alternative(text) ?? []);
 
-/** The conditions that stand beside the alternatives. */
-export const always = (search: ProcessSearch): Conditions => pick(search);
-
 export const isEmpty = (conditions: Conditions): boolean => KINDS.every((kind) => conditions[kind] === undefined);
 
 const text = (conditions: Conditions): string => stringifySearch(conditions).slice(1);
 
-function pick(search: Conditions): Conditions {
+/** The conditions that stand beside the alternatives. */
+export function always(search: Conditions): Conditions {
   const found: Conditions = {};
   for (const kind of KINDS) {
     if (kind === "var") found.var = search.var;
@@ -35,7 +33,7 @@ function pick(search: Conditions): Conditions {
 }
 
 /** Both must hold: of one kind only variables have several conditions, and of the others the newer one counts. */
-function together(one: Conditions, other: Conditions): Conditions {
+export function together(one: Conditions, other: Conditions): Conditions {
   const joined = [...(one.var ?? []), ...(other.var ?? [])];
   const given = Object.fromEntries(Object.entries(other).filter(([, value]) => value !== undefined));
   return { ...one, ...given, var: joined.length > 0 ? [...new Set(joined)] : undefined };
@@ -47,18 +45,6 @@ const meets = (one: Conditions, other: Conditions): boolean => KINDS.some((kind)
 export function withAlternatives(search: ProcessSearch, all: readonly Conditions[]): ProcessSearch {
   const left = all.filter((each) => !isEmpty(each));
   const [only] = left;
-  if (left.length === 1 && only && !meets(search, only)) return { ...search, ...together(pick(search), only), or: undefined };
+  if (left.length === 1 && only && !meets(search, only)) return { ...search, ...together(always(search), only), or: undefined };
   return { ...search, or: left.length > 0 ? left.map(text) : undefined };
-}
-
-/** Where a new condition goes: beside all others, as an alternative to them, or into one that there is. */
-export type Place = "and" | "or" | number;
-
-export function added(search: ProcessSearch, place: Place, more: Conditions): ProcessSearch {
-  if (place === "and") return { ...search, ...together(pick(search), more) };
-  const all = alternativesOf(search);
-  if (place !== "or") return withAlternatives(search, all.map((each, at) => (at === place ? together(each, more) : each)));
-  if (all.length > 0) return withAlternatives(search, [...all, more]);
-  const nothing = Object.fromEntries(KINDS.map((kind) => [kind, undefined]));
-  return withAlternatives({ ...search, ...nothing }, [pick(search), more]);
 }

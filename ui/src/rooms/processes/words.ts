@@ -1,13 +1,11 @@
 // Conditions as people read them.
 import { text } from "../../text";
-import { exact } from "../../text/format";
 import { type Conditions, alternativesOf } from "./alternatives";
-import { type Kind, KINDS } from "./kinds";
+import { KINDS } from "./kinds";
 import type { ProcessSearch } from "./search";
+import { shownOf } from "./shown";
 
 const t = text.processes;
-
-export const shownOf = (kind: Kind, value: string): string => ((kind === "from" || kind === "to") && !Number.isNaN(Date.parse(value)) ? exact(value) : value);
 
 /** One for each condition: "Variable amount = 99". */
 export const wordsOf = (conditions: Conditions): string[] =>
