@@ -85,6 +85,8 @@ test("an instance is migrated, and a gap is seen before the server sees it", asy
   await expect(page.getByText("1 element with tokens has no target")).toBeVisible();
   const go = page.locator(".changing").getByRole("button", { name: "Migrate" });
   await expect(go).toBeDisabled();
+  await expect(page.getByRole("button", { name: /^Charge card/ })).toBeVisible();
+  expect((await page.getByLabel("Charge card Becomes").boundingBox())?.width, "room for the name of an element").toBeGreaterThan(200);
   await page.getByLabel("Charge card Becomes").selectOption({ label: "Collect money (collect)" });
   await expect(page.locator(".pill.ghost")).toHaveText("+1");
   await page.reload();

@@ -16,16 +16,26 @@ async function file(dist, name, answer) {
 }
 
 /** The template filled as the binary does it (crates/ui/src/page.rs); the nonce is that of the policy that the server sends with its own page. */
-async function page(dist, base, within, asked, headers) {
+async function page(dist, told, within, asked, headers) {
   const template = (await promisify(gunzip)(await readFile(path.join(dist, "index.html.gz")))).toString();
   const nonce = /'nonce-(\w+)'/.exec(headers["content-security-policy"] ?? "")?.[1] ?? "";
   const theme = /(?:^|;\s*)skep-theme=(light|dark)(?:;|$)/.exec(asked.cookie ?? "")?.[1] ?? "system";
-  const filled = { base, nonce, theme, document: within.split("/")[0] === "studio" ? "studio" : "main" };
-  return template.replaceAll('="./', `="${base}/ui/`).replaceAll(/\{\{(\w+)\}\}/g, (_, name) => filled[name]);
+  const filled = { ...told, nonce, theme, document: within.split("/")[0] === "studio" ? "studio" : "main" };
+  return template.replaceAll('="./', `="${told.base}/ui/`).replaceAll(/\{\{(\w+)\}\}/g, (_, name) => filled[name]);
 }
 
-/** Listens before the server at `url`, whose pages have the prefix `base`; resolves with an address, and how to stop. */
-export async function front(url, dist, base = "") {
+/** What the settings say to pages. */
+function toldBy(settings) {
+  const of = (name) => settings.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? "";
+  const method = of("camunda.security.authentication.method");
+  const isOpen = method === "" || of("camunda.security.authentication.unprotected-api") === "true";
+  const access = isOpen ? "open" : of("camunda.security.authorizations.enabled") === "false" ? "login" : "grants";
+  return { base: of("skep.ui.base-path"), grafana: of("skep.ui.grafana-url").replaceAll("&", "&amp;"), access };
+}
+
+/** Listens before the server at `url` that has these settings; resolves with an address, and how to stop. */
+export async function front(url, dist, settings) {
+  const told = toldBy(settings);
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true });
   const listener = createServer((incoming, outgoing) => {
@@ -36,7 +46,7 @@ export async function front(url, dist, base = "") {
       if (!isPage) return answer.pipe(outgoing.writeHead(answer.statusCode, answer.headers));
       answer.resume();
       const { "content-length": _length, "content-encoding": _packed, ...headers } = answer.headers;
-      return void page(dist, base, pathname.slice(4), incoming.headers, headers).then((text) => outgoing.writeHead(200, headers).end(text));
+      return void page(dist, told, pathname.slice(4), incoming.headers, headers).then((text) => outgoing.writeHead(200, headers).end(text));
     });
     // The page leaves, or the server is killed, with a question on its way.
     asked.on("error", () => outgoing.destroy());

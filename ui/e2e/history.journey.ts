@@ -37,6 +37,24 @@ test("a history of many steps is scrolled to its end, and only rows in view are 
   expect(await page.locator(".tree-row").count()).toBeLessThan(DRAWN);
 });
 
+test("a history goes on where the address says, with the numbers of its elements", async ({ page, open, api }) => {
+  const url = page.url();
+  const key = /i\/(\d+)/.exec(url)?.[1] ?? "";
+  const found = await api.post("/element-instances/search", { filter: { processInstanceKey: key, type: "MULTI_INSTANCE_BODY" } });
+  const scope = String(found.items[0]?.elementInstanceKey);
+  const { page: at } = (await api.post("/element-instances/search", {
+    filter: { elementInstanceScopeKey: scope }, sort: [{ field: "startDate" }, { field: "elementInstanceKey" }], page: { limit: 1_190 },
+  })) as unknown as { page: { endCursor: string } };
+  await open(`/processes/i/${key}?history=${scope}.1190.${encodeURIComponent(at.endCursor)}`);
+  await expect(page.getByText("These are the elements from number 1,191 on.")).toBeVisible();
+  await expect(page.getByRole("treeitem", { name: "Step" })).toHaveCount(11);
+  await expect(page.locator('.tree-row[aria-level="3"]').first()).toHaveAttribute("aria-posinset", "1191");
+  await expect(page.getByRole("treeitem", { name: "Last" })).toBeVisible();
+  await page.getByRole("link", { name: "Back to the beginning" }).click();
+  await expect(page.locator('.tree-row[aria-level="3"]').first()).toHaveAttribute("aria-posinset", "1");
+  await expect(page).not.toHaveURL(/history=/);
+});
+
 test("keys reach rows that were not drawn, leave a scope, and close it", async ({ page }) => {
   const focused = page.locator(".tree-row:focus");
   await page.getByRole("treeitem", { name: "Long" }).focus();

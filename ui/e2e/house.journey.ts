@@ -187,14 +187,22 @@ for (const [what, question] of [["process", "process-definitions/search"], ["ins
   test(`the code of a page comes while the server is asked who looks at it, and that of a diagram while it is asked for the ${what}`, async ({ page, open, api }) => {
     const address = what === "process" ? "/processes?process=order" : `/processes/i/${await instanceOf(api, "order")}`;
     const code = (name: string) => page.waitForRequest((each) => new RegExp(`/assets/${name}-[^/]+\\.js$`).test(each.url()));
+    const waited = new Set<string>();
+    // As a page of a server with a login: that of one without it does not ask.
+    await page.route("**/ui/processes**", async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer, body: (await answer.text()).replace('name="skep-access" content="open"', 'name="skep-access" content=""') });
+    });
     // Each answer waits until the code that would otherwise come after it is asked for.
     for (const [asked, first] of [["authentication/me", code("page")], [question, code("Diagram")]] as const) {
       await page.route(`**/v2/${asked}`, async (route) => {
+        waited.add(asked);
         await first;
         await route.continue();
       });
     }
     await open(address);
     await expect(page.locator(".djs-shape").first()).toBeVisible();
+    expect(waited.size).toBe(2);
   });
 }

@@ -1,6 +1,8 @@
 // Logging in and out, a session that ends under an open page, and what one may not.
+import { basic } from "./guarded.mjs";
 import { expect } from "./journey";
 import { logIn, test } from "./peopled";
+import { client } from "./seed.mjs";
 
 test("one logs in, arrives where one wanted to go, and logs out", async ({ page, guarded }) => {
   await page.goto(`${guarded.url}/ui/processes?process=order`);
@@ -92,4 +94,33 @@ test("people with tasks are known by their login", async ({ page, guarded }) => 
   await logIn(page, "anna");
   await expect(page.getByText("You are anna here.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Set your name" })).toHaveCount(0);
+});
+
+test("what one may do nowhere names its permission before it is tried, and comes with the grant", async ({ page, guarded }) => {
+  const refused: string[] = [];
+  page.on("response", (answer) => void (answer.status() === 403 && refused.push(answer.url())));
+  await page.goto(`${guarded.url}/ui/processes?process=order&state=active`);
+  await logIn(page, "olaf");
+  const cancel = page.getByRole("button", { name: /^Cancel all/ });
+  const needs = "You need CREATE_BATCH_OPERATION_CANCEL_PROCESS_INSTANCE on batch. Ask an admin.";
+  await expect(cancel).toHaveAttribute("aria-disabled", "true");
+  await expect(cancel).toHaveAccessibleDescription(needs);
+  await cancel.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByText(needs).last()).toBeVisible();
+  await page.getByRole("button", { name: "More" }).click();
+  await expect(page.getByRole("menuitem", { name: "Migrate…" })).toContainText("You need CREATE_BATCH_OPERATION_MIGRATE_PROCESS_INSTANCE on batch.");
+  await page.keyboard.press("Escape");
+  await page.goto(`${guarded.url}/ui/studio?sample=order`);
+  await expect(page.getByRole("button", { name: "Deploy", exact: true })).toHaveAccessibleDescription("You need CREATE on resource. Ask an admin.");
+  expect(refused).toEqual([]);
+
+  const root = client(guarded.url, basic("root", "root-secret"));
+  const { authorizationKey } = await root.post("/authorizations", { ownerType: "USER", ownerId: "olaf", resourceType: "BATCH", resourceId: "*", permissionTypes: ["CREATE"] });
+  await page.goto(`${guarded.url}/ui/processes?process=order&state=active`);
+  await cancel.click();
+  await expect(page.getByRole("dialog", { name: /^Cancel \d+ instances?\?$/ })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await root.send("DELETE", `/authorizations/${String(authorizationKey)}`);
 });

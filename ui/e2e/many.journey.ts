@@ -59,3 +59,52 @@ test("the list is saved as a file, and heat says how often each step was reached
   await expect(page.locator(".pill.heat").first()).toHaveText("6");
   await expect(page).toHaveURL(/heat=1/);
 });
+
+test("either of two fields is enough, in the list, the link, the diagram and what is done with all of them", async ({ page, open, api }) => {
+  await api.deploy([["twins.bpmn", named(model, "twins")]]);
+  const started: Record<string, unknown>[] = [];
+  for (let n = 0; n < 5; n += 1) started.push(await api.start("twins", { orderId: `t-${n}`, amount: n }));
+  await open("/processes?process=twins&state=active");
+  const found = page.getByRole("status").filter({ hasText: /instances?$/ });
+  await expect(found).toHaveText("5 instances");
+  const add = async (kind: string, label: string, value: string, where?: string) => {
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await page.getByLabel("What to filter by").selectOption({ label: kind });
+    await page.getByRole("textbox", { name: label }).fill(value);
+    if (where === undefined) await expect(page.getByLabel("How it counts")).toHaveCount(0);
+    else await page.getByLabel("How it counts").selectOption({ label: where });
+    await page.getByRole("button", { name: "Apply" }).click();
+  };
+  await add("Variable", "Variable", 'orderId = "t-1"');
+  await expect(found).toHaveText("1 instance");
+  await add("Keys", "Keys", `${started[2]?.processInstanceKey}, ${started[3]?.processInstanceKey}`, "Or: this is enough as well");
+  await expect(found).toHaveText("3 instances");
+  await add("Variable", "Variable", "amount = 3", `And with: Keys ${started[2]?.processInstanceKey}, ${started[3]?.processInstanceKey}`);
+  await expect(found).toHaveText("2 instances");
+  const either = page.getByRole("group", { name: "Any of these is enough" });
+  await expect(either).toContainText(/^eitherVariableorderId = "t-1"orVariableamount = 3andKeys/);
+  await page.reload();
+  await expect(found).toHaveText("2 instances");
+  await expect(page.locator(".pill").first()).toHaveText("2");
+  await page.getByRole("button", { name: "Cancel all 2" }).click();
+  await expect(page.getByRole("dialog").getByText(/^either Variable orderId = "t-1", or Variable amount = 3 and Keys/)).toBeVisible();
+  await page.getByRole("button", { name: "Cancel them" }).click();
+  await page.getByRole("link", { name: "Watch it" }).click();
+  await expect(page.locator(".batch-head").getByText("2 of 2")).toBeVisible();
+  const left = await api.post("/process-instances/search", { filter: { processDefinitionId: "twins", state: "ACTIVE" } });
+  expect(left.items.map((each) => String(each.processInstanceKey)).toSorted()).toEqual([0, 2, 4].map((n) => String(started[n]?.processInstanceKey)).toSorted());
+});
+
+test("one alternative that is left is a condition like others, and half of one in a link finds nothing", async ({ page, open }) => {
+  await open("/processes?process=order&or=var%3DorderId+%253D+%22o-105%22&or=var%3Damount+%253D+42");
+  const found = page.getByRole("status").filter({ hasText: /instances?$/ });
+  await expect(found).toHaveText("2 instances");
+  await page.getByRole("button", { name: /Remove the filter Variable amount/ }).click();
+  await expect(found).toHaveText("1 instance");
+  await expect(page).not.toHaveURL(/or=/);
+  await open("/processes?process=order&or=colour%3Dred");
+  await expect(page.getByText("“colour=red” is not a condition")).toBeVisible();
+  await expect(page.getByRole("button", { name: /Cancel all/ })).toHaveCount(0);
+  await page.getByRole("button", { name: "Remove the filter colour=red" }).click();
+  await expect(page.getByRole("button", { name: /Cancel all/ })).toBeVisible();
+});

@@ -1,5 +1,5 @@
 // The monitor: what happened in the last hour, in bars and in figures, and what it says when the server does not answer.
-import { expect, test } from "./journey";
+import { expect, fits, test } from "./journey";
 import { startServer } from "./server.mjs";
 
 test("jobs and instances of the hour are counted, and the figures are a table", async ({ page, open, api }) => {
@@ -24,6 +24,21 @@ test("an hour without work says so", async ({ page }) => {
   await expect(page.getByText("No jobs in this time")).toBeVisible();
   await expect(page.getByText("No job types in this time")).toBeVisible();
   await idle.stop();
+});
+
+test("a setting leads to Grafana, in a tab of its own; without it there is no such link", async ({ page, open }) => {
+  const address = "https://grafana.example.com/d/skep?orgId=1&refresh=10s";
+  const one = await startServer([`skep.ui.grafana-url=${address}`]);
+  await page.goto(`${one.url}/ui/monitor`);
+  const link = page.getByRole("link", { name: "Grafana" });
+  await expect(link).toHaveAttribute("href", address);
+  await expect(link).toHaveAttribute("target", "_blank");
+  await page.setViewportSize({ width: 360, height: 760 });
+  await fits(page);
+  await one.stop();
+  await open("/monitor");
+  await expect(page.getByRole("heading", { name: "Monitor" })).toBeVisible();
+  await expect(link).toHaveCount(0);
 });
 
 test("what cannot be counted now says why in its own place, and is asked again", async ({ page, open }) => {

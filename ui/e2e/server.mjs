@@ -31,8 +31,7 @@ async function begin(data, settings) {
     child.stderr.on("data", hear);
     child.once("exit", (code) => reject(new Error(`the server ended with ${code}:\n${said}`)));
   });
-  const base = settings.find((each) => each.startsWith("skep.ui.base-path="))?.split("=")[1];
-  const before = process.env.SKEP_UI ? await front(url, path.resolve(process.env.SKEP_UI), base) : undefined;
+  const before = process.env.SKEP_UI ? await front(url, path.resolve(process.env.SKEP_UI), settings) : undefined;
   const kill = async () => {
     before?.stop();
     const ended = new Promise((resolve) => child.once("exit", resolve));

@@ -16,6 +16,18 @@ test("a server that asks nobody says so, and has no people to list", async ({ pa
   await expect(page.getByText("Login is off")).toBeVisible();
 });
 
+test("pages of a server without login do not ask who looks at them, and say nothing to the console", async ({ page, open }) => {
+  const said: string[] = [];
+  const asked: string[] = [];
+  page.on("console", (message) => void said.push(message.text()));
+  page.on("request", (request) => void asked.push(new URL(request.url()).pathname));
+  await open("/processes");
+  await expect(page.getByRole("row").nth(1)).toBeVisible();
+  expect(asked).toContain("/v2/process-instances/search");
+  expect(asked).not.toContain("/v2/authentication/me");
+  expect(said).toEqual([]);
+});
+
 test("a cluster variable is made, changed and deleted, and keeps its digits", async ({ page, open, api }) => {
   await open("/admin/variables");
   await page.getByRole("button", { name: "New variable" }).click();

@@ -114,8 +114,18 @@ test("a worker that begins to ask is seen: by its type, and where its job is", a
   await expect(page.getByRole("list", { name: "Workers" }).getByRole("listitem")).toContainText(["w-11 at work"]);
 });
 
-test("of more variables than one list holds, the list says how many there are", async ({ page, open, api }) => {
-  const { processInstanceKey } = await api.start("order", Object.fromEntries(Array.from({ length: 1_005 }, (_, n) => [`v${n}`, n])));
+test("of more variables than one list holds, one goes on by a link that shows others the same", async ({ page, open, api }) => {
+  const { processInstanceKey } = await api.start("order", Object.fromEntries(Array.from({ length: 1_005 }, (_, n) => [`v${String(n).padStart(4, "0")}`, n])));
   await open(`/processes/i/${processInstanceKey}?tab=variables`);
   await expect(page.getByText("Only 1,000 of 1,005 are listed.")).toBeVisible();
+  await expect(page.getByText("v1004", { exact: true })).toHaveCount(0);
+  await page.getByRole("link", { name: "Continue from here" }).click();
+  await expect(page.getByText("v1004", { exact: true })).toBeVisible();
+  await expect(page.locator(".variable")).toHaveCount(5);
+  await page.reload();
+  await expect(page.getByText("5 more of 1,005 are listed.")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Continue from here" })).toHaveCount(0);
+  await page.getByRole("link", { name: "Back to the beginning" }).click();
+  await expect(page.getByText("v0000", { exact: true })).toBeVisible();
+  await expect(page).not.toHaveURL(/after=/);
 });

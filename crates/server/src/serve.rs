@@ -182,7 +182,7 @@ async fn bind_gateway(
     config.hooks.operators = Some(management.clone());
     let exporter = Exporter::start(&settings.trace).map_err(|e| ConfigError(vec![e]))?;
     config.spans = exporter.map(|exporter| exporter as Arc<dyn SpanListener>);
-    let interface = skep_ui::Interface::new(&settings.ui_base_path);
+    let interface = skep_ui::Interface::new(&settings.ui, settings.security.access());
     config.hooks.pages = Some(Arc::new(ForBrowsers(interface)));
     let documents = settings.documents().map_err(|e| ConfigError(vec![e]))?;
     let documents = Arc::new(documents);

@@ -21,18 +21,51 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 
 pub use files::version;
 
+/// Settings of the web interface.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// The path under which a proxy exposes this server (`skep.ui.base-path`); `/` and an empty string mean none.
+    pub base_path: String,
+    /// Address of Grafana for browsers (`skep.ui.grafana-url`); empty without one.
+    pub grafana_url: String,
+}
+
+/// What the server asks of callers. Pages that know it ask only what can be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nobody logs in, and everybody may do everything.
+    Open,
+    /// Callers log in, and may then do everything.
+    Login,
+    /// Callers log in, and may do what they were granted.
+    Grants,
+}
+
+impl Access {
+    fn name(self) -> &'static str {
+        match self {
+            Access::Open => "open",
+            Access::Login => "login",
+            Access::Grants => "grants",
+        }
+    }
+}
+
 /// The web interface of a server.
 #[derive(Debug)]
 pub struct Interface {
     /// Path prefix added by a proxy, without a trailing slash.
     base: String,
+    grafana: String,
+    access: Access,
 }
 
 impl Interface {
-    /// `base` is the path under which a proxy exposes this server (`skep.ui.base-path`); `/` and an empty string mean none.
-    pub fn new(base: &str) -> Interface {
+    pub fn new(settings: &Settings, access: Access) -> Interface {
         Interface {
-            base: base.trim_end_matches('/').to_string(),
+            base: settings.base_path.trim_end_matches('/').to_string(),
+            grafana: settings.grafana_url.clone(),
+            access,
         }
     }
 
@@ -62,7 +95,7 @@ impl Interface {
         let within = within?.trim_start_matches('/');
         Some(match within.strip_prefix("assets/") {
             Some(_) => files::answer(within, headers),
-            None => page::answer(&self.base, page::Document::of(within), headers),
+            None => page::answer(self, page::Document::of(within), headers),
         })
     }
 

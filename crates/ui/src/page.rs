@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{COOKIE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
-use crate::files;
+use crate::{Interface, files};
 
 const CSP: HeaderName = http::header::CONTENT_SECURITY_POLICY;
 const OPENER: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
@@ -36,12 +36,12 @@ impl Document {
     }
 }
 
-pub fn answer(base: &str, document: Document, headers: &HeaderMap) -> Response<Bytes> {
+pub fn answer(of: &Interface, document: Document, headers: &HeaderMap) -> Response<Bytes> {
     let nonce = format!("{:032x}", rand::random::<u128>());
     let template = files::find("index.html").and_then(files::unpacked);
     let mut response = match template.and_then(|bytes| String::from_utf8(bytes).ok()) {
         Some(template) => {
-            let page = filled(&template, base, &nonce, theme(headers), document);
+            let page = filled(&template, of, &nonce, theme(headers), document);
             crate::html(StatusCode::OK, page)
         }
         None => crate::html(
@@ -72,13 +72,23 @@ fn policy(nonce: &str, document: Document) -> String {
 }
 
 /// Fills the template. The build writes addresses relative to the page's directory; pages at any depth need absolute ones.
-fn filled(template: &str, base: &str, nonce: &str, theme: &str, document: Document) -> String {
+fn filled(template: &str, of: &Interface, nonce: &str, theme: &str, document: Document) -> String {
+    let base = &of.base;
     template
         .replace("=\"./", &format!("=\"{base}/ui/"))
         .replace("{{base}}", base)
+        .replace("{{grafana}}", &attribute(&of.grafana))
+        .replace("{{access}}", of.access.name())
         .replace("{{nonce}}", nonce)
         .replace("{{theme}}", theme)
         .replace("{{document}}", document.name())
+}
+
+/// A text as it stands in an attribute of a page.
+fn attribute(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('"', "&quot;")
+        .replace('<', "&lt;")
 }
 
 fn theme(headers: &HeaderMap) -> &'static str {
@@ -113,14 +123,42 @@ binary that it leaves. Node.js is fetched where it is missing.</p></body></html>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Access, Settings};
 
     #[test]
     fn a_template_learns_its_place_and_its_look() {
         let template = r#"<html data-theme="{{theme}}"><meta content="{{base}}"><script nonce="{{nonce}}" src="./assets/a.js">"#;
+        let settings = Settings {
+            base_path: "/bpm/".to_string(),
+            ..Default::default()
+        };
+        let of = Interface::new(&settings, Access::Open);
         assert_eq!(
-            filled(template, "/bpm", "n1", "dark", Document::Main),
+            filled(template, &of, "n1", "dark", Document::Main),
             r#"<html data-theme="dark"><meta content="/bpm"><script nonce="n1" src="/bpm/ui/assets/a.js">"#
         );
+    }
+
+    #[test]
+    fn a_template_learns_where_grafana_is_and_what_the_server_asks_of_callers() {
+        let template = r#"<meta content="{{grafana}}"><meta content="{{access}}">"#;
+        let settings = Settings {
+            grafana_url: "https://h/d/skep?orgId=1&from=\"<now".to_string(),
+            ..Default::default()
+        };
+        for (access, name) in [
+            (Access::Open, "open"),
+            (Access::Login, "login"),
+            (Access::Grants, "grants"),
+        ] {
+            let of = Interface::new(&settings, access);
+            assert_eq!(
+                filled(template, &of, "n1", "dark", Document::Main),
+                format!(
+                    r#"<meta content="https://h/d/skep?orgId=1&amp;from=&quot;&lt;now"><meta content="{name}">"#
+                )
+            );
+        }
     }
 
     #[test]

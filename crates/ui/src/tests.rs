@@ -3,7 +3,11 @@
 use super::*;
 
 fn get(base: &str, path: &str) -> Option<Response<Bytes>> {
-    Interface::new(base).answer(&Method::GET, path, None, &HeaderMap::new())
+    let settings = Settings {
+        base_path: base.to_string(),
+        ..Default::default()
+    };
+    Interface::new(&settings, Access::Open).answer(&Method::GET, path, None, &HeaderMap::new())
 }
 
 fn header(response: &Response<Bytes>, name: &str) -> String {
@@ -92,7 +96,8 @@ fn hashed_files_are_kept_for_good_and_unknown_ones_are_not_the_page() {
 
 #[test]
 fn pages_are_only_read() {
-    let answer = Interface::new("").answer(&Method::POST, "/ui/", None, &HeaderMap::new());
+    let interface = Interface::new(&Settings::default(), Access::Open);
+    let answer = interface.answer(&Method::POST, "/ui/", None, &HeaderMap::new());
     let response = answer.unwrap();
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(header(&response, "allow"), "GET, HEAD");

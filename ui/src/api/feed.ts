@@ -29,20 +29,24 @@ const forbidden = (error: unknown): undefined => {
   if (!(error instanceof Problem && error.lack)) throw error;
 };
 
-async function ask(processInstanceKey: InstanceKey, limit: number, how: Ask): Promise<Sources> {
+async function ask(processInstanceKey: InstanceKey, limit: number, before: string | undefined, how: Ask): Promise<Sources> {
   const page = { limit };
-  const isEnd = { $exists: true };
+  // What happened in the moment `before` itself is asked for again: of it some may have been behind the last row.
+  const until = before === undefined ? {} : { $lte: before };
+  const isEnd = { $exists: true, ...until };
+  const time = (field: string) => (before === undefined ? {} : { [field]: until });
   const elements = (filter: object, field: "startDate" | "endDate") =>
     post("/element-instances/search", {}, { filter: { processInstanceKey, ...filter }, sort: [{ field, order: "DESC" }, { field: "elementInstanceKey", order: "DESC" }], page }, how);
   const [started, ended, incidents, jobs, messages, done] = await Promise.all([
-    elements({}, "startDate"),
+    elements(time("startDate"), "startDate"),
     elements({ endDate: isEnd }, "endDate"),
-    post("/incidents/search", {}, { filter: { processInstanceKey }, sort: [{ field: "creationTime", order: "DESC" }], page }, how),
+    post("/incidents/search", {}, { filter: { processInstanceKey, ...time("creationTime") }, sort: [{ field: "creationTime", order: "DESC" }], page }, how),
     post("/jobs/search", {}, { filter: { processInstanceKey, endTime: isEnd }, sort: [{ field: "endTime", order: "DESC" }], page }, how),
-    post("/correlated-message-subscriptions/search", {}, { filter: { processInstanceKey }, sort: [{ field: "correlationTime", order: "DESC" }], page }, how),
-    deeds(processInstanceKey, limit, how).catch(forbidden),
+    post("/correlated-message-subscriptions/search", {}, { filter: { processInstanceKey, ...time("correlationTime") }, sort: [{ field: "correlationTime", order: "DESC" }], page }, how),
+    deeds({ processInstanceKey, ...time("timestamp") }, page, how).catch(forbidden),
   ]);
   return { started: started.items, ended: ended.items, incidents: incidents.items, jobs: jobs.items, messages: messages.items, deeds: done?.items ?? [], withoutDeeds: done === undefined };
 }
 
-export const feed = (key: InstanceKey, limit: number) => live(["instances", "feed", key, limit], (how) => ask(key, limit, how));
+/** `before` is the moment with which it begins; nothing: with the newest. */
+export const feed = (key: InstanceKey, limit: number, before?: string) => live(["instances", "feed", key, limit, before ?? ""], (how) => ask(key, limit, before, how));

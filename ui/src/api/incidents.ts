@@ -77,9 +77,9 @@ export const lastResolved = () =>
     post("/incidents/search", {}, { filter: { state: "RESOLVED", ...here() }, sort: [{ field: "creationTime", order: "DESC" }], page: { limit: 1 } }, how), 30_000);
 
 /** Of an instance, those of what it called included. */
-export const ofInstance = (key: InstanceKey) =>
-  live(["incidents", "of", key], (how) =>
+export const ofInstance = (key: InstanceKey, after?: string) =>
+  live(["incidents", "of", key, after ?? ""], (how) =>
     post("/process-instances/{processInstanceKey}/incidents/search", { processInstanceKey: key }, {
-      sort: [{ field: "creationTime", order: "DESC" }],
-      page: { limit: 1000 },
+      sort: [{ field: "creationTime", order: "DESC" }, { field: "incidentKey", order: "DESC" }],
+      page: after === undefined ? { limit: 1000 } : { limit: 1000, after },
     }, how), 2_000);

@@ -88,10 +88,14 @@ export const ofElement = (key: InstanceKey, elementId: string) =>
 export const elementInstance = (key: ElementKey) =>
   live(["instances", "element", key], (how) => get("/element-instances/{elementInstanceKey}", { elementInstanceKey: key }, how), AT_WORK);
 
+/** Rows of a list of an instance that are shown at once; those behind them begin at the cursor `after`. */
+export const ROWS = 1_000;
+const rowsFrom = (after: string | undefined) => (after === undefined ? { limit: ROWS } : { limit: ROWS, after });
+
 /** Variables of a scope, by name. */
-export const variables = (scope: ScopeKey, atWork: boolean) =>
-  live(["variables", scope], (how) =>
-    post("/variables/search", {}, { filter: { scopeKey: scope }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), atWork ? AT_WORK : 60_000);
+export const variables = (scope: ScopeKey, atWork: boolean, after?: string) =>
+  live(["variables", scope, after ?? ""], (how) =>
+    post("/variables/search", {}, { filter: { scopeKey: scope }, sort: [{ field: "name" }, { field: "variableKey" }], page: rowsFrom(after) }, how), atWork ? AT_WORK : 60_000);
 
 /** All of what is seen from an element, its own first and then those of the whole instance; of the latter alone without one. */
 export const variablesSeen = (key: InstanceKey, element: ElementKey | undefined) =>
@@ -106,14 +110,14 @@ export const called = (by: ElementKey) =>
   live(["instances", "called", by], (how) =>
     post("/process-instances/search", {}, { filter: { parentElementInstanceKey: by }, page: { limit: 1 } }, how), AT_WORK);
 
-export const jobsOf = (key: InstanceKey) =>
-  live(["jobs", "of", key], (how) =>
-    post("/jobs/search", {}, { filter: { processInstanceKey: key }, sort: [{ field: "jobKey", order: "DESC" }], page: { limit: 1000 } }, how), AT_WORK);
+export const jobsOf = (key: InstanceKey, after?: string) =>
+  live(["jobs", "of", key, after ?? ""], (how) =>
+    post("/jobs/search", {}, { filter: { processInstanceKey: key }, sort: [{ field: "jobKey", order: "DESC" }], page: rowsFrom(after) }, how), AT_WORK);
 
-export const messagesOf = (key: InstanceKey) =>
-  live(["messages", "of", key], (how) =>
+export const messagesOf = (key: InstanceKey, after?: string) =>
+  live(["messages", "of", key, after ?? ""], (how) =>
     post("/message-subscriptions/search", {}, {
       filter: { processInstanceKey: key },
       sort: [{ field: "messageSubscriptionKey", order: "DESC" }],
-      page: { limit: 1000 },
+      page: rowsFrom(after),
     }, how), AT_WORK);

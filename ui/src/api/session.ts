@@ -1,6 +1,6 @@
 // Who one is. The server says it: a person, that nobody has logged in yet, or that it asks nobody at all.
 import { useSyncExternalStore } from "react";
-import { base } from "./base";
+import { access, base } from "./base";
 import type { Answer } from "./client";
 import { Problem, problemOf } from "./problem";
 
@@ -70,7 +70,7 @@ let asked: Promise<void> | undefined;
 
 /** Resolves once it is known; a server that cannot say it now is taken for one that asks nobody, until it refuses something. */
 export function knowSession(): Promise<void> {
-  asked ??= ask().then(
+  asked ??= (access === "open" ? Promise.resolve<Session>({ kind: "open", why: "unprotected" }) : ask()).then(
     (found) => session.kind === "unknown" && become(found),
     () => {
       asked = undefined;

@@ -3,7 +3,7 @@
 export type Flat = Record<string, string | string[]>;
 
 /** Names that may come several times. */
-const LISTS = new Set(["var", "plan"]);
+const LISTS = new Set(["var", "or", "plan"]);
 
 export function parseSearch(query: string): Flat {
   const found: Flat = {};

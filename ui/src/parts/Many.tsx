@@ -2,6 +2,8 @@
 import { Ban, RotateCcw, Trash2 } from "lucide-react";
 import { Suspense, lazy, useState } from "react";
 import type { Filter } from "../api/instances";
+import { RIGHTS } from "../api/rights";
+import { MayButton } from "./MayButton";
 
 const icons = { cancel: Ban, retry: RotateCcw, delete: Trash2 } as const;
 const Ask = lazy(() => import("./ManyAsk"));
@@ -21,10 +23,10 @@ export function Many({ command, filter, terms, label, of }: ManyProps) {
   const Icon = icons[command];
   return (
     <>
-      <button type="button" className={`button small${of === undefined ? "" : " quiet"}`} aria-label={of === undefined ? undefined : `${label}: ${of}`} onClick={() => setOpen(true)}>
+      <MayButton needs={RIGHTS[command]} className={`button small${of === undefined ? "" : " quiet"}`} aria-label={of === undefined ? undefined : `${label}: ${of}`} onClick={() => setOpen(true)}>
         <Icon size={14} aria-hidden="true" />
         {label}
-      </button>
+      </MayButton>
       {open ? (
         <Suspense fallback={null}>
           <Ask command={command} filter={filter} terms={terms} close={() => setOpen(false)} />

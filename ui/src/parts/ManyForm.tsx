@@ -66,9 +66,7 @@ export function ManyForm({ title, filter, terms, go, danger = false, ready = tru
         <p className="muted">{t.manyText}</p>
         <ul className="many-terms">
           {(terms.length > 0 ? terms : [t.everything]).map((term) => (
-            <li key={term} className="clip" title={term}>
-              {term}
-            </li>
+            <li key={term}>{term}</li>
           ))}
         </ul>
         {children}

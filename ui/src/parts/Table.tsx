@@ -1,6 +1,6 @@
 // Lists of many rows: only those that can be seen are drawn, the rest is fetched while one scrolls. By keyboard as a grid.
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type ReactNode, useMemo } from "react";
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useMemo } from "react";
 import {
   Cell, Checkbox, Collection, Column, Row, type Selection, type SortDescriptor, Table as AriaTable, TableBody, TableHeader,
   TableLayout, TableLoadMoreItem, Virtualizer,
@@ -37,6 +37,20 @@ interface TableProps<T extends object> {
 
 const ROW = 40;
 const HEAD = 32;
+
+const isControl = (target: EventTarget): boolean => target instanceof Element && target.closest("button, a, input, select, textarea") !== null;
+
+/** What is pressed by keys, or by a screen reader, within a row does not open the row; nor does what is written in a dialog of it. */
+const own = {
+  onKeyDown(event: KeyboardEvent<HTMLElement>) {
+    const isPressed = (event.key === "Enter" || event.key === " ") && isControl(event.target);
+    if (isPressed || !event.currentTarget.contains(event.target as Node)) event.stopPropagation();
+  },
+  onClick(event: MouseEvent<HTMLElement>) {
+    // Pointers have pressed the row before, which waits for their click.
+    if (event.detail === 0 && isControl(event.target)) event.stopPropagation();
+  },
+};
 
 export function Table<T extends object>(props: TableProps<T>) {
   const { columns, rows, idOf, onOpen, selected } = props;
@@ -96,7 +110,10 @@ export function Table<T extends object>(props: TableProps<T>) {
                 )}
                 {columns.map((column) => (
                   <Cell key={column.id} className={`td${column.number ? " number" : ""}`}>
-                    {column.cell(row)}
+                    {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- it has no keys itself */}
+                    <span className="td-own" {...own}>
+                      {column.cell(row)}
+                    </span>
                   </Cell>
                 ))}
               </Row>

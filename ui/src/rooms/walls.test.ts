@@ -18,3 +18,18 @@ test("parts and questions know no room", () => {
   const upward = files.filter((name) => /^(parts|api|text)\//.test(name)).flatMap((name) => imports(name).filter((to) => room(to)).map((to) => `${name} -> ${to}`));
   expect(upward).toEqual([]);
 });
+
+test("a class has rules of its own in one style sheet: another one would change what it never saw", () => {
+  const sheets = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".css"));
+  const homes = new Map<string, Set<string>>();
+  for (const name of sheets) {
+    const selectors = text(name).replaceAll(/\/\*.*?\*\//gs, "").matchAll(/([^{}]+)\{/g);
+    for (const [, list = ""] of selectors) {
+      for (const [, plain = ""] of list.split(",").flatMap((each) => [/^\s*\.([\w-]+)\s*$/.exec(each) ?? []])) homes.set(plain, (homes.get(plain) ?? new Set()).add(name));
+    }
+  }
+  homes.delete("");
+  // The studio's board is placed in one, and coloured in the other.
+  homes.delete("board");
+  expect([...homes].filter(([, names]) => names.size > 1).map(([plain, names]) => `${plain}: ${[...names].join(", ")}`)).toEqual([]);
+});

@@ -100,6 +100,17 @@ impl Security {
         self.authorizations.unwrap_or_else(|| self.is_protected())
     }
 
+    /// What pages are told of it.
+    pub fn access(&self) -> skep_ui::Access {
+        if !self.is_protected() {
+            skep_ui::Access::Open
+        } else if self.authorizations() {
+            skep_ui::Access::Grants
+        } else {
+            skep_ui::Access::Login
+        }
+    }
+
     pub fn login(&self) -> Login {
         match (self.is_protected(), self.method) {
             (false, _) => Login::Unprotected,

@@ -304,8 +304,7 @@ pub struct Settings {
     pub management: Listen,
     pub tls: PortsTls,
     pub base_path: String,
-    /// The prefix that a proxy puts in front of all paths; empty without one.
-    pub ui_base_path: String,
+    pub ui: skep_ui::Settings,
     pub max_file_size: usize,
     pub cluster: ClusterSettings,
     /// The port for other nodes.
@@ -351,7 +350,7 @@ impl Default for Settings {
             management: Listen::local(9600),
             tls: PortsTls::default(),
             base_path: "/actuator".to_string(),
-            ui_base_path: String::new(),
+            ui: skep_ui::Settings::default(),
             max_file_size: gateway.multipart.max_size,
             gateway,
             cluster: ClusterSettings::default(),

@@ -492,8 +492,10 @@ keys! {
         "Maximum number of jobs in transit to one job stream, not yet taken by its connection."
     "skep.api.stream-keep-alive" [] [] Kind::Time(100) => gateway.stream_keep_alive;
         "Time without data after which a job stream gets a blank line (REST) or a ping (gRPC)."
-    "skep.ui.base-path" [] [] Kind::UrlPath => ui_base_path;
+    "skep.ui.base-path" [] [] Kind::UrlPath => ui.base_path;
         "Path under which a proxy offers this server to browsers, and which the proxy strips from requests. `/`: none. See [web-interface.md](web-interface.md)."
+    "skep.ui.grafana-url" [] [] Kind::WebUrl => ui.grafana_url;
+        "Address of Grafana, or of one of its dashboards, to which the page *Monitor* links. Browsers open it; the server does not. See [web-interface.md](web-interface.md)."
     "skep.shutdown-grace" [] [] Kind::Time(0) => gateway.shutdown_grace;
         "Time for requests in flight to finish when the server stops."
 

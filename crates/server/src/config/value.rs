@@ -41,6 +41,8 @@ pub enum Kind {
     Secret,
     /// A URL, whose password is never shown.
     Url,
+    /// An address that browsers open: `http` or `https`, without a password.
+    WebUrl,
     /// An absolute path of a URL.
     UrlPath,
     /// A release: three numbers separated by dots.
@@ -112,6 +114,7 @@ impl Kind {
                 (!text.is_empty()).then(|| Value::Text(text.to_string()))
             }
             Kind::List => Some(Value::Text(text.to_string())),
+            Kind::WebUrl => is_web_url(text).then(|| Value::Text(text.to_string())),
             Kind::Release => {
                 let numbers: Vec<&str> = text.split('.').collect();
                 let valid = numbers.len() == 3 && numbers.iter().all(|n| n.parse::<u32>().is_ok());
@@ -155,6 +158,9 @@ impl Kind {
                 "a log level (off, error, warn, info, debug, trace), also by module as in info,skep_broker=debug".to_string()
             }
             Kind::Text | Kind::Secret | Kind::Url => "a text".to_string(),
+            Kind::WebUrl => {
+                "an address such as https://grafana.example.com, with http or https and without a password".to_string()
+            }
             Kind::UrlPath => "a path such as /actuator".to_string(),
             Kind::Release => "a release such as 8.9.0".to_string(),
             Kind::List => "texts separated by commas".to_string(),
@@ -187,6 +193,24 @@ impl Kind {
             Value::Text(text) => text.clone(),
         }
     }
+}
+
+/// Maximum length of an address that browsers open.
+const MAX_WEB_URL: usize = 2_048;
+
+/// Addresses of other schemes (`javascript:`) would run in the page that links to them.
+fn is_web_url(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_graphic() && !"\"'<>\\^`{|}".contains(c);
+    if text.len() > MAX_WEB_URL || !text.chars().all(plain) {
+        return false;
+    }
+    let Ok(address) = text.parse::<http::Uri>() else {
+        return false;
+    };
+    let is_web = matches!(address.scheme_str(), Some("http" | "https"));
+    let host = address.host().unwrap_or_default();
+    let authority = address.authority().map_or("", |named| named.as_str());
+    is_web && !host.is_empty() && !authority.contains('@')
 }
 
 /// Lower case without `-` and `_`: the same for all spellings of a name.
@@ -276,6 +300,34 @@ mod tests {
             (Kind::List, "anna@example.org", "anna@example.org"),
         ] {
             assert_eq!(kind.show(&Value::Text(value.to_string())), shown);
+        }
+    }
+
+    #[test]
+    fn addresses_that_browsers_open_are_of_the_web_and_have_no_password() {
+        for text in [
+            "http://localhost:3000",
+            "https://grafana.example.com/d/skep?orgId=1&refresh=10s",
+            "https://[::1]:3000/",
+        ] {
+            let value = Value::Text(text.to_string());
+            assert_eq!(Kind::WebUrl.parse(text), Some(value), "{text}");
+        }
+        let long = format!("https://h/{}", "a".repeat(MAX_WEB_URL));
+        for text in [
+            "",
+            "grafana.example.com",
+            "/grafana",
+            "https://",
+            "ftp://h/",
+            "javascript:alert(1)",
+            "https://h/\"onclick=",
+            "https://h/{{nonce}}",
+            "https://h/a b",
+            "https://anna:secret@h/",
+            long.as_str(),
+        ] {
+            assert_eq!(Kind::WebUrl.parse(text), None, "{text}");
         }
     }
 

@@ -3,8 +3,10 @@ import { Ban, Pause, Play } from "lucide-react";
 import { useState } from "react";
 import type { Batch } from "../../api/batches";
 import { cancelBatch, resumeBatch, suspendBatch } from "../../api/commands";
+import { RIGHTS } from "../../api/rights";
 import { Dialog } from "../../parts/Dialog";
 import { failed } from "../../parts/failed";
+import { MayButton } from "../../parts/MayButton";
 import { text } from "../../text";
 
 const t = text.batches;
@@ -28,14 +30,14 @@ export function Control({ operation }: { operation: Batch }) {
   };
   return (
     <span className="row">
-      <button type="button" className="button small" disabled={busy} onClick={() => void run(() => (suspended ? resumeBatch(key) : suspendBatch(key)))}>
+      <MayButton needs={RIGHTS.control} className="button small" disabled={busy} onClick={() => void run(() => (suspended ? resumeBatch(key) : suspendBatch(key)))}>
         {suspended ? <Play size={14} aria-hidden="true" /> : <Pause size={14} aria-hidden="true" />}
         {suspended ? t.resume : t.suspend}
-      </button>
-      <button type="button" className="button small" onClick={() => setAsking(true)}>
+      </MayButton>
+      <MayButton needs={RIGHTS.control} className="button small" onClick={() => setAsking(true)}>
         <Ban size={14} aria-hidden="true" />
         {t.cancel}
-      </button>
+      </MayButton>
       <Dialog title={`${t.cancel}?`} isOpen={asking} close={() => setAsking(false)}>
         <p className="muted">{t.cancelText}</p>
         <div className="dialog-actions">

@@ -5,7 +5,9 @@ import { Check, Crown, Scale, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { nodeStates, serverConfiguration } from "../../api/cluster";
 import { rebalance } from "../../api/management";
+import { RIGHTS } from "../../api/rights";
 import { type Topology, topology } from "../../api/topology";
+import { MayButton } from "../../parts/MayButton";
 import { Note } from "../../parts/Note";
 import { Panel } from "../../parts/Panel";
 import { Shown } from "../../parts/Shown";
@@ -39,10 +41,10 @@ function Acts({ isAlone }: { isAlone: boolean }) {
   return (
     <>
       {isAlone ? null : (
-        <button type="button" className="button small" title={t.rebalanceHint} disabled={busy} onClick={() => void act(rebalance, t.rebalanced)}>
+        <MayButton needs={RIGHTS.operate} className="button small" title={t.rebalanceHint} disabled={busy} onClick={() => void act(rebalance, t.rebalanced)}>
           <Scale size={14} aria-hidden="true" />
           {t.rebalance}
-        </button>
+        </MayButton>
       )}
       <Link to="/monitor">{text.monitor.title}</Link>
     </>

@@ -4,8 +4,10 @@ import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { deploy } from "../../api/commands";
 import { Problem } from "../../api/problem";
+import { RIGHTS } from "../../api/rights";
 import { useSession } from "../../api/session";
 import { announce } from "../../parts/announce";
+import { MayButton, tellLack, useLack } from "../../parts/MayButton";
 import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { text } from "../../text";
 
@@ -27,7 +29,8 @@ export function Welcome() {
   const choice = useTenantChoice();
   // Where rights are asked for, nobody can tell none from none that is shown.
   const title = useSession().kind === "in" ? t.emptyForYou : t.emptyTitle;
-  const take = (files: FileList | null) => (choice.ready ? void send(files, choice.tenant) : announce("failed", text.tenants.choose));
+  const lack = useLack(RIGHTS.deploy);
+  const take = (files: FileList | null) => (lack !== undefined ? tellLack(lack) : choice.ready ? void send(files, choice.tenant) : announce("failed", text.tenants.choose));
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- dropping is a second way to what the button does
     <section
@@ -49,10 +52,10 @@ export function Welcome() {
       <pre className="welcome-code">skep deploy examples/first-process.bpmn</pre>
       <TenantField choice={choice} />
       <p className="row wrap">
-        <button type="button" className="button main" disabled={!choice.ready} onClick={() => input.current?.click()}>
+        <MayButton needs={RIGHTS.deploy} className="button main" disabled={!choice.ready} onClick={() => input.current?.click()}>
           <Upload size={16} aria-hidden="true" />
           {t.emptyPick}
-        </button>
+        </MayButton>
         <Link to="/studio" search={{ sample: "order" }} className="button">
           {t.emptySample}
         </Link>

@@ -12,7 +12,7 @@ import { IncidentTab } from "./IncidentTab";
 import { JobTab } from "./JobTab";
 import { MappingTab } from "./MappingTab";
 import { MessageTab } from "./MessageTab";
-import { TABS } from "./search";
+import { TABS, type Tab } from "./search";
 import { useScope } from "./scope";
 import { VariableTab } from "./VariableTab";
 import "../../parts/tabs.css";
@@ -20,13 +20,14 @@ import "../../parts/tabs.css";
 const t = text.instance;
 
 export function Details({ instance }: { instance: Instance }) {
-  const { tab, chooseTab } = useScope();
+  const { tab, after, chooseTab } = useScope();
   const key = instance.processInstanceKey;
   const incidents = useQuery(ofInstance(key));
-  const jobs = useQuery(jobsOf(key));
-  const messages = useQuery(messagesOf(key));
+  const from = (list: Tab) => (tab === list ? after : undefined);
+  const jobs = useQuery(jobsOf(key, from("jobs")));
+  const messages = useQuery(messagesOf(key, from("messages")));
   const open = incidents.data?.items.filter((each) => each.state === "ACTIVE" || each.state === "PENDING").length ?? 0;
-  const counts = { variables: 0, incidents: open, jobs: jobs.data?.items.length ?? 0, messages: messages.data?.items.length ?? 0, mappings: 0, feed: 0, audit: 0 };
+  const counts = { variables: 0, incidents: open, jobs: jobs.data?.page.totalItems ?? 0, messages: messages.data?.page.totalItems ?? 0, mappings: 0, feed: 0, audit: 0 };
   return (
     <Tabs className="details" selectedKey={tab} onSelectionChange={(id) => chooseTab(TABS.find((each) => each === id) ?? "variables")}>
       <TabList className="tabs" aria-label={t.details}>
@@ -41,7 +42,7 @@ export function Details({ instance }: { instance: Instance }) {
         <VariableTab instance={instance} />
       </TabPanel>
       <TabPanel id="incidents" className="tab-panel">
-        <IncidentTab query={incidents} instance={instance} />
+        <IncidentTab instance={instance} />
       </TabPanel>
       <TabPanel id="jobs" className="tab-panel">
         <JobTab query={jobs} />
@@ -52,7 +53,7 @@ export function Details({ instance }: { instance: Instance }) {
       <TabPanel id="mappings" className="tab-panel">
         <MappingTab instance={instance} />
       </TabPanel>
-      <TabPanel id="feed" className="tab-panel">
+      <TabPanel key={after ?? ""} id="feed" className="tab-panel">
         <FeedTab instance={instance} />
       </TabPanel>
       <TabPanel id="audit" className="tab-panel">

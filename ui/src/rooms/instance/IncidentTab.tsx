@@ -1,11 +1,10 @@
 // What went wrong in the instance and in what it called.
-import type { UseQueryResult } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { CircleCheck } from "lucide-react";
-import type { Incident } from "../../api/incidents";
+import { ofInstance } from "../../api/incidents";
 import type { Instance } from "../../api/instances";
-import type { Problem } from "../../api/problem";
 import { Explained } from "../../parts/Explained";
-import { Cut, type Page } from "../../parts/Cut";
+import { Cut } from "../../parts/Cut";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -16,12 +15,13 @@ import { useScope } from "./scope";
 
 const t = text.instance;
 
-export function IncidentTab({ query, instance }: { query: UseQueryResult<{ items: Incident[]; page: Page }, Problem>; instance: Instance }) {
-  const { chooseScope } = useScope();
+export function IncidentTab({ instance }: { instance: Instance }) {
+  const { after, chooseScope } = useScope();
+  const query = useQuery(ofInstance(instance.processInstanceKey, after));
   return (
     <Shown query={query} rows={3}>
       {({ items, page }) =>
-        items.length === 0 ? (
+        items.length === 0 && after === undefined ? (
           <Note icon={<CircleCheck size={20} strokeWidth={1.75} />} title={t.incidentsNone} small>
             {t.incidentsNoneText}
           </Note>
@@ -48,7 +48,7 @@ export function IncidentTab({ query, instance }: { query: UseQueryResult<{ items
                 </li>
               ))}
             </ul>
-            <Cut shown={items.length} page={page} />
+            <Cut shown={items.length} page={page} after={after} />
           </>
         )
       }

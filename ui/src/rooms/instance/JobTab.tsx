@@ -13,11 +13,11 @@ import { useScope } from "./scope";
 const t = text.instance;
 
 export function JobTab({ query }: { query: UseQueryResult<{ items: Job[]; page: Page }, Problem> }) {
-  const { chooseScope } = useScope();
+  const { after, chooseScope } = useScope();
   return (
     <Shown query={query} rows={3}>
       {({ items, page }) =>
-        items.length === 0 ? (
+        items.length === 0 && after === undefined ? (
           <Note title={t.jobsNone} small>
             {t.jobsNoneText}
           </Note>
@@ -44,7 +44,7 @@ export function JobTab({ query }: { query: UseQueryResult<{ items: Job[]; page: 
                 </li>
               ))}
             </ul>
-            <Cut shown={items.length} page={page} />
+            <Cut shown={items.length} page={page} after={after} />
           </>
         )
       }

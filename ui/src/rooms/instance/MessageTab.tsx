@@ -8,14 +8,16 @@ import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
+import { useScope } from "./scope";
 
 const t = text.instance;
 
 export function MessageTab({ query }: { query: UseQueryResult<{ items: Message[]; page: Page }, Problem> }) {
+  const { after } = useScope();
   return (
     <Shown query={query} rows={3}>
       {({ items, page }) =>
-        items.length === 0 ? (
+        items.length === 0 && after === undefined ? (
           <Note title={t.messagesNone} small>
             {t.messagesNoneText}
           </Note>
@@ -36,7 +38,7 @@ export function MessageTab({ query }: { query: UseQueryResult<{ items: Message[]
                 </li>
               ))}
             </ul>
-            <Cut shown={items.length} page={page} />
+            <Cut shown={items.length} page={page} after={after} />
           </>
         )
       }

@@ -18,9 +18,9 @@ import { Value, useValue } from "./Value";
 const t = text.instance;
 
 export function VariableTab({ instance }: { instance: Instance }) {
-  const { key, name } = useScope();
+  const { key, name, after } = useScope();
   const atWork = instance.state === "ACTIVE";
-  const query = useQuery(variables(key, atWork));
+  const query = useQuery(variables(key, atWork, after));
   // What went wrong in this instance itself can be tried again together with a change of its data.
   const troubles = useQuery({ ...ofInstance(instance.processInstanceKey), enabled: instance.hasIncident });
   const incidents = (troubles.data?.items ?? []).filter((each) => each.state === "ACTIVE" && each.processInstanceKey === instance.processInstanceKey);
@@ -46,7 +46,7 @@ export function VariableTab({ instance }: { instance: Instance }) {
       {at === undefined ? null : <p className="variables-today">{t.today}</p>}
       <Shown query={query} rows={4}>
         {({ items, page }) =>
-          items.length === 0 ? (
+          items.length === 0 && after === undefined ? (
             <Note title={t.variablesNone} small>
               {t.variablesNoneText}
             </Note>
@@ -57,7 +57,7 @@ export function VariableTab({ instance }: { instance: Instance }) {
                   <Row key={each.variableKey} variable={each} editable={atWork} incidents={incidents} />
                 ))}
               </dl>
-              <Cut shown={items.length} page={page} />
+              <Cut shown={items.length} page={page} after={after} />
             </>
           )
         }

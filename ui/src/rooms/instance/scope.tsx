@@ -20,6 +20,10 @@ interface Scope {
   /** What an element that was chosen in the drawing did; the first one is the scope. */
   runs: readonly ElementInstance[];
   tab: Tab;
+  /** Where the list of the tab that is shown begins. */
+  after: string | undefined;
+  /** Where the history of a scope begins. */
+  begins: string | undefined;
   chooseElement: (element: string | undefined) => void;
   chooseScope: (scope: ScopeKey | undefined) => void;
   chooseTab: (tab: Tab) => void;
@@ -53,9 +57,12 @@ export function ScopeProvider({ instance, children }: { instance: Instance; chil
       type: found?.type,
       runs: (byElement ? runs.data?.items : undefined) ?? NONE,
       tab,
-      chooseElement: (next) => void navigate({ search: { ...search, scope: undefined, element: next }, replace: true }),
-      chooseScope: (next) => void navigate({ search: { ...search, element: undefined, scope: next }, replace: true }),
-      chooseTab: (next) => void navigate({ search: { ...search, tab: next }, replace: true }),
+      after: search.after,
+      begins: search.history,
+      // Variables are those of the scope; the other lists stay where they are.
+      chooseElement: (next) => void navigate({ search: { ...search, scope: undefined, element: next, ...(tab === "variables" ? { after: undefined } : {}) }, replace: true }),
+      chooseScope: (next) => void navigate({ search: { ...search, element: undefined, scope: next, ...(tab === "variables" ? { after: undefined } : {}) }, replace: true }),
+      chooseTab: (next) => void navigate({ search: { ...search, tab: next, after: undefined }, replace: true }),
     }),
     [chosen, found, instance.processInstanceKey, element, byElement, runs.data, tab, navigate, search],
   );

@@ -1,8 +1,9 @@
 // Monitor: what happened lately and how fast: what nodes measure within the hour, and what searches count of an hour or a day.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { Check, TriangleAlert } from "lucide-react";
+import { Check, ExternalLink, TriangleAlert } from "lucide-react";
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
+import { grafana } from "../../api/base";
 import { behind } from "../../api/client";
 import { type Over, SPANS, type Span, slotsOf, takesWork, useInstancesOver, useJobsOver } from "../../api/monitor";
 import { useTenancy } from "../../api/tenant";
@@ -53,6 +54,12 @@ export function Monitor() {
           ))}
         </select>
         <Work />
+        {grafana === undefined ? null : (
+          <a className="button monitor-grafana" href={grafana} target="_blank" rel="noopener noreferrer" title={t.grafanaHint}>
+            <ExternalLink size={14} aria-hidden="true" />
+            {t.grafana}
+          </a>
+        )}
       </div>
       <div className="figures">
         <Done jobs={jobs} span={span} />

@@ -18,7 +18,7 @@ export function AddFilter({ search, change }: AddFilterProps) {
   const [open, setOpen] = useState(false);
   return (
     <DialogTrigger isOpen={open} onOpenChange={setOpen}>
-      <Button className="button">
+      <Button className="button" data-add="">
         <Plus size={14} aria-hidden="true" />
         {t.add}
       </Button>

@@ -7,10 +7,11 @@ import type { Definition } from "../../api/processes";
 import { Many } from "../../parts/Many";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
+import { always } from "./alternatives";
 import { filterOf, statesOf } from "./filter";
-import { KINDS } from "./kinds";
 import { More } from "./More";
 import type { ProcessSearch, State } from "./search";
+import { eitherOf, wordsOf } from "./words";
 
 const t = text.processes;
 const AT_WORK = ["active", "incident"] as const;
@@ -39,10 +40,7 @@ function terms(search: ProcessSearch, states: readonly State[]): string[] {
   const process = search.process === undefined ? [] : [`${t.process} ${search.process}`];
   const tenant = search.tenant === undefined ? [] : [`${text.tenants.tenant} ${search.tenant}`];
   const version = search.version === undefined ? [] : [search.versus === undefined ? t.versionOf(Number(search.version)) : t.twoVersions(search.version, search.versus)];
-  const others = KINDS.flatMap((kind) => {
-    const value = search[kind];
-    return value === undefined ? [] : [`${t.filters[kind]} ${Array.isArray(value) ? value.join(", ") : value}`];
-  });
+  const others = [...wordsOf(always(search)), ...eitherOf(search)];
   const error = search.hash === undefined ? [] : [`${t.filters.error} #${search.hash}`];
   return [...tenant, ...process, ...version, `${t.state} ${shown}`, ...others, ...error];
 }

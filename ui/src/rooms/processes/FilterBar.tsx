@@ -1,14 +1,13 @@
 // Which instances: each part of the filter can be seen, changed and taken away on its own.
-import { X } from "lucide-react";
+import { useRef } from "react";
 import type { Definition } from "../../api/processes";
 import { type Look } from "../../parts/State";
 import { Views } from "../../parts/views/Views";
 import { text } from "../../text";
-import { exact } from "../../text/format";
 import { useZone } from "../../text/zone";
 import { AddFilter } from "./AddFilter";
+import { AllChips, Chip } from "./Chips";
 import { statesOf } from "./filter";
-import { type Kind, KINDS } from "./kinds";
 import { PickProcess } from "./PickProcess";
 import { type ProcessSearch, STATES, type State, isFiltered, processSearch, viewIn, withoutFilters } from "./search";
 
@@ -23,10 +22,15 @@ interface FilterBarProps {
 
 export function FilterBar({ search, change, versions }: FilterBarProps) {
   useZone();
-  const chips = chipsOf(search);
   const hash = search.hash;
+  const bar = useRef<HTMLDivElement>(null);
+  // What was pressed goes away with its condition: the focus goes where one adds another.
+  const remove = (next: ProcessSearch) => {
+    change(next);
+    bar.current?.querySelector<HTMLElement>("[data-add]")?.focus();
+  };
   return (
-    <div className="filters" role="search" aria-label={t.add}>
+    <div className="filters" role="search" aria-label={t.add} ref={bar}>
       <PickProcess chosen={search.process} choose={(process, tenant = search.tenant) => change({ ...search, process, tenant, version: undefined, versus: undefined, element: undefined })} />
       {search.process === undefined ? null : (
         <select
@@ -45,29 +49,13 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
       )}
       <Versus search={search} change={change} versions={versions} />
       <States search={search} change={change} />
-      {chips.map(({ kind, value, shown, without }) => (
-        <span key={`${kind} ${value}`} className="chip">
-          <span className="faint">{t.filters[kind]}</span>
-          <span className={`clip${shown === value ? " mono" : ""}`} title={shown}>
-            {shown}
-          </span>
-          <button type="button" aria-label={t.remove(`${t.filters[kind]} ${value}`)} onClick={() => change(without)}>
-            <X size={12} aria-hidden="true" />
-          </button>
-        </span>
-      ))}
+      <AllChips search={search} change={remove} />
       {hash === undefined ? null : (
-        <span className="chip">
-          <span className="faint">{t.filters.error}</span>
-          <span className="mono">{`#${hash}`}</span>
-          <button type="button" aria-label={t.remove(t.filters.error)} onClick={() => change({ ...search, hash: undefined })}>
-            <X size={12} aria-hidden="true" />
-          </button>
-        </span>
+        <Chip name={t.filters.error} shown={`#${hash}`} exactly label={t.filters.error} remove={() => remove({ ...search, hash: undefined })} />
       )}
       <AddFilter search={search} change={change} />
       {isFiltered(search) ? (
-        <button type="button" className="button quiet" onClick={() => change(withoutFilters(search))}>
+        <button type="button" className="button quiet" onClick={() => remove(withoutFilters(search))}>
           {t.clear}
         </button>
       ) : null}
@@ -98,27 +86,6 @@ function Versus({ search, change, versions }: FilterBarProps) {
     </select>
   );
 }
-
-interface Chip {
-  kind: Kind;
-  value: string;
-  /** As people read it. */
-  shown: string;
-  without: ProcessSearch;
-}
-
-function chipsOf(search: ProcessSearch): Chip[] {
-  return KINDS.flatMap((kind): Chip[] => {
-    if (kind === "var") {
-      const all = search.var ?? [];
-      return all.map((value) => ({ kind, value, shown: value, without: { ...search, var: all.filter((each) => each !== value) } }));
-    }
-    const value = search[kind];
-    return value === undefined ? [] : [{ kind, value, shown: shownOf(kind, value), without: { ...search, [kind]: undefined } }];
-  });
-}
-
-const shownOf = (kind: Kind, value: string): string => ((kind === "from" || kind === "to") && !Number.isNaN(Date.parse(value)) ? exact(value) : value);
 
 function States({ search, change }: Pick<FilterBarProps, "search" | "change">) {
   const chosen = statesOf(search);

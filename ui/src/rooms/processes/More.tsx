@@ -4,6 +4,8 @@ import { Suspense, lazy, useState } from "react";
 import { Button, Menu, MenuItem, MenuTrigger, Popover } from "react-aria-components";
 import type { Filter, Sort } from "../../api/instances";
 import type { Definition } from "../../api/processes";
+import { RIGHTS } from "../../api/rights";
+import { useLack } from "../../parts/MayButton";
 import { text } from "../../text";
 
 const t = text.commands;
@@ -27,7 +29,9 @@ export interface MoreProps {
 export function More(props: MoreProps) {
   const [asked, ask] = useState<MoreKind>();
   const { work, over } = props.filters;
-  const off = KINDS.filter((kind) => (kind === "delete" ? !over : kind === "csv" ? false : !work || !props.of));
+  const lacks = { migrate: useLack(RIGHTS.migrate), move: useLack(RIGHTS.move), delete: useLack(RIGHTS.delete), csv: undefined };
+  const off = KINDS.filter((kind) => lacks[kind] !== undefined || (kind === "delete" ? !over : kind === "csv" ? false : !work || !props.of));
+  const why = (kind: MoreKind) => lacks[kind] ?? (off.includes(kind) && kind !== "delete" && !props.of ? t.oneVersion : undefined);
   return (
     <>
       <MenuTrigger>
@@ -41,7 +45,7 @@ export function More(props: MoreProps) {
               <MenuItem key={kind} id={kind} className="menu-item" textValue={names[kind]}>
                 <span>
                   {names[kind]}
-                  {off.includes(kind) && kind !== "delete" && !props.of ? <span className="menu-why faint">{t.oneVersion}</span> : null}
+                  {why(kind) === undefined ? null : <span className="menu-why faint">{why(kind)}</span>}
                 </span>
               </MenuItem>
             ))}

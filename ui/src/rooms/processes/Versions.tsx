@@ -102,7 +102,7 @@ function Side({ definition, filter, changes, withEnded, selected, select }: Side
 /** How many of those that the filter finds are of this version, and how many of them have incidents. */
 function Figures({ filter }: { filter: Filter }) {
   const all = useQuery({ ...howMany(filter), ...kept }).data;
-  const stuck = useQuery({ ...howMany({ ...filter, hasIncident: true }), ...kept, enabled: filter.$or === undefined }).data;
+  const stuck = useQuery({ ...howMany({ ...filter, hasIncident: true }), ...kept }).data;
   if (!all) return null;
   return (
     <span className="muted figure">

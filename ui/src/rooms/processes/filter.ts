@@ -3,6 +3,7 @@ import type { Filter, Sort } from "../../api/instances";
 import { type InstanceKey, type Key, asKey, looksLikeKey } from "../../api/keys";
 import type { CountFilter } from "../../api/processes";
 import { compactJson, elementsOf, isJson } from "../../parts/json";
+import { type Conditions, MOST_ALTERNATIVES, alternative, alternativesOf } from "./alternatives";
 import { type ProcessSearch, STATES, type State } from "./search";
 
 export interface Condition {
@@ -72,25 +73,24 @@ const numberOf = (version: string | undefined): number | undefined => (version !
 
 const HASH = /^-?\d{1,10}$/;
 
-/** What an address says that is no condition, as a link may that was cut. */
-export function unread(search: ProcessSearch): string | undefined {
-  const time = [search.from, search.to].find((each) => each && iso(each) === undefined);
-  return search.var?.find((text) => condition(text) === undefined) ?? time ?? (search.hash && !HASH.test(search.hash) ? search.hash : undefined);
+function unreadIn(conditions: Conditions): string | undefined {
+  const time = [conditions.from, conditions.to].find((each) => each && iso(each) === undefined);
+  return conditions.var?.find((text) => condition(text) === undefined) ?? time;
 }
 
-/** `undefined` when no state is chosen, or a condition is none: then nothing is asked, and commands do not act on more than is seen. */
-export function filterOf(search: ProcessSearch): Filter | undefined {
-  const states = statesOf(search);
-  if (states.length === 0 || unread(search) !== undefined) return undefined;
-  const filter: Filter = { ...stateFilter(states) };
-  if (search.tenant) filter.tenantId = search.tenant;
-  if (search.process) filter.processDefinitionId = search.process;
-  const [version, other] = [numberOf(search.version), search.process === undefined ? undefined : numberOf(search.versus)];
-  if (version !== undefined) filter.processDefinitionVersion = other === undefined ? version : { $in: [version, other] };
+/** What an address says that is no condition, as a link may that was cut. */
+export function unread(search: ProcessSearch): string | undefined {
+  const broken = search.or?.find((text, at) => at >= MOST_ALTERNATIVES || alternative(text) === undefined);
+  const within = alternativesOf(search).map(unreadIn).find((text) => text !== undefined);
+  return unreadIn(search) ?? broken ?? within ?? (search.hash && !HASH.test(search.hash) ? search.hash : undefined);
+}
+
+/** Of one alternative, or of what stands beside them; `atWork` when nothing that ended is asked for. */
+function conditionsIn(search: Conditions, atWork: boolean): Filter {
+  const filter: Filter = {};
   if (search.element) filter.elementId = search.element;
-  if (search.element && states.every((state) => state === "active" || state === "incident")) filter.elementInstanceState = "ACTIVE";
+  if (search.element && atWork) filter.elementInstanceState = "ACTIVE";
   if (search.error) filter.errorMessage = pattern(search.error);
-  if (search.hash) filter.incidentErrorHashCode = Number(search.hash);
   if (search.business) filter.businessId = pattern(search.business);
   if (search.batch) filter.batchOperationKey = search.batch;
   if (search.key) filter.processInstanceKey = { $in: keys<InstanceKey>(search.key) };
@@ -98,9 +98,24 @@ export function filterOf(search: ProcessSearch): Filter | undefined {
   const [from, to] = [search.from && iso(search.from), search.to && iso(search.to)];
   if (from || to) filter.startDate = { ...(from ? { $gte: from } : {}), ...(to ? { $lte: to } : {}) };
   const conditions = (search.var ?? []).flatMap((text) => condition(text) ?? []);
-  if (conditions.length > 0) {
-    filter.variables = conditions.map((each) => ({ name: each.name, value: valueFilter(each) }));
-  }
+  if (conditions.length > 0) filter.variables = conditions.map((each) => ({ name: each.name, value: valueFilter(each) }));
+  return filter;
+}
+
+/** `undefined` when no state is chosen, or a condition is none: then nothing is asked, and commands do not act on more than is seen. */
+export function filterOf(search: ProcessSearch): Filter | undefined {
+  const states = statesOf(search);
+  if (states.length === 0 || unread(search) !== undefined) return undefined;
+  const atWork = states.every((state) => state === "active" || state === "incident");
+  const filter: Filter = { ...stateFilter(states), ...conditionsIn(search, atWork) };
+  if (search.tenant) filter.tenantId = search.tenant;
+  if (search.process) filter.processDefinitionId = search.process;
+  const [version, other] = [numberOf(search.version), search.process === undefined ? undefined : numberOf(search.versus)];
+  if (version !== undefined) filter.processDefinitionVersion = other === undefined ? version : { $in: [version, other] };
+  if (search.hash) filter.incidentErrorHashCode = Number(search.hash);
+  // The states may be alternatives as well; those of a filter have none within them.
+  const alternatives = alternativesOf(search).map((each) => conditionsIn(each, atWork));
+  if (alternatives.length > 0) filter.$or = (filter.$or ?? [{}]).flatMap((one) => alternatives.map((other) => Object.assign({}, one, other)));
   return filter;
 }
 

@@ -5,8 +5,10 @@ import { type ReactNode, Suspense, lazy, useEffect, useMemo, useRef, useState } 
 import { type Deployment, check, deploy } from "../../api/commands";
 import { isKeptByServer } from "../../api/kept";
 import { Problem } from "../../api/problem";
+import { RIGHTS } from "../../api/rights";
 import { Conflict } from "../../parts/Conflict";
 import { failed } from "../../parts/failed";
+import { MayButton } from "../../parts/MayButton";
 import { Failure, Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { TenantField, useTenantChoice } from "../../parts/tenant";
@@ -187,10 +189,10 @@ function Drawn({ id, source, status, keep, asked }: DrawnProps) {
           </>
         )}
         <TenantField choice={choice} bare />
-        <button type="button" className="button main" disabled={busy || !editor || !choice.ready} onClick={() => void send()}>
+        <MayButton needs={RIGHTS.deploy} className="button main" disabled={busy || !editor || !choice.ready} onClick={() => void send()}>
           <Rocket size={14} aria-hidden="true" />
           {t.deploy}
-        </button>
+        </MayButton>
       </div>
       {asked}
       {outcome ? <Outcome deployment={outcome} run={(process) => run("start", process)} /> : null}

@@ -45,6 +45,8 @@ export const monitor = {
   errors: "Errors",
   half: "Half within",
   most: "95 % within",
+  grafana: "Grafana",
+  grafanaHint: "Longer periods, and alerts; opens in a new tab",
   elsewhere: "Nodes keep one hour of measurements, until they restart. For longer periods, the management port has metrics, with dashboards and alerts for Grafana.",
   measured: "Measured by the nodes",
   begins: "Measurements have just begun",

@@ -63,6 +63,8 @@ export const words = {
   close: "Close",
   cancel: "Never mind",
   none: "none",
+  cutOn: (shown: string, total: string) => `${shown} more of ${total} are listed.`,
+  fromStart: "Back to the beginning",
   cut: (shown: string, total: string) => `Only ${shown} of ${total} are listed.`,
   explain: "What it means, and what to do",
   failure: {

@@ -2,7 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
+import { RIGHTS } from "../../../api/rights";
 import { type Listener, dropListener, listeners } from "../../../api/settings";
+import { MayButton } from "../../../parts/MayButton";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
@@ -19,10 +21,10 @@ export default function Listeners() {
     <section className="list" aria-label={t.sections.listeners}>
       <div className="list-head">
         <span className="grow" />
-        <button type="button" className="button small main" onClick={() => ask({ what: "new" })}>
+        <MayButton needs={RIGHTS.listener} className="button small main" onClick={() => ask({ what: "new" })}>
           <Plus size={14} aria-hidden="true" />
           {t.listener}
-        </button>
+        </MayButton>
       </div>
       <div className="admin-scroll">
         <Shown query={found} rows={4}>

@@ -1,8 +1,10 @@
 // Variables that expressions of all processes see, or those of a tenant's.
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
+import { RIGHTS } from "../../../api/rights";
 import { type ClusterVariable, dropClusterVariable, useClusterVariables } from "../../../api/settings";
 import { FindField } from "../../../parts/FindField";
+import { MayButton } from "../../../parts/MayButton";
 import { Filtered, Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { type Col, Table } from "../../../parts/Table";
@@ -49,10 +51,10 @@ export default function Variables({ search, change }: SectionProps) {
         <FindField label={t.variablesFind} value={search.find ?? ""} set={(find) => change({ ...search, find })} className="admin-find" />
         <b role="status">{query.data ? t.variables(atLeast(list.total, list.more), list.total === 1) : " "}</b>
         <span className="grow" />
-        <button type="button" className="button small main" onClick={() => ask({ what: "new" })}>
+        <MayButton needs={RIGHTS.variable} className="button small main" onClick={() => ask({ what: "new" })}>
           <Plus size={14} aria-hidden="true" />
           {t.variable}
-        </button>
+        </MayButton>
       </div>
       <div className="list-body">
         <Shown query={query} rows={6}>

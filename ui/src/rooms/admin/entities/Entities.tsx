@@ -3,8 +3,10 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { type Entity, type Kind, useEntities } from "../../../api/identity";
+import { RIGHTS } from "../../../api/rights";
 import { router } from "../../../app/router";
 import { FindField } from "../../../parts/FindField";
+import { MayButton } from "../../../parts/MayButton";
 import { NextWindow } from "../../../parts/NextWindow";
 import { Filtered, Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
@@ -51,10 +53,10 @@ export default function Entities({ kind, search, change }: SectionProps & { kind
         <FindField label={t.find[kind]} value={search.find ?? ""} set={(find) => change({ ...search, find })} className="admin-find" />
         <b role="status">{query.data ? t.found(atLeast(total, list.more), total === 1, kind) : " "}</b>
         <span className="grow" />
-        <button type="button" className="button small main" onClick={() => make(true)}>
+        <MayButton needs={RIGHTS.make[kind]} className="button small main" onClick={() => make(true)}>
           <Plus size={14} aria-hidden="true" />
           {t.create(kind)}
-        </button>
+        </MayButton>
       </div>
       <div className="list-body">
         <Shown query={query} rows={6}>

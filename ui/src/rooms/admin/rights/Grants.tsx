@@ -2,7 +2,9 @@
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { OWNERS, useGrants } from "../../../api/authorizations";
+import { RIGHTS } from "../../../api/rights";
 import { FindField } from "../../../parts/FindField";
+import { MayButton } from "../../../parts/MayButton";
 import { NextWindow } from "../../../parts/NextWindow";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
@@ -45,10 +47,10 @@ export default function Grants({ search, change }: SectionProps) {
         </select>
         <b role="status">{query.data ? t.grants(atLeast(list.total, list.more), list.total === 1) : " "}</b>
         <span className="grow" />
-        <button type="button" className="button small main" onClick={() => make(true)}>
+        <MayButton needs={RIGHTS.grant} className="button small main" onClick={() => make(true)}>
           <Plus size={14} aria-hidden="true" />
           {t.grant}
-        </button>
+        </MayButton>
       </div>
       <div className="admin-scroll">
         <Shown query={query} rows={6}>

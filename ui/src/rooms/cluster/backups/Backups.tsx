@@ -4,7 +4,9 @@ import { CloudOff, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Backup, backupState, backups, deleteBackup } from "../../../api/management";
 import type { Problem } from "../../../api/problem";
+import { RIGHTS } from "../../../api/rights";
 import { Ask } from "../../../parts/Ask";
+import { MayButton, useLack } from "../../../parts/MayButton";
 import { Note } from "../../../parts/Note";
 import { Panel } from "../../../parts/Panel";
 import { Shown } from "../../../parts/Shown";
@@ -23,6 +25,7 @@ const TONES: Record<string, string> = { COMPLETED: "leader", IN_PROGRESS: "inact
 export default function Backups() {
   const found = useQuery(backups());
   const [asked, ask] = useState<{ what: "take" } | { what: "erase"; id: number }>();
+  const lack = useLack(RIGHTS.operate);
   const close = () => ask(undefined);
   if (lacksStore(found.error)) {
     return (
@@ -38,12 +41,12 @@ export default function Backups() {
     <>
       <Panel
         title={t.tabs.backups}
-        aside={(found.data?.length ?? 0) >= 200 ? t.newest : undefined}
+        aside={lack ?? ((found.data?.length ?? 0) >= 200 ? t.newest : undefined)}
         actions={
-          <button type="button" className="button small main" disabled={found.data === undefined} onClick={() => ask({ what: "take" })}>
+          <MayButton needs={RIGHTS.operate} className="button small main" disabled={found.data === undefined} onClick={() => ask({ what: "take" })}>
             <Plus size={14} aria-hidden="true" />
             {t.take}
-          </button>
+          </MayButton>
         }
       >
         <Shown query={found} rows={5}>
@@ -89,9 +92,9 @@ function List({ backups: list, erase }: { backups: readonly Backup[]; erase: (id
               <td className="figure">{versionsOf(backup)}</td>
               <td className="number">
                 {backup.state === "IN_PROGRESS" ? null : (
-                  <button type="button" className="button quiet icon small" aria-label={`${t.erase} ${backup.backupId}`} title={t.erase} onClick={() => erase(backup.backupId)}>
+                  <MayButton needs={RIGHTS.operate} className="button quiet icon small" aria-label={`${t.erase} ${backup.backupId}`} title={t.erase} onClick={() => erase(backup.backupId)}>
                     <Trash2 size={14} aria-hidden="true" />
-                  </button>
+                  </MayButton>
                 )}
               </td>
             </tr>

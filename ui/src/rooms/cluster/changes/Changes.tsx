@@ -3,8 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { type Change, cancelChange, changes } from "../../../api/management";
+import { RIGHTS } from "../../../api/rights";
 import { topology } from "../../../api/topology";
 import { Ask } from "../../../parts/Ask";
+import { MayButton } from "../../../parts/MayButton";
 import { Note } from "../../../parts/Note";
 import { Panel } from "../../../parts/Panel";
 import { Shown } from "../../../parts/Shown";
@@ -53,9 +55,9 @@ function Running({ change: { id, startedAt, completed, pending } }: { change: Ch
       title={t.running(id)}
       aside={<Time at={startedAt} />}
       actions={
-        <button type="button" className="button small danger" onClick={() => ask(true)}>
+        <MayButton needs={RIGHTS.operate} className="button small danger" onClick={() => ask(true)}>
           {t.cancel}
-        </button>
+        </MayButton>
       }
     >
       <div className="change-progress">

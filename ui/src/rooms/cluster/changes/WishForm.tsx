@@ -2,7 +2,9 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { type Planned, type Wanted, beginChange, planChange } from "../../../api/management";
 import { Problem } from "../../../api/problem";
+import { RIGHTS } from "../../../api/rights";
 import type { Topology } from "../../../api/topology";
+import { MayButton } from "../../../parts/MayButton";
 import { Failure, Note } from "../../../parts/Note";
 import { useAct } from "../../../parts/act";
 import { cluster as t } from "../../../text/cluster";
@@ -139,9 +141,9 @@ function Plan({ wanted, planned, leave }: { wanted: Wanted; planned: Planned; le
           {t.edit}
         </button>
         {steps.length === 0 ? null : (
-          <button type="button" className="button main" autoFocus disabled={busy} onClick={() => void apply()}>
+          <MayButton needs={RIGHTS.operate} className="button main" autoFocus disabled={busy} onClick={() => void apply()}>
             {t.apply}
-          </button>
+          </MayButton>
         )}
       </div>
     </div>

@@ -4,7 +4,9 @@ import { Pause, Play } from "lucide-react";
 import { useState } from "react";
 import { type NodeStates, nodeStates } from "../../../api/cluster";
 import { type Exporter, disableExporter, enableExporter, exporters, pauseExporting, resumeExporting } from "../../../api/management";
+import { RIGHTS } from "../../../api/rights";
 import { Ask } from "../../../parts/Ask";
+import { MayButton } from "../../../parts/MayButton";
 import { Note } from "../../../parts/Note";
 import { Panel } from "../../../parts/Panel";
 import { Shown } from "../../../parts/Shown";
@@ -51,16 +53,16 @@ function Phase({ paused, all, pause }: { paused: number; all: number; pause: () 
   return (
     <>
       {paused > 0 ? (
-        <button type="button" className="button small" disabled={busy} onClick={() => void act(resumeExporting, t.resumed)}>
+        <MayButton needs={RIGHTS.operate} className="button small" disabled={busy} onClick={() => void act(resumeExporting, t.resumed)}>
           <Play size={14} aria-hidden="true" />
           {t.resume}
-        </button>
+        </MayButton>
       ) : null}
       {paused < all || all === 0 ? (
-        <button type="button" className="button small" onClick={pause}>
+        <MayButton needs={RIGHTS.operate} className="button small" onClick={pause}>
           <Pause size={14} aria-hidden="true" />
           {t.pause}
-        </button>
+        </MayButton>
       ) : null}
     </>
   );
@@ -88,14 +90,14 @@ function List({ exporters: list, states, ask }: ListProps) {
             <Places places={places} />
             <div className="row exporter-acts">
               {status === "DISABLED" || status === "UNKNOWN" ? (
-                <button type="button" className="button small" aria-label={`${t.enable} ${id}`} onClick={() => ask("enable", id)}>
+                <MayButton needs={RIGHTS.operate} className="button small" aria-label={`${t.enable} ${id}`} onClick={() => ask("enable", id)}>
                   {t.enable}
-                </button>
+                </MayButton>
               ) : null}
               {status === "ENABLED" || status === "UNKNOWN" ? (
-                <button type="button" className="button small" aria-label={`${t.disable} ${id}`} onClick={() => ask("disable", id)}>
+                <MayButton needs={RIGHTS.operate} className="button small" aria-label={`${t.disable} ${id}`} onClick={() => ask("disable", id)}>
                   {t.disable}
-                </button>
+                </MayButton>
               ) : null}
             </div>
           </li>

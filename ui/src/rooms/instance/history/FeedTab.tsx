@@ -1,5 +1,6 @@
 // What happened in the instance, of all kinds in one list, the newest first.
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { UserRound } from "lucide-react";
 import { type ReactNode, useCallback, useRef, useState } from "react";
@@ -11,7 +12,7 @@ import { Shown } from "../../../parts/Shown";
 import { State } from "../../../parts/State";
 import { Time } from "../../../parts/Time";
 import { text } from "../../../text";
-import { number } from "../../../text/format";
+import { exact, number } from "../../../text/format";
 import { type Happening, type What, feedOf } from "./feed";
 import { useScope } from "../scope";
 
@@ -22,26 +23,42 @@ const BESIDE = 8;
 
 export function FeedTab({ instance }: { instance: Instance }) {
   const [limit, more] = useState(STEP);
-  const found = useQuery({ ...feed(instance.processInstanceKey, limit), ...kept });
+  const { after } = useScope();
+  const before = after !== undefined && !Number.isNaN(Date.parse(after)) ? new Date(after).toISOString() : undefined;
+  const found = useQuery({ ...feed(instance.processInstanceKey, limit, before), ...kept });
   return (
     <Shown query={found} rows={6}>
       {(sources) => {
-        const { happenings, isWhole } = feedOf(instance, sources, limit);
+        const { happenings, goesOn } = feedOf(instance, sources, limit, before);
         return (
           <>
+            {before === undefined ? null : <p className="faint entries-more">{t.feedBefore(exact(before))} <Goes to={undefined}>{t.feedNewest}</Goes></p>}
             <Rows happenings={happenings} />
-            {isWhole ? null : limit < MOST ? (
+            {goesOn === undefined ? null : limit < MOST ? (
               <button type="button" className="button small entries-more" disabled={found.isPlaceholderData} onClick={() => more(Math.min(MOST, limit * 2))}>
                 {text.words.more}
               </button>
             ) : (
-              <p className="faint entries-more">{t.feedCut(number(happenings.length))}</p>
+              <p className="faint entries-more">
+                {t.feedCut(number(happenings.length))}{" "}
+                {/* As many in one moment have no older one to go on from. */}
+                {goesOn === before ? t.feedMoment : <Goes to={goesOn}>{text.processes.window}</Goes>}
+              </p>
             )}
             {sources.withoutDeeds ? <p className="faint entries-more">{t.feedWithout}</p> : null}
           </>
         );
       }}
     </Shown>
+  );
+}
+
+/** The same feed from another moment on. */
+function Goes({ to, children }: { to: string | undefined; children: string }) {
+  return (
+    <Link to="." search={(now) => ({ ...now, tab: "feed", after: to })}>
+      {children}
+    </Link>
   );
 }
 

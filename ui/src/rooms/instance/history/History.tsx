@@ -9,12 +9,12 @@ import "./history.css";
 const t = text.instance;
 
 export function History({ instance }: { instance: Instance }) {
-  const { key, chooseScope } = useScope();
-  const tree = useTree(instance);
+  const { key, begins, chooseScope } = useScope();
+  const tree = useTree(instance, begins);
   return (
     <section className="history" aria-label={t.history}>
       <h2 className="part-title">{t.history}</h2>
-      <Rows instance={instance} {...tree} selected={key} choose={chooseScope} />
+      <Rows key={begins ?? ""} instance={instance} {...tree} selected={key} choose={chooseScope} />
     </section>
   );
 }

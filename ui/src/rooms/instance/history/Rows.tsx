@@ -1,4 +1,5 @@
 // The rows of a history that can be seen. One of them is the tab stop; arrows go from it, also to rows that are not drawn yet.
+import { Link } from "@tanstack/react-router";
 import { type Range, defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { AT_REST, type Instance, within } from "../../../api/instances";
@@ -8,7 +9,7 @@ import { Failure, Note } from "../../../parts/Note";
 import { text } from "../../../text";
 import { number } from "../../../text/format";
 import { Item } from "./Item";
-import { MOST, type Question, type Row, isItem, leadsTo } from "./rows";
+import { type Question, type Row, isItem, leadsTo, writtenBeginning } from "./rows";
 import type { View } from "./useTree";
 
 const t = text.instance;
@@ -106,7 +107,17 @@ export function Rows({ instance, rows, see, open, selected, choose }: Props) {
 function Remark({ row }: { row: Row }) {
   if (row.kind === "failed") return <Failure problem={row.problem} retry={() => again(row.question)} small />;
   if (row.kind === "gone") return <Note title={t.historyGone} small />;
-  if (row.kind === "cut") return <p className="faint tree-remark">{t.historyCut(number(MOST))}</p>;
+  if (row.kind === "cut" || row.kind === "from") {
+    const { beginning, first } = row;
+    return (
+      <p className="faint tree-remark">
+        {beginning ? t.historyCut(number(beginning.before - first + 1)) : t.historyFrom(number(first))}{" "}
+        <Link to="." search={(now) => ({ ...now, history: beginning && writtenBeginning(beginning) })}>
+          {beginning ? text.processes.window : text.words.fromStart}
+        </Link>
+      </p>
+    );
+  }
   return (
     <p className="faint tree-remark" aria-busy="true">
       {text.words.loading}

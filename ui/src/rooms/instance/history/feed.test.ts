@@ -32,8 +32,16 @@ it("shows nothing older than what it knows of every kind", () => {
   const some = feedOf(instance(null), sources(all, 2), 2);
   // The end of the first is new, the starts before the third are not known.
   expect(some.happenings.map(({ id }) => id)).toEqual(["ended 1", "started 4", "started 3"]);
-  expect(some.isWhole).toBe(false);
+  expect(some.goesOn).toBe(at(30));
   const whole = feedOf(instance(null), sources(all, 5), 5);
-  expect(whole.isWhole).toBe(true);
+  expect(whole.goesOn).toBeUndefined();
   expect(whole.happenings).toHaveLength(6);
+});
+
+it("goes on with the moment behind which something was missing, and shows nothing newer", () => {
+  const all = [1, 2, 3, 4].map((n) => element(String(n), n * 10, n === 1 ? 100 : null));
+  const until = all.filter((each) => Date.parse(each.startDate) <= Date.parse(at(30)));
+  const rest = feedOf(instance(at(200)), { ...sources(until, 5), ended: [] }, 5, at(30));
+  expect(rest.happenings.map(({ id }) => id)).toEqual(["started 3", "started 2", "started 1", "began"]);
+  expect(rest.goesOn).toBeUndefined();
 });

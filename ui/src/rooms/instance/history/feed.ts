@@ -39,8 +39,17 @@ function compare(a: Happening, b: Happening): number {
 
 const one = (id: string, at: string | null, key: string | null, what: What): Happening[] => (at === null ? [] : [{ id, at, key: key ?? "", what }]);
 
-/** `limit` is how many of a kind were asked for: of one with more, what is older than its last is unknown, and so nothing older is shown. */
-export function feedOf(instance: Instance, sources: Sources, limit: number): { happenings: Happening[]; isWhole: boolean } {
+export interface Feed {
+  happenings: Happening[];
+  /** The moment behind which something is missing; nothing: it is whole. */
+  goesOn: string | undefined;
+}
+
+/**
+ * `limit` is how many of a kind were asked for: of one with more, what is older than its last is unknown, and so nothing older is shown.
+ * `before` is the moment with which it begins.
+ */
+export function feedOf(instance: Instance, sources: Sources, limit: number, before?: string): Feed {
   const kinds: Happening[][] = [
     sources.started.flatMap((of) => one(`started ${of.elementInstanceKey}`, of.startDate, of.elementInstanceKey, { kind: "started", of })),
     sources.ended.flatMap((of) => one(`ended ${of.elementInstanceKey}`, of.endDate, of.elementInstanceKey, { kind: "ended", of })),
@@ -52,6 +61,6 @@ export function feedOf(instance: Instance, sources: Sources, limit: number): { h
   const cut = kinds.filter((each) => each.length >= limit).map((each) => Date.parse(each.at(-1)?.at ?? ""));
   const horizon = Math.max(Number.NEGATIVE_INFINITY, ...cut);
   const ends = [...one("began", instance.startDate, "", { kind: "began", of: instance }), ...one("over", instance.endDate, LAST, { kind: "over", of: instance })];
-  const happenings = [...kinds.flat(), ...ends].filter(({ at }) => Date.parse(at) >= horizon).toSorted(compare);
-  return { happenings, isWhole: cut.length === 0 };
+  const happenings = [...kinds.flat(), ...ends].filter(({ at }) => Date.parse(at) >= horizon && !(Date.parse(at) > Date.parse(before ?? ""))).toSorted(compare);
+  return { happenings, goesOn: cut.length === 0 ? undefined : new Date(horizon).toISOString() };
 }

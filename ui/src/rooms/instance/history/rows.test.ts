@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { ElementInstance } from "../../../api/instances";
 import { type InstanceKey, asKey } from "../../../api/keys";
 import { Problem } from "../../../api/problem";
-import { type Answer, MOST, type Question, isStill, leadsTo, questionOf, rowsOf } from "./rows";
+import { type Answer, MOST, type Question, beginningOf, isStill, leadsTo, questionOf, rowsOf, writtenBeginning } from "./rows";
 
 const instance = { processInstanceKey: asKey<InstanceKey>("1") };
 const element = (key: string, type = "SERVICE_TASK", endDate: string | null = "2026-11-29T10:00:00Z") =>
@@ -39,6 +39,22 @@ test("a scope ends at ten thousand rows, and says so", () => {
   const rows = rowsOf({ instance, opened: none, answer: known(answers) });
   expect(rows.at(-1)?.kind).toBe("cut");
   expect(rows.length).toBe(1 + 100 + 20 * 500 + 1);
+  expect(rows.at(-1)).toMatchObject({ beginning: { scope: "1", before: 10_100, after: "c20" } });
+});
+
+test("from where it ended it goes on, with the numbers that the elements have, and a way back", () => {
+  const beginning = beginningOf("1.10100.c.20");
+  const rows = rowsOf({ instance, opened: none, beginning, answer: known({ "1 c.20": page(many(500, 5), 10_105) }) });
+  expect(rows.map(({ kind }) => kind)).toEqual(["whole", "from", ...Array.from({ length: 5 }, () => "element")]);
+  expect(rows[1]).toMatchObject({ first: 10_101, beginning: undefined });
+  expect(rows[2]).toMatchObject({ at: 10_101, of: 10_105 });
+  expect(beginning && writtenBeginning(beginning)).toBe("1.10100.c.20");
+});
+
+test("only the scope of which the address speaks begins further on, and what cannot be read is the beginning of all", () => {
+  const answer = known({ "1 ": page([element("2", "SUB_PROCESS")]), "2 c9": page([element("3")]) });
+  expect(rowsOf({ instance, opened: none, answer, beginning: beginningOf("2.100.c9") }).map(({ id }) => id)).toEqual(["1", "2", "2 from", "3"]);
+  for (const written of [undefined, "", "1", "1.2", "x.2.c", "1.x.c"]) expect(beginningOf(written), written).toBeUndefined();
 });
 
 test("a page that was refused says why in its place, and what is above it stays", () => {

@@ -1,6 +1,6 @@
 // The rows of a history: what is open of the tree, one below the other, and what of it is still to be asked for.
 import { FIRST, THEN, type ElementInstance, type Instance } from "../../../api/instances";
-import type { ScopeKey } from "../../../api/keys";
+import { type ScopeKey, asKey } from "../../../api/keys";
 import type { Problem } from "../../../api/problem";
 
 /** One page of what is right within a scope. */
@@ -17,6 +17,22 @@ export interface Answer {
   error?: Problem | null;
 }
 
+/** Where the rows of a scope begin, when not with the first. */
+export interface Beginning {
+  scope: ScopeKey;
+  /** How many rows there are before them. */
+  before: number;
+  after: string;
+}
+
+/** As addresses have it: the key of the scope, how many are before, the cursor. */
+export const writtenBeginning = ({ scope, before, after }: Beginning): string => `${scope}.${before}.${after}`;
+
+export function beginningOf(written: string | undefined): Beginning | undefined {
+  const [, scope, before, after] = /^(\d{1,19})\.(\d{1,9})\.(.+)$/.exec(written ?? "") ?? [];
+  return scope === undefined || after === undefined ? undefined : { scope: asKey<ScopeKey>(scope), before: Number(before), after };
+}
+
 interface OfRow {
   id: string;
   level: number;
@@ -29,7 +45,9 @@ export type Row = OfRow &
     | { kind: "element"; element: ElementInstance; open: boolean | undefined; at: number; of: number; question: Question }
     | { kind: "next"; question: Question }
     | { kind: "failed"; question: Question; problem: Problem }
-    | { kind: "gone" | "cut" }
+    | { kind: "gone" }
+    /** Where one goes on: behind the rows that are shown, or at the beginning, before them. */
+    | { kind: "cut" | "from"; beginning: Beginning | undefined; first: number }
   );
 
 /** Rows of one scope that one tree shows. */
@@ -42,6 +60,8 @@ export interface Tree {
   opened: ReadonlyMap<string, boolean>;
   /** What is known of a page; nothing: it was not asked for. */
   answer: (question: Question) => Answer;
+  /** Of one scope rows may begin further on. */
+  beginning?: Beginning;
 }
 
 export const questionOf = (scope: ScopeKey, after?: string, before?: string): Question => ({ id: `${scope} ${after ?? ""}`, scope, after, before });
@@ -57,23 +77,26 @@ function branch(tree: Tree, rows: Row[], element: ElementInstance, of: { level: 
 }
 
 function within(tree: Tree, rows: Row[], scope: ScopeKey, level: number) {
-  let question = questionOf(scope);
-  for (let at = 0; ; ) {
+  const beginning = tree.beginning?.scope === scope ? tree.beginning : undefined;
+  const before = beginning?.before ?? 0;
+  if (beginning) rows.push({ kind: "from", id: `${scope} from`, level, beginning: undefined, first: before + 1 });
+  let question = questionOf(scope, beginning?.after);
+  for (let at = before; ; ) {
     const { data, error } = tree.answer(question);
     if (data === undefined) {
       rows.push(error ? { kind: "failed", id: question.id, level, question, problem: error } : { kind: "next", id: question.id, level, question });
       return;
     }
     const { items, page } = data;
-    if (items.length === 0 && level === 2 && at === 0) rows.push({ kind: "gone", id: question.id, level });
+    if (items.length === 0 && level === 2 && at === 0 && !beginning) rows.push({ kind: "gone", id: question.id, level });
     for (const element of items) {
       at += 1;
       branch(tree, rows, element, { level, at, total: page.hasMoreTotalItems ? -1 : page.totalItems, question });
     }
     if (items.length < (question.after === undefined ? FIRST : THEN) || page.endCursor === null) return;
     const next = questionOf(scope, page.endCursor, question.id);
-    if (at >= MOST) {
-      rows.push({ kind: "cut", id: next.id, level });
+    if (at - before >= MOST) {
+      rows.push({ kind: "cut", id: next.id, level, beginning: { scope, before: at, after: page.endCursor }, first: before + 1 });
       return;
     }
     question = next;

@@ -3,7 +3,7 @@ import { useQueries } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 import { AT_REST, AT_WORK, type Instance, within } from "../../../api/instances";
 import { queries } from "../../../api/live";
-import { type Answer, type Question, type Row, isStill, questionOf, rowsOf } from "./rows";
+import { type Answer, type Question, type Row, beginningOf, isStill, questionOf, rowsOf } from "./rows";
 
 /** What is in view: pages whose rows are, and those that are to be asked for. */
 export interface View {
@@ -31,9 +31,10 @@ function asking(question: Question, instance: Instance, seen: boolean) {
   return { ...options, staleTime: still ? AT_REST : 1_000, enabled: seen || answer.data === undefined };
 }
 
-export function useTree(instance: Instance) {
+export function useTree(instance: Instance, written: string | undefined) {
   const key = instance.processInstanceKey;
-  const [asked, ask] = useState<readonly Question[]>(() => [questionOf(key)]);
+  const beginning = useMemo(() => beginningOf(written), [written]);
+  const [asked, ask] = useState<readonly Question[]>(() => [questionOf(key, beginning?.scope === key ? beginning.after : undefined)]);
   const [inView, setInView] = useState(NOTHING);
   const [opened, setOpened] = useState<ReadonlyMap<string, boolean>>(() => new Map());
   const stamps = useQueries({
@@ -41,7 +42,7 @@ export function useTree(instance: Instance) {
     combine: moments,
   });
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the moments of the answers stand for the answers
-  const rows = useMemo<Row[]>(() => rowsOf({ instance, opened, answer: answerTo }), [instance, opened, stamps]);
+  const rows = useMemo<Row[]>(() => rowsOf({ instance, opened, answer: answerTo, beginning }), [instance, opened, stamps, beginning]);
   const see = useCallback(({ pages, wanted }: View) => {
     setInView((before) => (same(before, pages) ? before : pages));
     if (wanted.length > 0) {

@@ -22,7 +22,7 @@ export function Mapping({ rows, targets, loading, shown, show, choose }: Mapping
   const gaps = rows.filter((row) => row.how === "gap").length;
   const listed = every ? rows : rows.filter((row) => row.standing > 0 || row.how === "chosen");
   return (
-    <section className="mapping" aria-label={t.mapping}>
+    <section className="migrate-mapping" aria-label={t.mapping}>
       <div className="mapping-head">
         <h2>{t.mapping}</h2>
         <span role="status" className={gaps > 0 ? "bad" : "faint"}>
@@ -37,7 +37,7 @@ export function Mapping({ rows, targets, loading, shown, show, choose }: Mapping
       <ul>
         {listed.map((row) => (
           <li key={row.source.id} className={`mapping-row${row.how === "gap" ? " gap" : ""}`}>
-            <button type="button" className="mapping-source" aria-pressed={shown === row.source.id} onClick={() => show(row.source.id)}>
+            <button type="button" className="mapping-from" aria-pressed={shown === row.source.id} onClick={() => show(row.source.id)}>
               <span className="clip">{row.source.name}</span>
               <span className="mapping-kind faint clip">{`${kindOf(row.source.type)} · ${row.source.id}`}</span>
             </button>

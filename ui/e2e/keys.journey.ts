@@ -1,0 +1,47 @@
+// By keyboard alone: where the focus is, where it goes, and whom a key is for.
+import { expect, instanceOf, test } from "./journey";
+
+test("what has the focus has a ring, and what is around it has none", async ({ page, open, api }) => {
+  await open(`/processes/i/${await instanceOf(api, "order", { hasIncident: true })}`);
+  await expect(page.getByRole("tab", { name: "Incidents" })).toBeVisible();
+  const rings = () =>
+    page.evaluate(() => {
+      const ringed = [...document.querySelectorAll("*")].filter((each) => getComputedStyle(each).outlineStyle !== "none");
+      return ringed.map((each) => `${each.tagName} ${each.className}`);
+    });
+  const retry = page.getByRole("tabpanel").getByRole("button", { name: "Retry" });
+  for (let stops = 0; stops < 60 && !(await retry.evaluate((each) => each === document.activeElement)); stops += 1) {
+    await page.keyboard.press("Tab");
+    await expect.poll(async () => (await rings()).length).toBe(1);
+  }
+  await expect(retry).toBeFocused();
+});
+
+test("buttons within a row are pressed by keys, and what one writes there is not for the row", async ({ page, open }) => {
+  for (const [address, name] of [["/messages", "Send"], ["/jobs/charge-card", "Change the job"]] as const) {
+    for (const key of ["Enter", "Space"]) {
+      await open(address);
+      const row = page.getByRole("row").nth(1);
+      const button = row.getByRole("button", { name });
+      await expect(button).toBeVisible();
+      await row.focus();
+      for (let cells = 0; cells < 12 && !(await button.evaluate((each) => each === document.activeElement)); cells += 1) await page.keyboard.press("ArrowRight");
+      await page.keyboard.press(key);
+      await expect(page.getByRole("dialog"), `${name} by ${key}`).toBeVisible();
+      await page.getByRole("dialog").getByRole("textbox").last().focus();
+      await page.keyboard.press("Space");
+      await page.keyboard.press("Enter");
+      await expect(page).toHaveURL(new RegExp(`${address}$`));
+    }
+  }
+});
+
+test("who takes a condition away by keys goes on beside it", async ({ page, open }) => {
+  await open("/processes?process=order&var=amount+%3D+35&business=o-1");
+  await page.getByRole("button", { name: /Remove the filter Variable/ }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("button", { name: "Filter", exact: true })).toBeFocused();
+  await page.getByRole("search").getByRole("button", { name: "Clear" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("button", { name: "Filter", exact: true })).toBeFocused();
+});
