@@ -55,7 +55,7 @@ pub struct Bootstrap {
     state: Mutex<State>,
     changed: Condvar,
     started: Instant,
-    /// See [`Bootstrap::greeted`].
+    /// See [`Bootstrap::with_patience`].
     patience: Duration,
 }
 
@@ -118,24 +118,12 @@ impl Bootstrap {
         self.state.lock().identity.clone()
     }
 
-    /// Another node presents itself; this one knows a leader of the cluster's own group, or does not. `Err` as for [`Bootstrap::meets`].
-    ///
-    /// A majority that is alive yields neither to a minority that was recovered without it, nor to anybody who claims that there is one. Its
-    /// nodes know no leader when they start, so they do not believe such a report at once.
-    pub fn greeted(&self, other: &Greeting, knows_leader: bool) -> Result<(), String> {
-        if self.is_left_behind_by(other) {
-            if knows_leader {
-                return Err(majority_lives(self.node, other.node));
-            }
-            if self.started.elapsed() < self.patience {
-                return Err(not_believed_yet(self.node, other.node));
-            }
+    /// Another node presents itself; this one knows a leader of the cluster's own group, or does not. `Err`: the other does not belong here,
+    /// or this node does not belong there.
+    pub fn meets(&self, other: &Greeting, knows_leader: bool) -> Result<(), String> {
+        if let Some(reason) = self.disbelieves(other, knows_leader) {
+            return Err(reason);
         }
-        self.meets(other)
-    }
-
-    /// Another node presents itself. `Err`: it does not belong here, or this node does not belong there.
-    fn meets(&self, other: &Greeting) -> Result<(), String> {
         let mut state = self.state.lock();
         // The configured layout counts before a cluster is formed; the agreed one afterwards.
         if other.layout != self.layout && !state.identity.formed && !other.formed {
@@ -212,6 +200,21 @@ impl Bootstrap {
         state.refused.get_or_insert(reason.clone());
         self.changed.notify_all();
         Err(reason)
+    }
+
+    /// Why a report that the cluster continues without this node is not believed.
+    ///
+    /// A majority that is alive yields neither to a minority that was recovered without it, nor to anybody who claims that there is one. Its
+    /// nodes know no leader when they start, so they do not believe such a report at once.
+    fn disbelieves(&self, other: &Greeting, knows_leader: bool) -> Option<String> {
+        if !self.is_left_behind_by(other) {
+            None
+        } else if knows_leader {
+            Some(majority_lives(self.node, other.node))
+        } else {
+            let looks = self.started.elapsed() < self.patience;
+            looks.then(|| not_believed_yet(self.node, other.node))
+        }
     }
 
     /// Whether the other node is of the same cluster, but of a later epoch that knows nothing of this node.

@@ -31,8 +31,8 @@ struct World {
 
 fn started(number: u32, epoch: u64, mutation: Mutation) -> Node {
     let patience = match mutation {
-        Mutation::BelievesAtOnce => Duration::ZERO,
-        _ => PATIENCE,
+        Mutation::None => PATIENCE,
+        Mutation::BelievesAtOnce | Mutation::LiveMajorityYields => Duration::ZERO,
     };
     let patient = |bootstrap: Bootstrap| bootstrap.with_patience(patience);
     let node = node_of(number, &of_epoch(epoch), patient);
@@ -59,10 +59,8 @@ impl World {
         let other = greeting(&self.nodes[from]);
         let bootstrap = &self.nodes[to].bootstrap;
         let knows_leader = to == 0 || self.have_met;
-        let admitted = match self.mutation {
-            Mutation::LiveMajorityYields => bootstrap.meets(&other),
-            _ => bootstrap.greeted(&other, knows_leader),
-        };
+        let asks_itself = self.mutation != Mutation::LiveMajorityYields;
+        let admitted = bootstrap.meets(&other, knows_leader && asks_itself);
         if from != 0 && to != 0 {
             admitted.expect("nodes of the majority know each other");
             self.have_met = true;
@@ -121,10 +119,10 @@ fn a_node_that_finds_no_majority_learns_that_it_was_left_behind() {
         started(0, 1, Mutation::None),
         node_of(2, &of_epoch(0), |it| it),
     );
-    let refused = old.bootstrap.greeted(&greeting(&survivor), false);
+    let refused = old.bootstrap.meets(&greeting(&survivor), false);
     assert_eq!(old.bootstrap.left_behind(), refused.err());
     let patient = started(1, 0, Mutation::None);
-    let refused = patient.bootstrap.greeted(&greeting(&survivor), false);
+    let refused = patient.bootstrap.meets(&greeting(&survivor), false);
     assert!(refused.unwrap_err().contains("looks for a majority"));
     assert_eq!(patient.bootstrap.left_behind(), None);
 }

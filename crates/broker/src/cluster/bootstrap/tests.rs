@@ -61,7 +61,10 @@ pub(super) fn greeting(node: &Node) -> Greeting {
 /// Each receives the other's state from before the meeting.
 fn meet(a: &Node, b: &Node) -> Result<(), String> {
     let (of_a, of_b) = (greeting(a), greeting(b));
-    let (one, other) = (a.bootstrap.meets(&of_b), b.bootstrap.meets(&of_a));
+    let (one, other) = (
+        a.bootstrap.meets(&of_b, false),
+        b.bootstrap.meets(&of_a, false),
+    );
     one.and(other)
 }
 
@@ -173,7 +176,7 @@ fn a_formed_cluster_ignores_the_configured_size() {
     let (one, two) = (node(1, &formed), node(2, &formed));
     let mut other = greeting(&one);
     other.layout.size = 1;
-    two.bootstrap.meets(&other).unwrap();
+    two.bootstrap.meets(&other, false).unwrap();
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
     let [new, newer, _] = fresh();
     let mut other = greeting(&new);
     other.layout.partitions = 5;
-    let refused = newer.bootstrap.meets(&other).unwrap_err();
+    let refused = newer.bootstrap.meets(&other, false).unwrap_err();
     assert!(
         refused.contains("5 partitions") && refused.contains("2 partitions"),
         "{refused}"
@@ -204,8 +207,8 @@ fn an_identity_that_cannot_be_stored_is_not_taken() {
     let full: Keep = Box::new(|_| Err(std::io::Error::other("full")));
     let zero = Bootstrap::new(0, LAYOUT, None, Identity::default(), full);
     let [_, one, two] = fresh();
-    zero.meets(&greeting(&one)).unwrap();
-    zero.meets(&greeting(&two)).unwrap();
+    zero.meets(&greeting(&one), false).unwrap();
+    zero.meets(&greeting(&two), false).unwrap();
     assert_eq!(zero.identity(), Identity::default());
     assert!(zero.wait().unwrap_err().contains("full"));
 }
@@ -223,19 +226,22 @@ fn a_node_that_was_removed_as_lost_is_refused_and_knows_why() {
     let survivor = node(0, &of_epoch(1));
     survivor.bootstrap.nodes_are([0].into(), BTreeSet::new());
     let old = node(2, &of_epoch(0));
-    let reason = survivor.bootstrap.meets(&greeting(&old)).unwrap_err();
+    let reason = survivor
+        .bootstrap
+        .meets(&greeting(&old), false)
+        .unwrap_err();
     assert!(reason.contains("node 2 was removed as lost"), "{reason}");
     assert_eq!(survivor.bootstrap.left_behind(), None);
     assert_eq!(old.bootstrap.left_behind(), None);
     assert_eq!(
-        old.bootstrap.meets(&greeting(&survivor)),
+        old.bootstrap.meets(&greeting(&survivor), false),
         Err(reason.clone())
     );
     assert_eq!(old.bootstrap.left_behind(), Some(reason.clone()));
     assert_eq!(old.bootstrap.wait(), Err(reason));
     // It still meets others of its own epoch.
     let other = node(1, &of_epoch(0));
-    other.bootstrap.meets(&greeting(&old)).unwrap();
+    other.bootstrap.meets(&greeting(&old), false).unwrap();
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Owner for Cluster {
             self.meets_as_gateway(other)
         } else {
             self.bootstrap
-                .greeted(other, self.metadata_leader().is_some())
+                .meets(other, self.metadata_leader().is_some())
         }
     }
 
