@@ -16,7 +16,7 @@ mod queries;
 mod questions;
 mod rebalance;
 mod requests;
-mod shares;
+pub mod shares;
 mod state;
 pub mod steps;
 mod stores;

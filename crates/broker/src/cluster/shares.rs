@@ -23,6 +23,8 @@ pub struct Shares {
     granted: BTreeMap<u32, u32>,
     /// The name under which each node knows the stream.
     names: BTreeMap<u32, StreamId>,
+    /// The last name of each lost node. It may know the stream all the same: it may have read the announcement after it lost this node.
+    former_names: BTreeMap<u32, StreamId>,
     /// Jobs that came from a node under a name and that the client has not taken yet.
     waiting: BTreeMap<(u32, StreamId), u32>,
     starving: BTreeMap<u32, Instant>,
@@ -46,6 +48,7 @@ impl Shares {
             total,
             names: nodes.iter().map(|node| (*node, name)).collect(),
             granted: nodes.into_iter().map(|node| (node, each)).collect(),
+            former_names: BTreeMap::new(),
             waiting: BTreeMap::new(),
             starving: BTreeMap::new(),
             asked: BTreeMap::new(),
@@ -77,6 +80,12 @@ impl Shares {
     /// The name under which the node knows the stream.
     pub fn name_at(&self, node: u32) -> Option<StreamId> {
         self.names.get(&node).copied()
+    }
+
+    /// The last name under which the stream was announced to the node, which may know it by that name.
+    pub fn announced_at(&self, node: u32) -> Option<StreamId> {
+        let former = || self.former_names.get(&node).copied();
+        self.name_at(node).or_else(former)
     }
 
     fn is_known(&self, node: u32, name: StreamId) -> bool {
@@ -124,7 +133,9 @@ impl Shares {
         self.starving.remove(&node);
         self.asked.remove(&node);
         self.granted.remove(&node);
-        self.names.remove(&node);
+        if let Some(name) = self.names.remove(&node) {
+            self.former_names.insert(node, name);
+        }
     }
 
     /// A node has jobs and no credit.
@@ -302,5 +313,20 @@ mod tests {
         assert_eq!(shares.met(1, 8), 0);
         assert_eq!(shares.starves(1, now), Moves::default());
         assert_eq!(shares.taken(1, NAME), Err(vec![(1, 1)]));
+    }
+
+    #[test]
+    fn the_last_name_of_a_lost_node_is_remembered() {
+        let mut shares = Shares::new(9, NAME, 0..3);
+        shares.lost(2);
+        assert_eq!(
+            (shares.name_at(2), shares.announced_at(2)),
+            (None, Some(NAME))
+        );
+        shares.met(2, 8);
+        shares.lost(2);
+        shares.lost(2);
+        assert_eq!(shares.announced_at(2), Some(8));
+        assert_eq!(shares.announced_at(3), None);
     }
 }

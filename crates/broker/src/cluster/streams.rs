@@ -79,9 +79,9 @@ impl Cluster {
         let shares = own.shares.remove(&stream);
         own.names.retain(|_, of| *of != stream);
         drop(own);
-        let name_at = |node: u32| shares.as_ref()?.name_at(node);
+        let announced_at = |node: u32| shares.as_ref()?.announced_at(node);
         for node in self.nodes_with_streams() {
-            if let Some(stream) = name_at(node) {
+            if let Some(stream) = announced_at(node) {
                 self.streams.taken.lock().remove(&(node, stream));
                 self.send(node, &NodeMessage::CloseStream { stream });
             }
@@ -107,7 +107,7 @@ impl Cluster {
             let Some(shares) = own.shares.get_mut(&stream.id) else {
                 continue;
             };
-            let before = shares.name_at(node);
+            let before = shares.announced_at(node);
             spec.max_jobs = shares.met(node, name);
             own.names.insert(name, stream.id);
             drop(own);

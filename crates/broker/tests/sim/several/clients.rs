@@ -15,6 +15,7 @@ use super::chronicle::Chronicle;
 use super::models::{self, BEGIN, CREATED, HOLD, PAID, PING, SIGNAL, VERSIONED};
 use super::reads::Reads;
 use super::rights::{self, Known, Rights};
+use super::streams::Streams;
 use super::world::World;
 
 /// Name of a cluster variable.
@@ -84,6 +85,14 @@ struct Variable {
     seen: BTreeMap<u32, u64>,
 }
 
+/// Acknowledged messages.
+#[derive(Default)]
+struct Published {
+    /// With their orders.
+    pings: BTreeMap<Key, u64>,
+    beginnings: BTreeSet<Key>,
+}
+
 #[derive(Default)]
 pub struct Clients {
     next_request: RequestId,
@@ -98,12 +107,11 @@ pub struct Clients {
     touched: BTreeMap<Key, u32>,
     cancelled: BTreeSet<Key>,
     completed: BTreeSet<Key>,
-    /// Acknowledged messages and their orders.
-    pings: BTreeMap<Key, u64>,
-    beginnings: BTreeSet<Key>,
+    published: Published,
     variable: Variable,
     pub rights: Rights,
     pub reads: Reads,
+    pub streams: Streams,
     pub jobs: Vec<ActivatedJob>,
     /// Number of answers by kind of request.
     pub answers: BTreeMap<&'static str, u64>,
@@ -138,6 +146,7 @@ impl Clients {
         self.reads.forget();
         *self = Clients {
             reads: std::mem::take(&mut self.reads),
+            streams: std::mem::take(&mut self.streams),
             next_request: self.next_request,
             contents: self.contents,
             answers: std::mem::take(&mut self.answers),
@@ -452,10 +461,10 @@ impl Clients {
             }
             (Pending::Pay(order), _) => self.orders.get_mut(&order).unwrap().paid = true,
             (Pending::Ping(order), Response::MessagePublished { message_key }) => {
-                self.pings.insert(message_key, order);
+                self.published.pings.insert(message_key, order);
             }
             (Pending::Begin, Response::MessagePublished { message_key }) => {
-                self.beginnings.insert(message_key);
+                self.published.beginnings.insert(message_key);
             }
             (
                 Pending::Correlate(order),
@@ -566,7 +575,7 @@ impl Clients {
             let waits = matches!(order.process, "task" | "pings");
             assert!(!waits || !has_ended, "{order:?} has ended by itself");
         }
-        for (message, order) in &self.pings {
+        for (message, order) in &self.published.pings {
             let instance = self.orders[order].instance;
             let Some(key) = instance.filter(|it| !self.touched.contains_key(it)) else {
                 continue;
@@ -585,7 +594,7 @@ impl Clients {
                 "{order:?} was acknowledged and has not ended"
             );
         }
-        for message in &self.beginnings {
+        for message in &self.published.beginnings {
             let began = chronicle
                 .taken
                 .contains_key(&(*message, models::STARTS.into()));

@@ -34,6 +34,7 @@ impl World {
         }
         self.until_all_have_all();
         self.all_search();
+        self.check_streams();
         self.calm.quiet = true;
         self.run_for(300_000);
         self.clients.check_ended(&self.chronicle);

@@ -62,7 +62,7 @@ impl World {
     }
 
     /// A replica that probably leads: faults of others have little effect.
-    fn likely_leader(&mut self) -> ReplicaId {
+    pub fn likely_leader(&mut self) -> ReplicaId {
         let place = self.any_place();
         let leader = self.leader_of(place.1, place.0);
         let leader = leader.filter(|_| self.random.below(3) > 0);
@@ -129,6 +129,7 @@ impl World {
         }
         here.held.clear();
         here.last_seen.clear();
+        self.streams_end(host);
         self.tally.add("crashes", 1);
         for partition in self.there() {
             let replica = self.replicas.get_mut(&(partition, host)).unwrap();

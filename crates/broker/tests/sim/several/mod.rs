@@ -18,6 +18,7 @@ mod returned;
 mod rights;
 mod routes;
 mod scaling;
+mod streams;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,8 @@ enum Mutation {
     ReplicaDiesNodeLives,
     /// Take a replica for the leader, without asking, while heartbeats of a majority arrive.
     ReadsBelowWhatWasRead,
+    /// Announce a stream when the own connection to a machine is made, and not when that machine's connection is.
+    StreamsToldOnce,
     /// Treat a hanging flush as done.
     HangCountsAsFlushed,
     /// Give new partitions work before they have what every partition has.

@@ -49,6 +49,7 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
         "permitted",
         "forbidden",
         "searches",
+        "announced streams",
         "confirmed by the asker",
     ];
     happened(&asked, 2 * seeds);
@@ -86,6 +87,7 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::LeaderOfLocalHandle,
         Mutation::ReplicaDiesNodeLives,
         Mutation::ReadsBelowWhatWasRead,
+        Mutation::StreamsToldOnce,
         Mutation::HangCountsAsFlushed,
         Mutation::WorkBeforeState,
         Mutation::AnyReturnCounts,

@@ -82,6 +82,12 @@ pub enum Happening {
     },
     /// An operator looks at the cluster.
     Operator,
+    /// What a machine notices of a connection with another one, or receives over it.
+    Stream {
+        host: u32,
+        from: u32,
+        to: u32,
+    },
     /// A step of a search at a machine.
     Search {
         host: u32,
@@ -327,6 +333,7 @@ impl World {
             | Happening::Learns { host }
             | Happening::Leaves { host }
             | Happening::Search { host, .. }
+            | Happening::Stream { host, .. }
             | Happening::Tick { host, .. } => *host,
             Happening::Client | Happening::Fault | Happening::Operator => return 0,
         };
@@ -337,7 +344,12 @@ impl World {
     fn happen(&mut self, happening: Happening) {
         let pause = self.pause_of(&happening);
         if pause > 0 {
-            return self.after(pause, happening);
+            let late = match happening {
+                // The threads of partitions may wake after those of the connections.
+                Happening::Arrive(..) | Happening::Request { .. } => self.random.below(5_000),
+                _ => 0,
+            };
+            return self.after(pause + late, happening);
         }
         match happening {
             Happening::Arrive(partition, flight) => {
@@ -365,14 +377,16 @@ impl World {
             Happening::DiskDone { place, life } => self.disk_done(place, life),
             Happening::Operator => self.operator_looks(),
             Happening::Search { host, step } => self.search_step(host, step),
+            Happening::Stream { host, from, to } => self.stream_happens(host, (from, to)),
             Happening::Returned { place, job } => self.comes_back(place, &job),
             Happening::Learns { host } => self.learns(host),
             Happening::Leaves { host } => self.leaves(host),
             Happening::Client => {
                 if self.agenda.now >= self.calm.lull_until {
                     self.clients_ask();
-                    let place = self.any_place();
-                    self.search(place);
+                    for place in [self.any_place(), self.likely_leader()] {
+                        self.search(place);
+                    }
                 }
                 let pause = match self.random.below(30) {
                     // Long enough for groups to hibernate.
@@ -430,6 +444,10 @@ impl World {
         self.report_silence(host);
         self.deliver_held(host);
         self.rows_catch_up(host);
+        self.connect(host);
+        if self.calm.faults && self.random.below(20) == 0 {
+            self.stream_changes(host);
+        }
         for partition in self.there() {
             let place = (partition, host);
             if let Some(running) = &mut self.node(place).running {
@@ -450,7 +468,7 @@ impl World {
         let now = self.millis(place.1);
         let instant = self.began + Duration::from_micros(self.agenda.now);
         let by_wall_clock = self.mutation == Mutation::RetryByWallClock;
-        let room = self.random.below(6) == 0;
+        let room = self.random.below(6) == 0 && self.clients.streams.has_any(place.1);
         let replica = self.replicas.get_mut(&place).unwrap();
         let timetable = &mut replica.timetable;
         timetable.checks().works();
@@ -558,6 +576,7 @@ impl World {
         for partition in self.there() {
             self.start_replica((partition, host));
         }
+        self.stream_opens(host);
         self.after(TICK, Happening::Tick { host, life });
     }
 
