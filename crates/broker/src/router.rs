@@ -72,7 +72,7 @@ pub enum OpenError {
     Cluster(String),
 }
 
-/// Election timeouts after the start in which a node expects to find a majority of the cluster that it knows.
+/// Election timeouts without a leader in which a node expects to find a majority of the cluster that it knows.
 const ELECTIONS: u32 = 3;
 
 /// Finds the other nodes, if there are any, and waits until the cluster is there. Returns its id.

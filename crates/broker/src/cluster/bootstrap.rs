@@ -54,7 +54,6 @@ pub struct Bootstrap {
     keep: Keep,
     state: Mutex<State>,
     changed: Condvar,
-    started: Instant,
     /// See [`Bootstrap::with_patience`].
     patience: Duration,
 }
@@ -75,6 +74,11 @@ struct State {
     /// Another process had this node's number, and its data may be somewhere. So this node takes no part in bootstrapping a cluster, as the
     /// other may already have founded one.
     only_joins: bool,
+    /// When this node last knew a leader of the cluster's own group; at first, its start.
+    led_at: Option<Instant>,
+    /// The latest epoch of a recovery that a live majority has contradicted: it had a leader after the recovery, so an operator has to decide
+    /// between the two.
+    contradicted: u64,
     /// Why this node cannot continue.
     refused: Option<String>,
 }
@@ -89,6 +93,7 @@ impl Bootstrap {
     ) -> Bootstrap {
         let state = State {
             identity: known,
+            led_at: Some(Instant::now()),
             ..State::default()
         };
         Bootstrap {
@@ -98,12 +103,11 @@ impl Bootstrap {
             keep,
             state: Mutex::new(state),
             changed: Condvar::new(),
-            started: Instant::now(),
             patience: Duration::ZERO,
         }
     }
 
-    /// For so long after its start, this node expects to find a majority of the cluster that it knows.
+    /// For so long without a leader, this node expects to find a majority of the cluster that it knows.
     pub fn with_patience(mut self, patience: Duration) -> Bootstrap {
         self.patience = patience;
         self
@@ -202,19 +206,36 @@ impl Bootstrap {
         Err(reason)
     }
 
+    /// Notes that this node knows a leader of the cluster's own group, or does not.
+    pub fn note_leader(&self, knows_leader: bool) {
+        if knows_leader {
+            self.state.lock().led_at = Some(Instant::now());
+        }
+    }
+
     /// Why a report that the cluster continues without this node is not believed.
     ///
-    /// A majority that is alive yields neither to a minority that was recovered without it, nor to anybody who claims that there is one. Its
-    /// nodes know no leader when they start, so they do not believe such a report at once.
+    /// A majority that is alive yields neither to a minority that was recovered without it, nor to anybody who claims that there is one. It may
+    /// lack a leader for a while, as when one of its nodes starts again.
     fn disbelieves(&self, other: &Greeting, knows_leader: bool) -> Option<String> {
+        self.note_leader(knows_leader);
         if !self.is_left_behind_by(other) {
-            None
-        } else if knows_leader {
-            Some(majority_lives(self.node, other.node))
-        } else {
-            let looks = self.started.elapsed() < self.patience;
-            looks.then(|| not_believed_yet(self.node, other.node))
+            return None;
         }
+        let (_, epoch) = id_and_epoch(&other.cluster_id);
+        let mut state = self.state.lock();
+        if knows_leader && epoch > state.contradicted {
+            state.contradicted = epoch;
+            let reason = majority_lives(self.node, other.node);
+            tracing::error!(code = "NODE_REFUSED", %reason, "another part of the cluster is kept away");
+        }
+        if epoch <= state.contradicted {
+            return Some(majority_lives(self.node, other.node));
+        }
+        let looks = state
+            .led_at
+            .is_some_and(|then| then.elapsed() < self.patience);
+        looks.then(|| not_believed_yet(self.node, other.node))
     }
 
     /// Whether the other node is of the same cluster, but of a later epoch that knows nothing of this node.
@@ -365,8 +386,9 @@ fn founds_nothing(node: u32) -> String {
 
 fn left_behind(node: u32) -> String {
     format!(
-        "node {node} was removed as lost for good, and the cluster continues without its data: that data is outdated and must not come \
-         back. To use the node again, stop it, empty its data directory, start it, and add it with PATCH /actuator/cluster and \
+        "node {node} was removed as lost for good, and the cluster continues without its data. If most nodes of the cluster that it knows are \
+         running, they keep working, and an operator has to decide which part continues. Otherwise its data is outdated and must not come \
+         back: to use the node again, stop it, empty its data directory, start it, and add it with PATCH /actuator/cluster and \
          {{\"brokers\":{{\"add\":[{node}]}}}} at another node"
     )
 }
@@ -382,8 +404,8 @@ fn of_another_restore(node: u32) -> String {
 /// Why a node that has a majority continues, although another one says that the cluster continues without it.
 fn majority_lives(node: u32, other: u32) -> String {
     format!(
-        "node {other} reports that the cluster was recovered without node {node} (?force=true), but most nodes of the cluster are \
-         running and have a leader: they keep working, and node {other} is not admitted. Two parts of the cluster accept commands now. \
+        "node {other} reports that the cluster was recovered without node {node} (?force=true), but most nodes of the cluster were \
+         running and had a leader: they keep working, and node {other} is not admitted. Two parts of the cluster accept commands now. \
          Stop the part whose data is to be discarded, keep a copy of its directories, empty them, start its nodes and add them again \
          with PATCH /actuator/cluster"
     )
@@ -392,8 +414,8 @@ fn majority_lives(node: u32, other: u32) -> String {
 /// Why a node that has just started does not yield to another one that says that the cluster continues without it.
 fn not_believed_yet(node: u32, other: u32) -> String {
     format!(
-        "node {other} reports that the cluster was recovered without node {node} (?force=true); node {node} has just started and looks for a \
-         majority of the cluster that it knows before it believes that"
+        "node {other} reports that the cluster was recovered without node {node} (?force=true); node {node} has started or lost its leader a \
+         moment ago, and looks for a majority of the cluster that it knows before it believes that"
     )
 }
 

@@ -185,10 +185,10 @@ async fn a_majority_that_lives_works_on_beside_a_minority_that_was_recovered() {
         goes_on(&servers[node]).await;
         goes_on(&servers[3 - node]).await;
     }
-    let said = std::fs::read_to_string(nodes.log(1)).unwrap();
-    assert!(
-        said.contains("Two parts of the cluster accept commands now"),
-        "{said}"
-    );
+    eventually("the majority to say so", async || {
+        let said = std::fs::read_to_string(nodes.log(1)).unwrap();
+        said.contains("Two parts of the cluster accept commands now")
+    })
+    .await;
     ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
 }

@@ -19,6 +19,8 @@ enum Mutation {
     LiveMajorityYields,
     /// A node that starts believes what it hears first.
     BelievesAtOnce,
+    /// A majority that was greeted forgets that it was alive then.
+    Forgets,
 }
 
 /// Node 0 was recovered alone. Nodes 1 and 2 are a majority of the cluster as it was.
@@ -27,14 +29,19 @@ struct World {
     nodes: [Node; 3],
     /// Whether nodes 1 and 2 have met since each of them has started, and so have a leader.
     have_met: bool,
+    /// Whether a node of the majority was greeted by node 0 while it had a leader, since its own start.
+    contradicts: [bool; 3],
+}
+
+fn patience(mutation: Mutation) -> Duration {
+    match mutation {
+        Mutation::None | Mutation::Forgets => PATIENCE,
+        Mutation::BelievesAtOnce | Mutation::LiveMajorityYields => Duration::ZERO,
+    }
 }
 
 fn started(number: u32, epoch: u64, mutation: Mutation) -> Node {
-    let patience = match mutation {
-        Mutation::None => PATIENCE,
-        Mutation::BelievesAtOnce | Mutation::LiveMajorityYields => Duration::ZERO,
-    };
-    let patient = |bootstrap: Bootstrap| bootstrap.with_patience(patience);
+    let patient = |bootstrap: Bootstrap| bootstrap.with_patience(patience(mutation));
     let node = node_of(number, &of_epoch(epoch), patient);
     let nodes: BTreeSet<u32> = if epoch > 0 {
         [0].into()
@@ -51,6 +58,18 @@ impl World {
             mutation,
             nodes: [0, 1, 2].map(|it| started(it, u64::from(it == 0), mutation)),
             have_met: false,
+            contradicts: [false; 3],
+        }
+    }
+
+    /// A node has no leader for longer than it is patient: the other one stays away. Node 0 has greeted it before, as it does each second.
+    fn waits_long(&mut self, node: usize) {
+        if !self.have_met && self.contradicts[node] {
+            let bootstrap = &mut self.nodes[node].bootstrap;
+            bootstrap.patience = Duration::ZERO;
+            if self.mutation == Mutation::Forgets {
+                bootstrap.state.lock().contradicted = 0;
+            }
         }
     }
 
@@ -64,7 +83,11 @@ impl World {
         if from != 0 && to != 0 {
             admitted.expect("nodes of the majority know each other");
             self.have_met = true;
+            for node in &mut self.nodes[1..] {
+                node.bootstrap.patience = patience(self.mutation);
+            }
         } else {
+            self.contradicts[to] |= self.have_met;
             assert!(admitted.is_err(), "the minority is kept away");
         }
     }
@@ -77,6 +100,11 @@ impl World {
                 let epoch = u64::from(node == 0);
                 self.nodes[node] = started(node as u32, epoch, self.mutation);
                 self.have_met &= node == 0;
+                self.contradicts[node] = false;
+            }
+            1 => {
+                let node = 1 + any(2);
+                self.waits_long(node);
             }
             _ => {
                 let (from, to) = (any(3), any(3));
@@ -107,7 +135,11 @@ fn a_majority_that_lives_yields_to_no_minority() {
 #[test]
 fn the_checks_catch_majorities_that_yield() {
     let seeds: Vec<u64> = (1..=20).collect();
-    for mutation in [Mutation::LiveMajorityYields, Mutation::BelievesAtOnce] {
+    for mutation in [
+        Mutation::LiveMajorityYields,
+        Mutation::BelievesAtOnce,
+        Mutation::Forgets,
+    ] {
         let caught = skep_sim::search(&seeds, |seed| run(seed, mutation));
         assert!(caught.is_some(), "{mutation:?} was not caught");
     }
