@@ -2,7 +2,7 @@
 //! received from another node ([`crate::cluster`]). Gateways read it without asking another node.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
@@ -21,10 +21,8 @@ pub struct DirectoryView {
     current: RwLock<Arc<Directory>>,
     /// Incremented with each change: other nodes ask for anything newer than their version.
     number: AtomicU64,
-    /// True if a replica on this node publishes the directory.
-    is_own: AtomicBool,
-    /// When it was surely current.
-    confirmed: RwLock<Instant>,
+    /// When it was surely current; `None`: not since this process started.
+    confirmed: RwLock<Option<Instant>>,
 }
 
 impl Default for DirectoryView {
@@ -32,8 +30,7 @@ impl Default for DirectoryView {
         DirectoryView {
             current: RwLock::default(),
             number: AtomicU64::new(first_number()),
-            is_own: AtomicBool::default(),
-            confirmed: RwLock::new(Instant::now()),
+            confirmed: RwLock::default(),
         }
     }
 }
@@ -55,32 +52,22 @@ impl DirectoryView {
         self.number.load(Ordering::Acquire)
     }
 
-    /// The replica on this node has committed this directory.
-    pub fn publish(&self, directory: Directory) {
-        self.is_own.store(true, Ordering::Release);
-        self.set(directory);
-    }
-
-    /// Another node has sent this directory. A replica on this node takes precedence.
-    pub fn receive(&self, directory: Directory) {
-        if !self.is_own.load(Ordering::Acquire) {
-            self.set(directory);
-        }
-    }
-
     /// Changes from before this moment are in the directory, or on their way to it.
     pub fn confirm(&self, then: Instant) {
         debug_assert!(then <= Instant::now(), "nobody was heard in the future");
         let mut confirmed = self.confirmed.write();
         // A new leader may have been heard before the last one.
-        *confirmed = then.max(*confirmed);
+        *confirmed = (*confirmed).max(Some(then));
     }
 
+    /// [`Duration::MAX`]: it was never confirmed.
     pub fn age(&self) -> Duration {
-        self.confirmed.read().elapsed()
+        let confirmed = *self.confirmed.read();
+        confirmed.map_or(Duration::MAX, |then| then.elapsed())
     }
 
-    fn set(&self, directory: Directory) {
+    /// The replica on this node has committed this directory, or another node has sent it to one without a replica.
+    pub fn set(&self, directory: Directory) {
         let mut current = self.current.write();
         *current = Arc::new(directory);
         self.number.fetch_add(1, Ordering::AcqRel);
@@ -96,7 +83,7 @@ mod tests {
         let before = DirectoryView::default();
         let mut numbers = vec![before.number()];
         for _ in 0..100 {
-            before.publish(Directory::default());
+            before.set(Directory::default());
             numbers.push(before.number());
         }
         assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
@@ -105,7 +92,7 @@ mod tests {
         let after = DirectoryView::default();
         for _ in 0..100 {
             assert!(!numbers.contains(&after.number()), "{numbers:?}");
-            after.publish(Directory::default());
+            after.set(Directory::default());
         }
     }
 }

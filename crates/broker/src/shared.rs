@@ -126,7 +126,7 @@ impl EffectSink for Shared {
     fn send(&self, effect: Effect) {
         match (effect, self.others()) {
             (Effect::Remote(partition, command), _) => self.send_remote(partition, command),
-            (Effect::Directory(directory), _) => self.local.directory.publish(directory),
+            (Effect::Directory(directory), _) => self.local.directory.set(directory),
             (Effect::Evaluate(evaluation), _) => self.local.preparation.evaluate(evaluation),
             (Effect::JobsAvailable(job_type), _) => self.jobs_available(&job_type),
             (

@@ -230,10 +230,13 @@ impl FrontEnd {
         if let Some(max) = self.config.security.max_view_age {
             let age = self.broker.directory_age();
             if age > max {
+                let time = match age {
+                    Duration::MAX => "since it started".to_string(),
+                    age => format!("for {} s", age.as_secs()),
+                };
                 return Err(Refused::Cannot(Failure::Unavailable(format!(
-                    "This node has not heard the leader of partition 1 for {} s, so its users and permissions may be outdated \
+                    "This node has not heard the leader of partition 1 {time}, so its users and permissions may be outdated \
                      (skep.security.max-view-age: {} s). Send the request to another node, or again later.",
-                    age.as_secs(),
                     max.as_secs()
                 ))));
             }

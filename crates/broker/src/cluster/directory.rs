@@ -122,21 +122,43 @@ impl Cluster {
         known
     }
 
-    async fn learn_of_change(&self, before: u64) {
+    async fn learn_of_change(self: &Arc<Self>, before: u64) {
         let Some(local) = self.local() else {
             return;
         };
+        if has_directory(local) {
+            return self.apply_change(local).await;
+        }
         let known = local.directory.number();
-        let (unlike, longest) = match (known == before, has_directory(local)) {
-            (true, _) => (before, KNOWN_WITHIN),
-            // Its replica has applied something since, and applies all in order.
-            (false, true) => return,
-            // This node was told of something: perhaps of an earlier change. If there is more, its leader says so at once.
-            (false, false) => (known, PACE),
+        // If this node was told of something since, it was perhaps of an earlier change. If there is more, its leader says so at once.
+        let (unlike, longest) = if known == before {
+            (before, KNOWN_WITHIN)
+        } else {
+            (known, PACE)
         };
         self.ask_for_directory();
         let until = Instant::now() + longest;
         while local.directory.number() == unlike && Instant::now() < until {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until the replica of this node has applied what the leader has committed.
+    async fn apply_change(self: &Arc<Self>, local: &Local) {
+        let Some(replica) = local.partition(HOME) else {
+            return;
+        };
+        let until = Instant::now() + KNOWN_WITHIN;
+        let (told, position) = tokio::sync::oneshot::channel();
+        let known = move |entry: Option<u64>| {
+            // Who waited may have given up.
+            let _ = told.send(entry);
+        };
+        self.ask_position(HOME, Box::new(known));
+        let position = tokio::time::timeout(KNOWN_WITHIN, position).await;
+        let entry = position.ok().and_then(Result::ok).flatten().unwrap_or(0);
+        let applied = || replica.status.applied.load(Ordering::Acquire);
+        while applied() < entry && Instant::now() < until {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -179,14 +201,15 @@ impl Cluster {
     }
 
     pub(super) fn directory_is(&self, node: u32, whole: WholeDirectory) {
-        let Some(local) = self.local() else {
+        // A replica that this node has got since takes precedence.
+        let Some(local) = self.local().filter(|local| !has_directory(local)) else {
             return;
         };
         let mut directory = Directory::default();
         for (key, entry) in &whole.rows {
             directory.add(*key, entry);
         }
-        local.directory.receive(directory);
+        local.directory.set(directory);
         *self.peers.followed.lock() = Some((node, whole.number));
     }
 }

@@ -167,7 +167,7 @@ mod tests {
         joins(&mut directory, 1, "anna", "acme");
         joins(&mut directory, 2, "bert", "acme");
         joins(&mut directory, 3, "bert", "globex");
-        view.publish(directory.clone());
+        view.set(directory.clone());
         for _ in 0..2 {
             let of = |claims: &Claims| sole.of(&view, claims);
             assert_eq!(of(&user("anna")), Some(TenantId::new("acme")));
@@ -182,7 +182,7 @@ mod tests {
         };
         assert_eq!(sole.of(&view, &Claims::Client(principal)), None);
         joins(&mut directory, 4, "anna", "globex");
-        view.publish(directory);
+        view.set(directory);
         assert_eq!(sole.of(&view, &user("anna")), None);
     }
 }

@@ -2,11 +2,15 @@
 //! `zeebe_gateway_job_stream_servers` and `skep_permissions_age_seconds`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use skep_metrics::Unlabelled;
 use skep_service::{Broker, PartitionRole};
 
 use super::families::{GatewayFamilies, LoginFamilies, RoleLabels};
+
+/// Shown as the age of permissions that were never confirmed.
+const LONGEST_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// Sets the source of the metrics. Only the first call has an effect.
 pub(super) fn read_from(
@@ -16,7 +20,8 @@ pub(super) fn read_from(
 ) {
     let asked = Arc::clone(broker);
     logins.directory_age.read_from(move || {
-        let age = asked.directory_age().as_secs();
+        // A node that has just started has not heard the leader yet.
+        let age = asked.directory_age().min(LONGEST_AGE).as_secs();
         vec![(Unlabelled, i64::try_from(age).unwrap_or(i64::MAX))]
     });
     let asked = Arc::clone(broker);

@@ -7,6 +7,7 @@ use skep_identity::Directory;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_service::{Answer, Timings, Wakes};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::effect_sink::Effect;
@@ -93,6 +94,10 @@ impl Delivery {
     pub fn directory(&mut self, directory: &Directory, is_committed: bool, env: &Environment) {
         let version = directory.version();
         let is_first = self.directory.is_none();
+        // A replica that gets its first snapshot has none yet, and this node may have one from another node.
+        if is_first && directory.is_empty() && env.status.applied.load(Ordering::Acquire) == 0 {
+            return;
+        }
         if is_first || is_committed && self.directory != Some(version) {
             self.directory = Some(version);
             env.effect_sink.send(Effect::Directory(directory.clone()));

@@ -63,13 +63,14 @@ impl Partition {
 
     fn publish_reached(&mut self) {
         let reached = self.core.reached();
-        self.env.status.applied.store(reached, Ordering::Release);
-        self.exporters.progress.commit(reached);
+        // Who waits for an entry to be applied finds its users and permissions.
         if self.env.partition() == HOME && !self.core.is_stale() {
             let is_committed = !self.core.is_leader();
             let directory = &self.core.engine().state.identity.directory;
             self.delivery.directory(directory, is_committed, &self.env);
         }
+        self.env.status.applied.store(reached, Ordering::Release);
+        self.exporters.progress.commit(reached);
     }
 
     fn release(&mut self, released: Released) {
