@@ -120,6 +120,15 @@ impl Cluster {
         let Some(round) = self.claim(partition) else {
             return known.into_iter().for_each(|known| known(None));
         };
+        // The voters may be others by now.
+        let decided = match round.verdict() {
+            Verdict::Open => None,
+            Verdict::Committed(entry) => Some(Some(entry)),
+            Verdict::Unsure => Some(None),
+        };
+        if let Some(entry) = decided {
+            return known.into_iter().for_each(|known| known(entry));
+        }
         let confirmations = &self.exchanges.confirmations;
         let Some((id, asked)) = confirmations.begin(partition, known, round) else {
             return;
@@ -158,13 +167,23 @@ impl Cluster {
 
     /// A voter has answered, or never will.
     fn term_is(self: &Arc<Self>, node: u32, id: u64, partition: u32, term: Option<u64>) {
+        self.end_if_decided(id, partition, |round| round.answer(node, term));
+    }
+
+    /// Ends the question if it is decided, and begins the next one for those who have come since.
+    fn end_if_decided(
+        self: &Arc<Self>,
+        id: u64,
+        partition: u32,
+        verdict: impl FnOnce(&mut Round) -> Verdict,
+    ) {
         let confirmations = &self.exchanges.confirmations;
         let mut partitions = confirmations.partitions.lock();
         let Some(confirming) = partitions.get_mut(&partition) else {
             return;
         };
         let verdict = match &mut confirming.round {
-            Some((asked, _, round)) if *asked == id => round.answer(node, term),
+            Some((asked, _, round)) if *asked == id => verdict(round),
             _ => return,
         };
         let entry = match verdict {
@@ -190,13 +209,7 @@ impl Cluster {
     /// Gives up questions to nodes that are connected but do not answer.
     pub(in crate::cluster) fn forget_terms(self: &Arc<Self>) {
         for (partition, id) in self.questions_older_than(PATIENCE) {
-            let partitions = self.exchanges.confirmations.partitions.lock();
-            let asked = partitions.get(&partition).and_then(|it| it.round.as_ref());
-            let asked = asked.map_or_else(Vec::new, |(_, _, round)| round.asked());
-            drop(partitions);
-            for (node, _) in asked {
-                self.term_is(node, id, partition, None);
-            }
+            self.end_if_decided(id, partition, |_| Verdict::Unsure);
         }
     }
 

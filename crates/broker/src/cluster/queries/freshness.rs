@@ -1,7 +1,7 @@
 //! The entries that a query must see: everything that was committed when it arrived, on any node.
 //!
-//! The leader knows the position, once it is [confirmed](super::confirming). Other nodes ask the leader and wait for the rows up to there. If there is no leader or it is unreachable,
-//! there may be newer entries, and the answer says since when this has been unknown.
+//! The leader knows the position, once it is [confirmed](super::confirming). Other nodes ask the leader and wait for the rows up to there.
+//! If there is no leader or it is unreachable, there may be newer entries, and the answer says since when this has been unknown.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
