@@ -120,6 +120,10 @@ impl Cluster {
                 claims: stream.claims.clone(),
             };
             self.send(node, &opened);
+            // Its client may have left meanwhile, and what closes it may have been sent before.
+            if self.name_at(node, stream.id) != Some(name) {
+                self.send(node, &NodeMessage::CloseStream { stream: name });
+            }
         }
     }
 
