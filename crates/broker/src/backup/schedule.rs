@@ -158,10 +158,16 @@ impl Keeper {
             }
             expect_grown(cluster, &store, Replicas::Leading).map_err(text)?;
             self.swept = Some(Instant::now());
-            let continuous = self.config.continuous.is_some();
-            for old in schedule.old(&backups, now, continuous) {
-                tracing::info!(backup = old.id, "the backup is old enough to be deleted");
-                delete(&store, old.id).map_err(text)?;
+            match expect_grown(cluster, &store, Replicas::All) {
+                Ok(()) => {
+                    let continuous = self.config.continuous.is_some();
+                    for old in schedule.old(&backups, now, continuous) {
+                        tracing::info!(backup = old.id, "the backup is old enough to be deleted");
+                        delete(&store, old.id).map_err(text)?;
+                    }
+                }
+                // Deleting is final: a replica that lags behind puts it off.
+                Err(why) => tracing::warn!(%why, "no backup is deleted by age"),
             }
         }
         if is_due {
