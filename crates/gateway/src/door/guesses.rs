@@ -33,6 +33,13 @@ pub struct GuessLimits {
     pub of_address: u32,
 }
 
+impl GuessLimits {
+    /// The time without a guess after which a name is free again. Until then each of its guesses costs a pause, however long pauses are.
+    fn forgets_after(&self) -> Duration {
+        WINDOW.max(self.pause.saturating_mul(self.of_name))
+    }
+}
+
 impl Default for GuessLimits {
     fn default() -> GuessLimits {
         GuessLimits {
@@ -100,19 +107,20 @@ impl Guesses {
     }
 
     fn was_wrong(&self, name: &str, address: IpAddr, now: Instant) {
+        let kept = self.limits.forgets_after();
         // A name could have any length; an impossible one is not worth its bytes.
         if name.len() <= 256 {
             let mut by_name = self.by_name.lock();
-            let wrong = entry(&mut by_name, (name.into(), address), now);
+            let wrong = entry(&mut by_name, (name.into(), address), now, kept);
             // The pause counts until nobody has guessed for a while.
-            if now - wrong.last >= WINDOW.max(self.limits.pause) {
+            if now - wrong.last >= kept {
                 *wrong = Wrong::none(now);
             }
             wrong.count = wrong.count.saturating_add(1);
             wrong.last = now;
         }
         let mut by_address = self.by_address.lock();
-        let wrong = entry(&mut by_address, address, now);
+        let wrong = entry(&mut by_address, address, now, WINDOW);
         if now - wrong.since >= WINDOW {
             *wrong = Wrong::none(now);
         }
@@ -136,9 +144,10 @@ fn entry<K: std::hash::Hash + Eq>(
     wrong: &mut FxHashMap<K, Wrong>,
     key: K,
     now: Instant,
+    kept: Duration,
 ) -> &mut Wrong {
     if wrong.len() >= MAX_REMEMBERED {
-        wrong.retain(|_, w| now - w.last < WINDOW);
+        wrong.retain(|_, w| now - w.last < kept);
         if wrong.len() >= MAX_REMEMBERED {
             wrong.clear();
         }
@@ -279,8 +288,9 @@ mod tests {
         assert!(guesses.may_try("carl", ADDRESS, after(60)));
         // A pause above a minute is one between each two attempts, too.
         assert!(guesses.may_try("anna", ADDRESS, after(90)));
-        guesses.was_wrong("anna", ADDRESS, after(89));
-        assert!(!guesses.may_try("anna", ADDRESS, after(178)));
+        guesses.was_wrong("anna", ADDRESS, after(90));
+        assert!(!guesses.may_try("anna", ADDRESS, after(179)));
+        assert!(guesses.may_try("anna", ADDRESS, after(180)));
     }
 
     #[test]

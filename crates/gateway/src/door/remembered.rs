@@ -6,9 +6,8 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use skep_metrics::Counter;
 
-/// Credentials that are remembered, in two generations of half as many.
-const MAX_KNOWN: usize = 10_000;
-const MAX_YOUNG: usize = MAX_KNOWN / 2;
+/// Credentials that are remembered whatever comes; up to as many older ones stay until there are more.
+const MAX_YOUNG: usize = 10_000;
 
 /// How often a caller was recognized by the credentials, and how often not.
 #[derive(Clone, Debug, Default)]
@@ -113,13 +112,13 @@ mod tests {
         let remembered = Remembered::new(Looks::default());
         remembered.remember(b"anna", 1);
         remembered.remember(b"bert", 2);
-        for number in 0..3 * MAX_KNOWN {
+        for number in 0..3 * MAX_YOUNG {
             remembered.remember(format!("another {number}").as_bytes(), 0);
             if number % 1000 == 0 {
                 assert_eq!(remembered.find(b"anna"), Some(1), "{number}");
             }
             let known = remembered.known.lock();
-            assert!(known.young.len() + known.old.len() <= MAX_KNOWN);
+            assert!(known.young.len() + known.old.len() <= 2 * MAX_YOUNG);
         }
         assert_eq!(remembered.find(b"bert"), None);
     }
