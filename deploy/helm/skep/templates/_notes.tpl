@@ -15,7 +15,7 @@ NOBODY HAS TO LOG IN. Who reaches the service can deploy and start processes and
 {{- end }}
 {{- if (.Values.orchestration.upgrade | default dict).prepare }}
 
-ALL NODES ARE PAUSED after an upgrade (orchestration.upgrade.prepare). Replace their pods at once; then they go on by themselves:
+ALL NODES ARE PAUSED after an upgrade to another version (orchestration.upgrade.prepare). Replace their pods at once; then they go on by themselves:
   kubectl -n {{ .Release.Namespace }} delete pod -l app.kubernetes.io/instance={{ .Release.Name }},app.kubernetes.io/component=broker
 To stay with the version that is there, end the pause:
   kubectl -n {{ .Release.Namespace }} exec {{ include "skep.fullname" . }}-0 -c skep -- /skep cluster resume --management={{ range $node := until (include "skep.size" . | int) }}{{ if $node }},{{ end }}{{ include "skep.management" (list $ $node) }}{{ end }}

@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::apply::refusal;
-use crate::cli::{fetch, given};
+use crate::cli::{fetch, given, interrupted};
 use crate::errors::Coded;
 
 /// Longer than a node waits for its snapshots.
@@ -58,11 +58,19 @@ pub async fn prepare(args: NodesArgs) -> anyhow::Result<()> {
         let asked = (Method::GET, "/actuator/partitions");
         args.ask(node, asked, deadline).await?;
     }
-    for operation in PREPARE {
-        if let Err(error) = args.act(operation, deadline).await {
-            args.undo().await;
-            return Err(error);
+    let prepared = async {
+        for operation in PREPARE {
+            args.act(operation, deadline).await?;
         }
+        Ok(())
+    };
+    let prepared = tokio::select! {
+        prepared = prepared => prepared,
+        () = interrupted() => Err(anyhow::anyhow!("interrupted; the nodes go on")),
+    };
+    if let Err(error) = prepared {
+        args.undo().await;
+        return Err(error);
     }
     args.say(
         "PAUSED",
