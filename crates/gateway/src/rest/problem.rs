@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::{Failure, Rejection, RejectionType};
 
 use super::RestBody;
@@ -11,6 +11,9 @@ use crate::door::Scheme;
 use crate::failure_text;
 
 const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// On answers that lack something: how many milliseconds they are behind.
+pub const BEHIND: HeaderName = HeaderName::from_static("skep-behind-ms");
 
 /// An error answer to a request.
 #[derive(Debug, PartialEq)]
@@ -25,6 +28,8 @@ pub struct Problem {
     pub asks_for: Option<Scheme>,
     /// The request's body was not read to its end.
     pub unread_body: bool,
+    /// For how many milliseconds the rows that were read have lacked something: what was not found may be there.
+    pub behind: u64,
 }
 
 impl Problem {
@@ -36,7 +41,13 @@ impl Problem {
             allow: None,
             asks_for: None,
             unread_body: false,
+            behind: 0,
         }
+    }
+
+    /// The same after a read of rows that lack something.
+    pub fn read_behind(self, behind: u64) -> Problem {
+        Problem { behind, ..self }
     }
 
     pub fn unknown_path(path: &str) -> Problem {
@@ -143,6 +154,9 @@ impl Problem {
                 HeaderValue::from_static(scheme.challenge()),
             );
         }
+        if self.behind > 0 {
+            headers.insert(BEHIND, HeaderValue::from(self.behind));
+        }
         if let Some(allow) = self.allow.and_then(|a| HeaderValue::try_from(a).ok()) {
             headers.insert(ALLOW, allow);
         }
@@ -210,5 +224,14 @@ mod tests {
             let expected = Problem::new(StatusCode::from_u16(status).unwrap(), title, detail);
             assert_eq!(problem, expected);
         }
+    }
+
+    #[test]
+    fn what_is_not_found_in_rows_that_lack_something_says_so() {
+        let missing = || Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", "no such instance");
+        let complete = missing().read_behind(0).into_response("/v2/x");
+        assert!(!complete.headers().contains_key(BEHIND));
+        let behind = missing().read_behind(7).into_response("/v2/x");
+        assert_eq!(behind.headers()[BEHIND], "7");
     }
 }

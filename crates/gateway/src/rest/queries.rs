@@ -26,7 +26,7 @@ use self::related::TaskVariables;
 use self::statistics::Statistics;
 use super::decode::Decoded;
 use super::operations::path::{AnyKey, EvaluationKey};
-use super::problem::Problem;
+use super::problem::{BEHIND, Problem};
 use super::{RestBody, encode, sight};
 use crate::call::FrontEnd;
 
@@ -47,8 +47,6 @@ mod waiting;
 /// `eventual`: the answer is the current state of the store, without waiting for what was acknowledged before. `shared`: it
 /// may be another caller's recent answer.
 const CONSISTENCY: HeaderName = HeaderName::from_static("skep-consistency");
-/// On answers that lack something: how many milliseconds they are behind.
-const BEHIND: HeaderName = HeaderName::from_static("skep-behind-ms");
 
 /// A call activity may be called from one that was called, and so on: the engine's own bound is far below.
 const MAX_HIERARCHY: usize = 10_000;
@@ -311,7 +309,11 @@ pub async fn must_exist(
         behind: 0,
     };
     if entity.key().name == by {
-        return Ok(vec![ask.one(entity, key).await?]);
+        let row = ask.one(entity, key).await;
+        return match row {
+            Ok(row) => Ok(vec![row]),
+            Err(problem) => Err(problem.read_behind(ask.behind)),
+        };
     }
     let has_key = entity.index_of(by).map(|field| Condition::Field {
         field,
@@ -324,7 +326,7 @@ pub async fn must_exist(
         return Ok(vec![rows.swap_remove(at)]);
     }
     if rows.is_empty() {
-        return Err(not_found(entity, key));
+        return Err(not_found(entity, key).read_behind(ask.behind));
     }
     Ok(rows)
 }
@@ -376,7 +378,21 @@ pub async fn respond(
     asked: QueryRequest,
 ) -> Result<Response<RestBody>, Problem> {
     let mut ask = Ask::new(front, claims, asked.consistency)?;
-    let mut response = match asked.what {
+    let answered = answer(&mut ask, claims, asked.what).await;
+    let mut response = answered.map_err(|problem| problem.read_behind(ask.behind))?;
+    if ask.behind > 0 {
+        let behind = HeaderValue::from(ask.behind);
+        response.headers_mut().insert(BEHIND, behind);
+    }
+    Ok(response)
+}
+
+async fn answer(
+    ask: &mut Ask<'_>,
+    claims: &Claims,
+    what: What,
+) -> Result<Response<RestBody>, Problem> {
+    Ok(match what {
         What::Page(search) => encode::json(ask.page(search).await?),
         What::PageOf { owner, key, search } => {
             ask.one(owner, key).await?;
@@ -428,12 +444,7 @@ pub async fn respond(
             };
             encode::json(element_statistics(&ask.rows(query).await?))
         }
-    };
-    if ask.behind > 0 {
-        let behind = HeaderValue::from(ask.behind);
-        response.headers_mut().insert(BEHIND, behind);
-    }
-    Ok(response)
+    })
 }
 
 const TEXT_XML: HeaderValue = HeaderValue::from_static("text/xml");
