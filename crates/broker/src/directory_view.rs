@@ -16,13 +16,21 @@ pub const HOME: u32 = 1;
 /// More than any node publishes.
 const CHANGES_PER_MILLISECOND: u64 = 1 << 16;
 
+/// When the directory was surely current. The order is that of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Confirmed {
+    /// Not since this process started.
+    #[default]
+    Never,
+    At(Instant),
+}
+
 #[derive(Debug)]
 pub struct DirectoryView {
     current: RwLock<Arc<Directory>>,
     /// Incremented with each change: other nodes ask for anything newer than their version.
     number: AtomicU64,
-    /// When it was surely current; `None`: not since this process started.
-    confirmed: RwLock<Option<Instant>>,
+    confirmed: RwLock<Confirmed>,
 }
 
 impl Default for DirectoryView {
@@ -57,13 +65,15 @@ impl DirectoryView {
         debug_assert!(then <= Instant::now(), "nobody was heard in the future");
         let mut confirmed = self.confirmed.write();
         // A new leader may have been heard before the last one.
-        *confirmed = (*confirmed).max(Some(then));
+        *confirmed = (*confirmed).max(Confirmed::At(then));
     }
 
     /// [`Duration::MAX`]: it was never confirmed.
     pub fn age(&self) -> Duration {
-        let confirmed = *self.confirmed.read();
-        confirmed.map_or(Duration::MAX, |then| then.elapsed())
+        match *self.confirmed.read() {
+            Confirmed::Never => Duration::MAX,
+            Confirmed::At(then) => then.elapsed(),
+        }
     }
 
     /// The replica on this node has committed this directory, or another node has sent it to one without a replica.
