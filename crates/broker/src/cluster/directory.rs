@@ -130,7 +130,7 @@ impl Cluster {
             return self.apply_change(local).await;
         }
         let known = local.directory.number();
-        // If this node was told of something since, it was perhaps of an earlier change. If there is more, its leader says so at once.
+        // An update since then may be that of an earlier change. The leader sends a later one at once.
         let (unlike, longest) = if known == before {
             (before, KNOWN_WITHIN)
         } else {

@@ -193,7 +193,7 @@ fn nobody_gives_rights_to_themselves_without_the_right_to_give_them() {
     ] {
         forbidden(&mut rig, is("anna"), Command::Identity(command));
     }
-    // A role that exists already is not created anew, with its creator as owner.
+    // Creating a role that exists is refused, so its creator does not become its owner.
     rig.claims = is("anna");
     let again = send(&mut rig, IdentityCommand::CreateRole(new("boss"))).unwrap_err();
     assert_eq!(again.kind, RejectionType::AlreadyExists);

@@ -100,7 +100,7 @@ impl Security {
         self.authorizations.unwrap_or_else(|| self.is_protected())
     }
 
-    /// What pages are told of it.
+    /// Access control as the web interface needs to know it.
     pub fn access(&self) -> skep_ui::Access {
         if !self.is_protected() {
             skep_ui::Access::Open

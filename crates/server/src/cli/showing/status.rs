@@ -80,7 +80,7 @@ pub async fn run(args: StatusArgs) -> anyhow::Result<()> {
     Err(Coded::new("NOT_HEALTHY", text).into())
 }
 
-/// What is printed, and the problems.
+/// The text to print, and the problems found.
 async fn shown(args: &StatusArgs) -> anyhow::Result<(String, Vec<String>)> {
     let topology = args.server.client().await?.topology().await?;
     let reported = Reported::of(&args.management).await;
