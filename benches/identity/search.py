@@ -26,6 +26,8 @@ PROCESSES, GRANTED = 200, 100
 # Fills that are under way at a time; each makes an instance of every process.
 FILLS = 4
 START_LIMIT, FILL_LIMIT = 60, 3600
+# Of the processes by their ids, once they are deployed.
+KEYS = {}
 SEARCH = "/v2/process-instances/search"
 
 BPMN = (
@@ -50,7 +52,7 @@ def settings():
     process = "PROCESS_DEFINITION"
     grants = [
         ("admin", "RESOURCE", "*", "CREATE"),
-        ("admin", process, "*", "CREATE_PROCESS_INSTANCE, READ_PROCESS_INSTANCE"),
+        ("admin", process, "*", "CREATE_PROCESS_INSTANCE, READ_PROCESS_INSTANCE, READ_PROCESS_DEFINITION"),
         ("all", process, "*", "READ_PROCESS_INSTANCE"),
     ]
     some = range(0, PROCESSES, PROCESSES // GRANTED)
@@ -81,6 +83,14 @@ class Caller:
             sys.exit(f"{path}: {answer.status} {text[:500]!r}")
         return json.loads(text)
 
+    def keys(self):
+        body = {"page": {"limit": PROCESSES}}
+        while True:
+            found = self.ask("/v2/process-definitions/search", body)["items"]
+            if len(found) == PROCESSES:
+                return {one["processDefinitionId"]: one["processDefinitionKey"] for one in found}
+            time.sleep(0.1)
+
     def deploy(self, models):
         """At most 50 files go into a deployment."""
         for first in range(0, len(models), 50):
@@ -94,6 +104,7 @@ def fill(instances):
     """A fill is one request; its instances come one after the other."""
     admin = Caller("admin")
     admin.deploy([BPMN.format(id=f"process-{n}", middle=NOTHING, last="f") for n in range(PROCESSES)])
+    KEYS.update(admin.keys())
     admin.deploy([BPMN.format(id="fill", middle=CALLS, last="g")])
     began, made, target = time.monotonic(), 0, instances // PROCESSES
     under_way = {"filter": {"processDefinitionId": "fill", "state": "ACTIVE"}, "page": {"limit": 1}}
@@ -117,6 +128,7 @@ def searches(turn):
         "newest 50": {},
         "newest 50 of a state": {"state": "COMPLETED"},
         "newest 50 of a process and a state": {"processDefinitionId": one, "state": "COMPLETED"},
+        "the same, by the key of the process": {"processDefinitionKey": KEYS[one], "state": "COMPLETED"},
     }
     newest = {"sort": [{"field": "startDate", "order": "DESC"}], "page": {"limit": 50}}
     return {kind: {"filter": narrowed} | newest for kind, narrowed in filters.items()}

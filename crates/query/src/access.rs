@@ -5,6 +5,7 @@
 
 mod related;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use skep_identity::{Grants, Tenancy, Visible};
@@ -288,7 +289,10 @@ fn to_grants(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGr
         }
         Access::By(column, permissions) => match listed(grants, permissions)? {
             Visible::All => return Ok(Narrowed::Whole),
-            Visible::Ids(ids) => by_text(entity, column, &ids),
+            Visible::Ids(ids) => match to_own_condition(search, column, &ids) {
+                Some(narrowed) => return Ok(narrowed),
+                None => by_text(entity, column, &ids),
+            },
         },
         Access::OfInstance(column, permissions) => match listed(grants, permissions)? {
             Visible::All => return Ok(Narrowed::Whole),
@@ -312,6 +316,32 @@ fn to_grants(search: &mut Search, grants: &Grants) -> Result<Narrowed, TooManyGr
     } else {
         search.filter.push(Condition::Any(any));
         Narrowed::Part
+    })
+}
+
+/// Narrows a condition of the caller's that names values of this column to the granted ones. A store would look through a list of
+/// all that is granted for each row. `None`: the search has no such condition.
+fn to_own_condition(search: &mut Search, column: &str, ids: &[Arc<str>]) -> Option<Narrowed> {
+    let own = search.entity.index_of(column)?;
+    let has_any = search
+        .filter
+        .iter_mut()
+        .find_map(|condition| match condition {
+            Condition::Field { field, op } if *field == own => match op {
+                Op::Eq(value) => Some(ids.iter().any(|id| value.as_text() == Some(id))),
+                Op::In(values) => {
+                    let ids: HashSet<&str> = ids.iter().map(|id| &**id).collect();
+                    values.retain(|value| value.as_text().is_some_and(|id| ids.contains(id)));
+                    Some(!values.is_empty())
+                }
+                _ => None,
+            },
+            _ => None,
+        })?;
+    Some(if has_any {
+        Narrowed::Part
+    } else {
+        Narrowed::Nothing
     })
 }
 

@@ -7,6 +7,7 @@ pub mod page;
 #[cfg(test)]
 mod samples;
 pub mod select;
+mod settled;
 pub mod statistics;
 pub mod upsert;
 

@@ -94,11 +94,10 @@ mod tests {
     use std::sync::Arc;
 
     use serde_json::{Value as Json, json};
-    use skep_identity::{Directory, Entry, Grants, Tenancy};
-    use skep_protocol::origin::{Claims, Principal};
+    use skep_identity::Tenancy;
     use skep_protocol::permission::Permission;
-    use skep_protocol::value::{AuthorizationValue, OwnerType, ResourceMatcher};
-    use skep_protocol::{Key, TenantId, grants};
+    use skep_protocol::value::ResourceMatcher;
+    use skep_protocol::{TenantId, grants};
 
     use super::*;
     use crate::access;
@@ -106,29 +105,8 @@ mod tests {
     use crate::entity::{RelatedFilter, Takes};
     use crate::value::Value;
 
-    /// A caller with these permissions on a resource each.
     fn granted(permissions: &[Permission], on: &ResourceMatcher) -> Sight {
-        let mut directory = Directory::default();
-        for (number, permission) in (1..).zip(permissions) {
-            let authorization = Entry::Authorization(AuthorizationValue {
-                authorization_key: Key(number),
-                owner_type: OwnerType::User,
-                owner_id: "anna".into(),
-                resource_type: permission.on,
-                matcher: on.clone(),
-                permissions: vec![permission.to],
-            });
-            directory.add(Key(number), &authorization);
-        }
-        let anna = Principal {
-            id: "anna".into(),
-            ..Principal::default()
-        };
-        let grants = Grants::of(&directory, &Claims::User(anna.into()));
-        Sight {
-            grants: grants.map(Arc::new),
-            tenancy: Tenancy::All,
-        }
+        access::tests::granted(permissions, std::slice::from_ref(on))
     }
 
     fn nobody() -> Sight {

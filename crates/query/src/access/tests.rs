@@ -1,5 +1,10 @@
 //! Which rows are whose.
 
+use skep_identity::{Directory, Entry};
+use skep_protocol::Key;
+use skep_protocol::origin::{Claims, Principal};
+use skep_protocol::value::{AuthorizationValue, OwnerType, ResourceMatcher};
+
 use super::*;
 
 #[test]
@@ -71,6 +76,69 @@ fn callers_without_tenants_see_what_belongs_to_the_cluster() {
             None => panic!("{}", entity.table),
         }
     }
+}
+
+/// A caller with each of these permissions on each of these resources.
+pub fn granted(permissions: &[Permission], on: &[ResourceMatcher]) -> Sight {
+    let mut directory = Directory::default();
+    let pairs = permissions
+        .iter()
+        .flat_map(|p| on.iter().map(move |on| (p, on)));
+    for (number, (permission, on)) in (1..).zip(pairs) {
+        let authorization = Entry::Authorization(AuthorizationValue {
+            authorization_key: Key(number),
+            owner_type: OwnerType::User,
+            owner_id: "anna".into(),
+            resource_type: permission.on,
+            matcher: on.clone(),
+            permissions: vec![permission.to],
+        });
+        directory.add(Key(number), &authorization);
+    }
+    let anna = Principal {
+        id: "anna".into(),
+        ..Principal::default()
+    };
+    let grants = Grants::of(&directory, &Claims::User(anna.into()));
+    Sight {
+        grants: grants.map(Arc::new),
+        tenancy: Tenancy::All,
+    }
+}
+
+#[test]
+fn a_search_that_names_processes_is_narrowed_to_those_granted_without_a_second_list() {
+    let entity = &entities::PROCESS_INSTANCE;
+    let of = |op| condition(entity, "processDefinitionId", op).unwrap();
+    let texts = |ids: &[&str]| Op::In(ids.iter().map(|id| Value::text(id)).collect());
+    let is = |id| Op::Eq(Value::text(id));
+    let processes = ["order", "invoice"].map(|id| ResourceMatcher::Id(id.into()));
+    let sight = granted(grants![ProcessDefinition: ReadProcessInstance], &processes);
+    for (asked, left) in [
+        (is("order"), Some(is("order"))),
+        (is("payment"), None),
+        (texts(&["payment", "order"]), Some(texts(&["order"]))),
+        (texts(&["payment", "refund"]), None),
+    ] {
+        let mut search = Search::all(entity, vec![of(asked.clone())], 1);
+        match narrow(&mut search, &sight).unwrap() {
+            Narrowed::Part => assert_eq!(Some(search.filter), left.map(|op| vec![of(op)])),
+            Narrowed::Nothing => assert_eq!(left, None, "{asked:?}"),
+            Narrowed::Whole => panic!("{asked:?} is not narrowed"),
+        }
+    }
+    // Any other condition says nothing about which processes there are.
+    for op in [Op::Like("or*".into()), Op::Neq(Value::text("order"))] {
+        let mut search = Search::all(entity, vec![of(op)], 1);
+        narrow(&mut search, &sight).unwrap();
+        let granted = Condition::Any(vec![vec![of(texts(&["invoice", "order"]))]]);
+        assert_eq!(search.filter.get(1), Some(&granted));
+    }
+    // Alternatives are narrowed as a whole.
+    let mut search = Search::all(entity, Vec::new(), 1);
+    search.any_of = vec![vec![of(is("payment"))], vec![of(is("order"))]];
+    narrow(&mut search, &sight).unwrap();
+    assert_eq!(search.filter.len(), 1);
 }
 
 #[test]

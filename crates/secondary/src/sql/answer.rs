@@ -10,7 +10,7 @@ use skep_query::{
 };
 
 use super::page::{self, Part, Way};
-use super::{Dialect, Sql, flows, select, statistics};
+use super::{Dialect, Sql, flows, select, settled, statistics};
 
 /// A SQL database that answers queries.
 pub trait Database {
@@ -72,6 +72,10 @@ pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError>
 }
 
 fn search(from: &impl Database, search: &Search) -> Result<ResultPage, QueryError> {
+    let Some(settled) = settled::settled(from, search)? else {
+        return Ok(ResultPage::default());
+    };
+    let search = settled.as_ref();
     // Before anything whose time depends on what other tenants have.
     let few = few_of_tenants(from, search)?;
     let broad = match few {
@@ -212,7 +216,7 @@ fn page(
 }
 
 /// The result of a counting statement.
-fn number(rows: &[Row]) -> u64 {
+pub(super) fn number(rows: &[Row]) -> u64 {
     let counted = rows.first().and_then(|row| row.first()?.as_int());
     u64::try_from(counted.unwrap_or_default()).unwrap_or_default()
 }
@@ -223,6 +227,13 @@ fn get(from: &impl Database, entity: &Entity, key: Key) -> Result<Option<Row>, Q
 }
 
 fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError> {
+    let Some(settled) = settled::settled(from, &groups.search)? else {
+        return Ok(Vec::new());
+    };
+    let groups = &Groups {
+        search: settled.into_owned(),
+        ..groups.clone()
+    };
     let columns = groups.by.len() + groups.measures.len();
     let mut sql = from.sql();
     match small(from, &groups.search)? {
@@ -242,42 +253,10 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
 mod tests {
     use std::cell::Cell;
 
-    use rusqlite::{Connection, params_from_iter};
     use skep_query::{Condition, Measure};
 
     use super::*;
-    use crate::sql::samples::{FILTERS, of_tenants, searches, tables};
-    use crate::sqlite::writer::Bound;
-
-    /// A database with or without support for time-limited attempts.
-    struct Tried<'a> {
-        connection: &'a Connection,
-        succeeds: bool,
-    }
-
-    impl Database for Tried<'_> {
-        fn sql(&self) -> Sql<'_> {
-            Sql::new(Dialect::Sqlite, "")
-        }
-
-        fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
-            let mut statement = self.connection.prepare(&sql.text).expect("a statement");
-            let parameters = params_from_iter(sql.parameters.iter().map(Bound));
-            let rows = statement.query_map(parameters, |row| {
-                crate::sqlite::reader::values(row, columns)
-            });
-            Ok(rows.expect("rows").map(|row| row.expect("a row")).collect())
-        }
-
-        fn rows_within(
-            &self,
-            sql: &Sql<'_>,
-            columns: usize,
-            _limit: Duration,
-        ) -> Result<Option<Vec<Row>>, QueryError> {
-            self.succeeds.then(|| self.rows(sql, columns)).transpose()
-        }
-    }
+    use crate::sql::samples::{FILTERS, Tried, of_tenants, searches, tables};
 
     /// Counts its statements.
     struct Asked<'a> {

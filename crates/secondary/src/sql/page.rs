@@ -265,30 +265,39 @@ pub fn listed_column(search: &Search) -> Option<&'static str> {
         return None;
     }
     let entity = search.entity;
-    let listed = |condition: &Condition| match condition {
-        Condition::Field {
-            field,
-            op: Op::In(values),
-        } if values.len() > 1 => Some(entity.field(*field)),
-        _ => None,
-    };
-    let mut listed = search
-        .filter
-        .iter()
-        .filter_map(|condition| match condition {
-            // As permissions are added.
-            Condition::Any(alternatives) => match alternatives.as_slice() {
-                [only] => only.first().filter(|_| only.len() == 1).and_then(listed),
-                _ => None,
-            },
-            condition => listed(condition),
-        });
+    let mut listed = search.filter.iter().filter_map(|condition| {
+        let (field, values) = values_of(condition)?;
+        (values.len() > 1).then(|| entity.field(field))
+    });
     let is_first = |name: &str| {
         let mut firsts = entity.indices.iter().map(|columns| columns.first());
         firsts.any(|first| first == Some(&name))
     };
     let found = listed.find(|field| field.indexed == Indexed::All && is_first(field.name))?;
     Some(found.name)
+}
+
+/// The values that a condition lists, with the field that must have one of them. Permissions are a list as the only alternative.
+pub fn values_of(condition: &Condition) -> Option<(usize, &[Value])> {
+    match condition {
+        Condition::Field {
+            field,
+            op: Op::In(values),
+        } => Some((*field, values)),
+        Condition::Any(alternatives) => match alternatives.as_slice() {
+            [only] => match only.as_slice() {
+                [
+                    Condition::Field {
+                        field,
+                        op: Op::In(values),
+                    },
+                ] => Some((*field, values)),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The condition that limits a search to tenants whose rows an index has, with the column of that index. It lacks the default tenant.

@@ -1,24 +1,62 @@
 //! Sample rows and searches for tests: instances that differ in every field that searches use.
 
-use rusqlite::Connection;
-use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE, VARIABLE};
-use skep_query::{Condition, Cursor, Op, Search, Value, search};
+use std::time::Duration;
 
-use super::{Dialect, table_script};
+use rusqlite::{Connection, params_from_iter};
+use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_DEFINITION, PROCESS_INSTANCE, VARIABLE};
+use skep_query::{Condition, Cursor, Op, QueryError, Row, Search, Value, search};
+
+use super::answer::Database;
+use super::{Dialect, Sql, table_script};
+use crate::sqlite::reader;
+use crate::sqlite::writer::Bound;
+
+/// A database with or without support for time-limited attempts.
+pub struct Tried<'a> {
+    pub connection: &'a Connection,
+    pub succeeds: bool,
+}
+
+impl Database for Tried<'_> {
+    fn sql(&self) -> Sql<'_> {
+        Sql::new(Dialect::Sqlite, "")
+    }
+
+    fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
+        let mut statement = self.connection.prepare(&sql.text).expect("a statement");
+        let parameters = params_from_iter(sql.parameters.iter().map(Bound));
+        let rows = statement.query_map(parameters, |row| reader::values(row, columns));
+        Ok(rows.expect("rows").map(|row| row.expect("a row")).collect())
+    }
+
+    fn rows_within(
+        &self,
+        sql: &Sql<'_>,
+        columns: usize,
+        _limit: Duration,
+    ) -> Result<Option<Vec<Row>>, QueryError> {
+        self.succeeds.then(|| self.rows(sql, columns)).transpose()
+    }
+}
 
 /// Creates tables with this number of instances, each with a variable and most with an element.
 pub fn tables(instances: u32) -> Connection {
     let connection = Connection::open_in_memory().expect("a database");
-    for entity in [&PROCESS_INSTANCE, &VARIABLE, &ELEMENT_INSTANCE] {
+    for entity in [
+        &PROCESS_INSTANCE,
+        &VARIABLE,
+        &ELEMENT_INSTANCE,
+        &PROCESS_DEFINITION,
+    ] {
         let script = table_script(Dialect::Sqlite, "", entity);
         connection.execute_batch(&script).expect("a table");
     }
     let keys =
         "WITH RECURSIVE keys(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM keys WHERE k + 1 < ?)";
     for rows in [
-        r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "startDate", "endDate", "state", "hasIncident",
+        r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "processDefinitionKey", "startDate", "endDate", "state", "hasIncident",
                 "tenantId")
-            SELECT k, 'p' || (k % 3), CASE WHEN k % 7 > 0 THEN k % 50 END, CASE WHEN k % 4 > 0 THEN k % 60 END,
+            SELECT k, 'p' || (k % 3), 10 + k % 3, CASE WHEN k % 7 > 0 THEN k % 50 END, CASE WHEN k % 4 > 0 THEN k % 60 END,
                 CASE WHEN k % 5 > 0 THEN 'ACTIVE' ELSE 'COMPLETED' END, k % 11 = 0,
                 CASE WHEN k % 199 = 1 THEN 'umbrella' WHEN k % 13 > 0 THEN '<default>' ELSE 'acme' END FROM keys"#,
         r#"INSERT INTO variable ("variableKey", "processInstanceKey", "name", "value")
@@ -29,6 +67,10 @@ pub fn tables(instances: u32) -> Connection {
         let insert = format!("{keys} {rows}");
         connection.execute(&insert, [instances]).expect("rows");
     }
+    // Not of the third process.
+    let definitions = r#"INSERT INTO process_definition ("processDefinitionKey", "processDefinitionId", "tenantId")
+        VALUES (10, 'p0', '<default>'), (11, 'p1', '<default>')"#;
+    connection.execute(definitions, []).expect("definitions");
     connection
 }
 
