@@ -44,7 +44,9 @@ class Guesser(threading.Thread):
         self.is_in = False
         self.statuses = {}
         self.number = 0
-        self.connections = [self.connected(n) for n in range(addresses)]
+        self.closed = 0
+        # Made when they are needed: the server closes connections without a request.
+        self.connections = [None] * addresses
 
     @staticmethod
     def connected(n):
@@ -69,17 +71,22 @@ class Guesser(threading.Thread):
             at_once = max(1, min(len(self.connections), 20))
             for _ in range(at_once):
                 turn += 1
-                connection = self.connections[turn % len(self.connections)]
+                n = turn % len(self.connections)
                 some = b"".join(self.request() for _ in range(round(GUESSES * PACE / at_once)))
                 try:
-                    connection.send(some)
-                    self.count(connection.recv(1 << 18))
+                    self.connections[n] = self.connections[n] or self.connected(n)
+                    self.connections[n].send(some)
+                    answers = self.connections[n].recv(1 << 18)
+                    self.count(answers)
+                    if not answers:
+                        raise ConnectionResetError
                 except BlockingIOError:
                     pass
                 except OSError:
                     if OVER.is_set():
                         return
-                    raise
+                    self.closed += 1
+                    self.connections[n] = None
 
     def count(self, answers):
         for status in re.findall(rb"HTTP/1.1 (\d+)", answers):
@@ -183,7 +190,7 @@ def compare(args):
             result["login p50 ms"], result["login most ms"] = statistics.median(logins), max(logins)
             results.append(result)
             print(f"{name:8}", ", ".join(f"{what} {value:.2f}" for what, value in result.items()), flush=True)
-    print("answers by status:", guesser.statuses)
+    print("answers by status:", guesser.statuses, "connections closed by the server:", guesser.closed)
     for what in turns["alone"][0]:
         alone, known, guessed = (statistics.median(r[what] for r in turns[name]) for name in turns)
         print(f"{what}: guessed / alone = {guessed / alone:.2f}, of callers who are in / alone = {known / alone:.2f}")
