@@ -5,7 +5,10 @@ One server with names and passwords, permissions, and a million ended instances 
 `all` may read the instances of every process, `some` those of 100 of them. Prints p50 and p99 of each kind of search in
 milliseconds for both, and their ratios.
 
-    benches/identity/search.py target/dist/skep [--instances 1000000] [--searches 300] [--directory DIR]
+With `--tenants` all instances belong to one tenant. A third caller, `other`, may read all processes but belongs to a tenant
+without instances. What the searches of `other` and those that find nothing take is printed, too.
+
+    benches/identity/search.py target/dist/skep [--instances 1000000] [--searches 300] [--tenants] [--directory DIR]
 """
 
 import argparse
@@ -29,6 +32,7 @@ START_LIMIT, FILL_LIMIT = 60, 3600
 # Of the processes by their ids, once they are deployed.
 KEYS = {}
 SEARCH = "/v2/process-instances/search"
+TENANT = "acme"
 
 BPMN = (
     '<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" '
@@ -47,8 +51,8 @@ CALLS = (
 )
 
 
-def settings():
-    """Three callers: `admin` fills the store, the other two search."""
+def settings(tenants):
+    """`admin` fills the store, the others search."""
     process = "PROCESS_DEFINITION"
     grants = [
         ("admin", "RESOURCE", "*", "CREATE"),
@@ -59,7 +63,13 @@ def settings():
     grants += [("some", process, f"process-{n}", "READ_PROCESS_INSTANCE") for n in some]
     lines = ["camunda.security:", "  authentication.method: basic", "  authorizations.enabled: true"]
     lines += ["  initialization:", "    users:"]
-    lines += [f"      - {{username: {name}, password: {name}-secret}}" for name in ("admin", "all", "some")]
+    names = ("admin", "all", "some", "other")
+    lines += [f"      - {{username: {name}, password: {name}-secret}}" for name in names]
+    grants.append(("other", process, "*", "READ_PROCESS_INSTANCE"))
+    if tenants:
+        lines.insert(1, "  multi-tenancy.checks-enabled: true")
+        lines += ["    tenants:", f"      - {{tenant-id: {TENANT}, name: A, users: [admin, all, some]}}"]
+        lines.append("      - {tenant-id: other, name: B, users: [other]}")
     lines.append("    authorizations:")
     lines += [
         f'      - {{owner-type: USER, owner-id: {owner}, resource-type: {on}, resource-id: "{what}", permissions: [{may}]}}'
@@ -91,21 +101,23 @@ class Caller:
                 return {one["processDefinitionId"]: one["processDefinitionKey"] for one in found}
             time.sleep(0.1)
 
-    def deploy(self, models):
-        """At most 50 files go into a deployment."""
-        for first in range(0, len(models), 50):
+    def deploy(self, models, tenant):
+        """At most 50 parts go into a deployment, one of which may name the tenant."""
+        for first in range(0, len(models), 49):
             head = 'content-disposition: form-data; name="resources"; filename="{}.bpmn"\r\ncontent-type: text/xml'
-            parts = [f"--b\r\n{head.format(n)}\r\n\r\n{text}\r\n" for n, text in enumerate(models[first : first + 50])]
+            parts = [f"--b\r\n{head.format(n)}\r\n\r\n{text}\r\n" for n, text in enumerate(models[first : first + 49])]
+            if tenant:
+                parts.append(f'--b\r\ncontent-disposition: form-data; name="tenantId"\r\n\r\n{tenant}\r\n')
             body = "".join(parts) + "--b--\r\n"
             self.ask("/v2/deployments", body.encode(), {"content-type": "multipart/form-data; boundary=b"})
 
 
-def fill(instances):
+def fill(instances, tenant):
     """A fill is one request; its instances come one after the other."""
     admin = Caller("admin")
-    admin.deploy([BPMN.format(id=f"process-{n}", middle=NOTHING, last="f") for n in range(PROCESSES)])
+    admin.deploy([BPMN.format(id=f"process-{n}", middle=NOTHING, last="f") for n in range(PROCESSES)], tenant)
     KEYS.update(admin.keys())
-    admin.deploy([BPMN.format(id="fill", middle=CALLS, last="g")])
+    admin.deploy([BPMN.format(id="fill", middle=CALLS, last="g")], tenant)
     began, made, target = time.monotonic(), 0, instances // PROCESSES
     under_way = {"filter": {"processDefinitionId": "fill", "state": "ACTIVE"}, "page": {"limit": 1}}
     while True:
@@ -113,7 +125,7 @@ def fill(instances):
         if made == target and not left:
             break
         for _ in range(min(FILLS - left, target - made)):
-            admin.ask("/v2/process-instances", {"processDefinitionId": "fill"})
+            admin.ask("/v2/process-instances", {"processDefinitionId": "fill"} | ({"tenantId": tenant} if tenant else {}))
             made += 1
         if time.monotonic() - began > FILL_LIMIT:
             sys.exit("the store is not filled in time")
@@ -154,6 +166,21 @@ def measure(count):
         print(f"{kind:36}" + "".join(f"{f'{p50:.2f}, {p99:.2f}':>16}" for p50, p99 in cuts))
 
 
+def measure_nothing(count):
+    """Searches of all and of what is not there, in a tenant with all instances and in one with none."""
+    print(f"{'few or none, p50, p99 in ms':36}{'all':>16}{'other':>16}")
+    for kind, narrowed in {"all": {}, "of a state": {"state": "ACTIVE"}}.items():
+        cuts = []
+        for caller in (Caller("all"), Caller("other")):
+            took = []
+            for _ in range(count):
+                began = time.perf_counter()
+                caller.ask(SEARCH, {"filter": narrowed, "page": {"limit": 50}})
+                took.append((time.perf_counter() - began) * 1e3)
+            cuts.append((statistics.median(took), statistics.quantiles(took, n=100)[98]))
+        print(f"{kind:36}" + "".join(f"{f'{p50:.2f}, {p99:.2f}':>16}" for p50, p99 in cuts))
+
+
 def until_ready(server):
     end = time.monotonic() + START_LIMIT
     while time.monotonic() < end:
@@ -171,17 +198,20 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--instances", type=int, default=1_000_000)
     parser.add_argument("--searches", type=int, default=300, help="of each kind and caller")
+    parser.add_argument("--tenants", action="store_true", help="all instances belong to one tenant")
     parser.add_argument("--directory", help="where the data goes")
     args = parser.parse_args()
     top = pathlib.Path(tempfile.mkdtemp(prefix="skep-search-", dir=args.directory))
-    (top / "settings.yaml").write_text(settings())
+    (top / "settings.yaml").write_text(settings(args.tenants))
     ports = ["--rest-port", str(REST), "--grpc-port", str(GRPC), "--management-port", str(MANAGEMENT)]
     serve = [args.binary, "serve", "--config", str(top / "settings.yaml"), "--data", str(top / "data"), *ports]
     server = subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until_ready(server)
-        fill(args.instances)
+        fill(args.instances, TENANT if args.tenants else None)
         measure(args.searches)
+        if args.tenants:
+            measure_nothing(args.searches)
     finally:
         server.terminate()
         server.wait()

@@ -91,7 +91,6 @@ fn is_part_of(entity: &Entity, related: &Related) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use serde_json::{Value as Json, json};
     use skep_identity::Tenancy;

@@ -167,19 +167,19 @@ fn counted<'a>(
     if !broad.is_empty() {
         tries.push((Way::Planned(broad), COUNT));
     }
-    if let Some(column) = page::listed_column(search) {
-        // Few rows of these values, or enough of them soon; else few of what the database takes first; else the one that reads
-        // an index only.
+    let listed = page::listed_column(search);
+    let of_tenants = page::of_tenants(search).map(|(column, _)| column);
+    if let Some(column) = listed.or(of_tenants) {
+        // Few rows of these values, or enough of them soon; else few of what other conditions lead to; else the one that reads an
+        // index only.
         tries.push((Way::Listed(column), LIST));
-        tries.push((Way::Planned(&[]), LOOK));
+        tries.push((
+            Way::Apart(listed.into_iter().chain(of_tenants).collect()),
+            LOOK,
+        ));
         if from.sql().dialect == Dialect::Sqlite {
             last = Way::Listed(column);
         }
-    } else if let Some((column, _)) = page::of_tenants(search)
-        && from.sql().dialect == Dialect::Sqlite
-    {
-        tries.push((Way::Planned(&[]), LOOK));
-        last = Way::Listed(column);
     } else if let Some(key) = page::scanned_key(search)
         && from.sql().dialect == Dialect::Sqlite
     {
