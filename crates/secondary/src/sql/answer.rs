@@ -173,10 +173,9 @@ fn counted<'a>(
         // Few rows of these values, or enough of them soon; else few of what other conditions lead to; else the one that reads an
         // index only.
         tries.push((Way::Listed(column), LIST));
-        tries.push((
-            Way::Apart(listed.into_iter().chain(of_tenants).collect()),
-            LOOK,
-        ));
+        let mut apart: Vec<_> = listed.into_iter().chain(of_tenants).collect();
+        apart.extend(page::vague_columns(search, &apart));
+        tries.push((Way::Apart(apart), LOOK));
         if from.sql().dialect == Dialect::Sqlite {
             last = Way::Listed(column);
         }

@@ -5,7 +5,8 @@
 
 use skep_query::entities::PREVIEW;
 use skep_query::{
-    Condition, Conditions, Cursor, Entity, Indexed, Op, Related, Search, Sort, Start, Value,
+    Condition, Conditions, Cursor, Entity, Field, Indexed, Kind, Op, Related, Search, Sort, Start,
+    Value,
 };
 
 use super::Sql;
@@ -280,6 +281,33 @@ pub fn listed_column(search: &Search) -> Option<&'static str> {
     Some(found.name)
 }
 
+/// The columns with few different values, such as the state, if a condition on another column leads to an index, such as that on the
+/// process. A database without statistics may take either index. Columns that are apart lead to none.
+pub fn vague_columns(search: &Search, apart: &[&'static str]) -> Vec<&'static str> {
+    let entity = search.entity;
+    let equal = search
+        .filter
+        .iter()
+        .filter_map(|condition| match condition {
+            Condition::Field {
+                field,
+                op: Op::Eq(_),
+            } => Some(entity.field(*field)),
+            _ => None,
+        });
+    let (vague, clear): (Vec<&Field>, Vec<&Field>) =
+        equal.partition(|field| matches!(field.kind, Kind::Enum(_) | Kind::Bool));
+    let leads = |name: &str| {
+        let mut firsts = entity.indices.iter().map(|columns| columns.first());
+        !apart.contains(&name) && firsts.any(|first| first == Some(&name))
+    };
+    if clear.iter().any(|field| leads(field.name)) {
+        vague.iter().map(|field| field.name).collect()
+    } else {
+        Vec::new()
+    }
+}
+
 /// The values that a condition lists, with the field that must have one of them. Permissions are a list as the only alternative.
 pub fn values_of(condition: &Condition) -> Option<(usize, &[Value])> {
     match condition {
@@ -540,6 +568,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_condition_on_the_process_leads_rather_than_one_on_the_state() {
+        let connection = tables(300);
+        let [both, state] = [
+            r#"{"state": "ACTIVE", "hasIncident": false, "processDefinitionId": "p0"}"#,
+            r#"{"state": "ACTIVE", "hasIncident": false}"#,
+        ]
+        .map(|filter| searches(&[filter], &["startDate"]).remove(0));
+        assert!(vague_columns(&state, &[]).is_empty());
+        assert!(vague_columns(&both, &["processDefinitionId"]).is_empty());
+        let mut search = both;
+        search.filter.push(samples::of_tenants(&["acme"]));
+        let mut apart = vec!["tenantId"];
+        apart.extend(vague_columns(&search, &apart));
+        assert_eq!(apart, ["tenantId", "hasIncident", "state"]);
+        let sql = select::count(Sql::new(Dialect::Sqlite, ""), &search, &Way::Apart(apart));
+        let plan: Vec<String> = first_columns(&connection, &sql, 3, "EXPLAIN QUERY PLAN ");
+        assert!(
+            plan.join("; ").contains("(processDefinitionId=?"),
+            "{plan:?}"
+        );
     }
 
     #[test]
