@@ -14,6 +14,7 @@ use skep_cluster::{Refusal, State};
 use super::cut::Leaders;
 use super::documents::NotWritten;
 use super::grown::{Replicas, expect_grown};
+use super::lineage::Lineage;
 use super::{Step, StepFailed, Stepped, documents};
 use crate::cluster::{Cluster, now};
 
@@ -255,8 +256,9 @@ impl Coordinator {
         let documents = self.documents(&nodes);
         let documents = documents.map_err(|error| error.to_string())?;
         let now_is = self.leaders.cluster.state();
-        if now_is.incarnation != state.incarnation || now_is.partitions != state.partitions {
-            return Err("the cluster was purged meanwhile".to_string());
+        if Lineage::of(&now_is) != Lineage::of(state) {
+            let reason = "the cluster was purged, recovered without some copies, or changed its partitions meanwhile";
+            return Err(reason.to_string());
         }
         let manifest = Manifest {
             format: FORMAT,
