@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use skep_objects::{Listed, ObjectError};
 
 use crate::documents::DocumentsManifest;
-use crate::manifest::{FORMAT, Manifest};
+use crate::manifest::{FORMAT, FORMAT_OF_PARTS, Manifest, is_read};
 use crate::{BackupError, Store, Writer, own};
 
 pub(crate) const ALL: &str = "backups";
@@ -326,11 +326,11 @@ pub(crate) fn manifest(store: &Store, id: u64) -> Result<Option<Manifest>, Backu
         return Ok(None);
     };
     let Format { format } = read(&name, &content)?;
-    if format != FORMAT {
+    if !is_read(format) {
         return Err(BackupError::Unusable {
             id,
             reason: format!(
-                "it has version {format} of the format, and this version of Skep reads version {FORMAT}"
+                "it has version {format} of the format, and this version of Skep reads the versions {FORMAT} to {FORMAT_OF_PARTS}"
             ),
         });
     }

@@ -55,7 +55,9 @@ pub use documents::{
 };
 pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use forgotten::{forget, forgotten};
-pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
+pub use manifest::{
+    BackupKind, Cut, FORMAT, FORMAT_OF_PARTS, LogPart, Manifest, PartitionManifest, StoredObject,
+};
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use mount::Mount;
 pub use object::{PIECE, pack, unpack};

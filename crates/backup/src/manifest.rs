@@ -5,8 +5,16 @@ use skep_cluster::State;
 
 use crate::documents::DocumentsManifest;
 
-/// The format version that this version of Skep writes, and the only one it reads.
+/// The format version of backups that earlier versions of Skep can read.
 pub const FORMAT: u32 = 1;
+/// The format version of backups with the beginning of files that could not be read to their end. Versions of Skep that know the first format
+/// only would restore the beginning as the whole file.
+pub const FORMAT_OF_PARTS: u32 = 2;
+
+/// Whether this version of Skep reads manifests of this format version.
+pub(crate) fn is_read(format: u32) -> bool {
+    (FORMAT..=FORMAT_OF_PARTS).contains(&format)
+}
 
 /// Times are milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +61,15 @@ impl BackupKind {
 }
 
 impl Manifest {
+    /// The earliest format version in which a backup with these documents can be restored.
+    pub fn format_of(documents: &[DocumentsManifest]) -> u32 {
+        if documents.iter().all(|of| of.unreadable.is_empty()) {
+            FORMAT
+        } else {
+            FORMAT_OF_PARTS
+        }
+    }
+
     pub fn partition(&self, partition: u32) -> Option<&PartitionManifest> {
         let mut partitions = self.partitions.iter();
         partitions.find(|it| it.partition == partition)

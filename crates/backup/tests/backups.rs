@@ -275,10 +275,10 @@ fn a_manifest_of_another_format_is_reported_and_not_read() {
     complete(&store, 1);
     let path = directory.path().join("backups/1/manifest.json");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
+    std::fs::write(&path, text.replace("\"format\": 1", "\"format\": 3")).unwrap();
     let found = find(&store, 1).unwrap();
     assert_eq!(found.state, BackupState::Incompatible);
-    assert!(found.note.unwrap().contains("version 2"));
+    assert!(found.note.unwrap().contains("version 3"));
     assert!(verify(&store, 1).is_err());
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, BackupKind, Begun, DocumentsManifest, FORMAT, Manifest, PartitionManifest,
-    Progress, Store, Writer, newest, own,
+    BackupError, BackupKind, Begun, DocumentsManifest, Manifest, PartitionManifest, Progress,
+    Store, Writer, newest, own,
 };
 use skep_cluster::{Refusal, State};
 
@@ -261,7 +261,7 @@ impl Coordinator {
             return Err(reason.to_string());
         }
         let manifest = Manifest {
-            format: FORMAT,
+            format: Manifest::format_of(&documents),
             backup_id: backup,
             version: self.begun.version.clone(),
             kind: self.kind,
