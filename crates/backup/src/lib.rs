@@ -101,6 +101,17 @@ pub enum BackupError {
          node"
     )]
     NotMounted { store: String },
+    /// The file that remembers the mount cannot be understood.
+    #[error(
+        "'{record}' is damaged ({reason}). It names the file system of this node's store of backups, and nothing is written to '{store}' \
+         without it, as that has no cluster.json: its mount may be missing. Mount it, or make sure that it is to be a new store, and delete \
+         the file; it is written again"
+    )]
+    DamagedRecord {
+        record: String,
+        store: String,
+        reason: String,
+    },
     #[error("the backup {id} cannot be used: {reason}")]
     Unusable { id: u64, reason: String },
     #[error("the backup {id} cannot be deleted: {reason}")]

@@ -129,7 +129,7 @@ impl Marking {
             }
         };
         // Without the mount, markers would go into the empty directory below it.
-        cluster.parts().mount().expect(&store)?;
+        cluster.parts().expect_mounted(&store)?;
         let state = cluster.state();
         if state.purge.is_some() {
             // Half of it may already be deleted; another range begins afterwards.
