@@ -7,8 +7,8 @@ use crate::documents::DocumentsManifest;
 
 /// The format version of backups that earlier versions of Skep can read.
 pub const FORMAT: u32 = 1;
-/// The format version of backups with the beginning of files that could not be read to their end. Versions of Skep that know the first format
-/// only would restore the beginning as the whole file.
+/// The format version of backups whose objects have more than the backup: the beginning of files that could not be read to their end, or files
+/// of earlier backups that were deleted since. Versions of Skep that know the first format only would restore them too.
 pub const FORMAT_OF_PARTS: u32 = 2;
 
 /// Whether this version of Skep reads manifests of this format version.
@@ -61,12 +61,13 @@ impl BackupKind {
 }
 
 impl Manifest {
-    /// The earliest format version in which a backup with these documents can be restored.
-    pub fn format_of(documents: &[DocumentsManifest]) -> u32 {
-        if documents.iter().all(|of| of.unreadable.is_empty()) {
-            FORMAT
-        } else {
+    /// The earliest format version in which this backup, which has these documents, can be restored.
+    pub fn format_of(backup: u64, documents: &[DocumentsManifest]) -> u32 {
+        let is_part = |of: &DocumentsManifest| !of.unreadable.is_empty() || of.shares(backup);
+        if documents.iter().any(is_part) {
             FORMAT_OF_PARTS
+        } else {
+            FORMAT
         }
     }
 
@@ -81,6 +82,13 @@ impl Manifest {
         partitions
             .flat_map(PartitionManifest::objects)
             .chain(self.document_objects())
+            .chain(self.listing_objects())
+    }
+
+    /// The objects with listings of documents.
+    pub(crate) fn listing_objects(&self) -> impl Iterator<Item = &StoredObject> {
+        let listed = self.documents.iter().flat_map(|it| &it.listed);
+        listed.flat_map(|it| &it.objects)
     }
 
     /// The objects with documents.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use skep_backup::{
-    Begun, DocumentsManifest, FORMAT, FORMAT_OF_PARTS, Location, Manifest, Reader, Store,
-    Unreadable,
+    Begun, DocumentsManifest, FORMAT, FORMAT_OF_PARTS, Listed, Location, Manifest, Reader, Store,
+    StoredObject, Unreadable,
 };
 
 const GOLDEN: [(u32, &str); 2] = [
@@ -36,7 +36,7 @@ fn manifests_of_each_format_are_read_and_written_again_without_change() {
         std::fs::write(manifest(earlier.path()), golden).unwrap();
         let read = Reader::open(&store(earlier.path()), 7).unwrap().manifest;
         assert_eq!(read.format, format);
-        assert_eq!(Manifest::format_of(&read.documents), format);
+        assert_eq!(Manifest::format_of(7, &read.documents), format);
         begun().complete(&store(now.path()), &read).unwrap();
         let written = std::fs::read_to_string(manifest(now.path())).unwrap();
         assert_eq!(written, golden.trim_end());
@@ -49,6 +49,7 @@ fn a_backup_with_the_beginning_of_a_file_has_a_format_that_earlier_versions_refu
     let whole = DocumentsManifest {
         store: "local".to_string(),
         objects: Some(Vec::new()),
+        listed: None,
         unreadable: Vec::new(),
     };
     let lacks = DocumentsManifest {
@@ -58,7 +59,30 @@ fn a_backup_with_the_beginning_of_a_file_has_a_format_that_earlier_versions_refu
         }],
         ..whole.clone()
     };
-    assert_eq!(Manifest::format_of(&[]), FORMAT);
-    assert_eq!(Manifest::format_of(&[whole.clone(), whole.clone()]), FORMAT);
-    assert_ne!(Manifest::format_of(&[whole, lacks]), FORMAT);
+    assert_eq!(Manifest::format_of(7, &[]), FORMAT);
+    let both = [whole.clone(), whole.clone()];
+    assert_eq!(Manifest::format_of(7, &both), FORMAT);
+    assert_ne!(Manifest::format_of(7, &[whole, lacks]), FORMAT);
+}
+
+/// An object of an earlier backup may have documents that were deleted since.
+#[test]
+fn a_backup_that_refers_to_documents_of_an_earlier_one_has_a_format_that_earlier_versions_refuse() {
+    let object = StoredObject {
+        name: "backup-documents/local/7/000001".to_string(),
+        bytes: 1,
+        sha256: String::new(),
+    };
+    let documents = DocumentsManifest {
+        store: "local".to_string(),
+        objects: Some(vec![object]),
+        listed: Some(Listed {
+            objects: Vec::new(),
+            content_bytes: vec![1],
+        }),
+        unreadable: Vec::new(),
+    };
+    let documents = [documents];
+    assert_eq!(Manifest::format_of(7, &documents), FORMAT);
+    assert_ne!(Manifest::format_of(8, &documents), FORMAT);
 }

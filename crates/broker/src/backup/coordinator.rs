@@ -263,7 +263,7 @@ impl Coordinator {
             return Err(reason.to_string());
         }
         let manifest = Manifest {
-            format: Manifest::format_of(&documents),
+            format: Manifest::format_of(backup, &documents),
             backup_id: backup,
             version: self.begun.version.clone(),
             kind: self.kind,
