@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use skep_objects::{Listed, ObjectError};
 
 use crate::documents::DocumentsManifest;
-use crate::manifest::{FORMAT, Manifest};
+use crate::manifest::{FORMAT, FORMAT_OF_PARTS, Manifest, is_read};
+use crate::unused::delete_unused_documents;
+use crate::upload::DOCUMENTS;
 use crate::{BackupError, Store, Writer, own};
 
 pub(crate) const ALL: &str = "backups";
@@ -188,10 +190,12 @@ pub fn delete_by(store: &Store, by: Writer<'_>, id: u64, now: i64) -> Result<(),
             if find(store, id)?.cluster_id() == Some(by.cluster_id) => {}
         owned => owned?,
     }
-    delete(store, id)
+    delete(store, id)?;
+    delete_unused_documents(store).map(drop)
 }
 
-/// Deletes all objects of a backup, the manifest first, so that a partly deleted backup does not look complete.
+/// Deletes all objects of a backup, the manifest first, so that a partly deleted backup does not look complete. Documents stay until
+/// [`delete_unused_documents`].
 ///
 /// # Errors
 /// The store cannot be used.
@@ -326,11 +330,11 @@ pub(crate) fn manifest(store: &Store, id: u64) -> Result<Option<Manifest>, Backu
         return Ok(None);
     };
     let Format { format } = read(&name, &content)?;
-    if format != FORMAT {
+    if !is_read(format) {
         return Err(BackupError::Unusable {
             id,
             reason: format!(
-                "it has version {format} of the format, and this version of Skep reads version {FORMAT}"
+                "it has version {format} of the format, and this version of Skep reads the versions {FORMAT} to {FORMAT_OF_PARTS}"
             ),
         });
     }
@@ -391,7 +395,11 @@ impl Begun {
     /// # Errors
     /// [`BackupError::OtherStore`], or the store cannot be used.
     pub fn expect_objects(&self, store: &Store, manifest: &Manifest) -> Result<(), BackupError> {
-        let listed = store.list(&name(self.backup_id, ""))?;
+        let mut listed = store.list(&name(self.backup_id, ""))?;
+        if manifest.document_objects().next().is_some() {
+            // Those of earlier backups too.
+            listed.extend(store.list(DOCUMENTS)?);
+        }
         let sizes: BTreeMap<&str, u64> = listed
             .iter()
             .map(|object| (object.name.as_str(), object.bytes))
@@ -401,6 +409,7 @@ impl Begun {
             objects.map(move |object| (of.broker_id, object))
         });
         let documents = manifest.document_objects();
+        let documents = documents.chain(manifest.listing_objects());
         let documents = documents.map(|object| (self.broker_id, object));
         for (node, object) in of_partitions.chain(documents) {
             let size = sizes.get(object.name.as_str());

@@ -9,7 +9,9 @@
 use bytes::{Buf, Bytes};
 use serde::{Deserialize, Serialize};
 
+use crate::listing::Listed;
 use crate::manifest::StoredObject;
+use crate::upload::written_by;
 
 /// Maximum bytes of a path: two directories and a name with 64 digits need a third of it.
 const MAX_PATH: usize = 250;
@@ -22,6 +24,9 @@ pub struct DocumentsManifest {
     /// `None`: each node has documents of its own, and none of them are in the backup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Vec<StoredObject>>,
+    /// Which files of the objects are in the backup. `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<Listed>,
     /// What was left out, because it could not be read. Objects may have the beginning of such a file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<Unreadable>,
@@ -36,6 +41,13 @@ pub struct Unreadable {
 }
 
 impl DocumentsManifest {
+    /// Whether some objects are those of earlier backups: they may have files that were deleted before this backup.
+    pub fn shares(&self, backup: u64) -> bool {
+        let own = format!("{}/", written_by(backup, &self.store));
+        let mut objects = self.objects.iter().flatten();
+        self.listed.is_some() && objects.any(|object| !object.name.starts_with(&own))
+    }
+
     /// Whether the beginning of this file, which objects may have, is to be left out.
     pub fn lacks(&self, path: &str) -> bool {
         self.unreadable.iter().any(|it| it.path == path)

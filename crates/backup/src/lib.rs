@@ -9,7 +9,8 @@
 //! backups/ID/partition-P/state/N        rows of a checkpoint
 //! backups/ID/partition-P/query/N        the file of the embedded secondary storage
 //! backups/ID/partition-P/log/N          entries after the checkpoint, up to the cut
-//! backups/ID/documents-STORE/N          files of the document store, if it is a directory
+//! backups/ID/documents-STORE/N          files of the document store, if it is a directory; of earlier versions
+//! backups/ID/listed-STORE/N             which of the files in backup-documents it has
 //! backups/ID/failed.json                why it was given up
 //! backups/ID/manifest.json              written last: with it the backup is complete
 //!
@@ -18,6 +19,8 @@
 //! backups/ID/continued/markers/T.json   a moment: where each partition was cut at time T
 //! backups/ID/continued/latest.json      the newest marker, rewritten
 //! backups/ID/continued/broken.json      why nothing continues it any more
+//!
+//! backup-documents/STORE/ID/N           files of the document store that the backup wrote; later ones refer to them too
 //!
 //! restores/EPOCH/begun.json             the moment and the nodes that this epoch belongs to; created first, so an epoch is taken once
 //! restores/EPOCH/node-N.json            node N takes part in it
@@ -33,6 +36,7 @@ mod chain;
 mod documents;
 mod entries;
 mod forgotten;
+mod listing;
 mod manifest;
 mod markers;
 mod mount;
@@ -42,6 +46,7 @@ mod ranges;
 mod read;
 mod restores;
 mod store;
+mod unused;
 mod upload;
 mod verify;
 
@@ -55,7 +60,10 @@ pub use documents::{
 };
 pub use entries::{decode as decode_entries, encode as encode_entries};
 pub use forgotten::{forget, forgotten};
-pub use manifest::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest, StoredObject};
+pub use listing::{Listed, Listing, MAX_FILES, NoListing, Row};
+pub use manifest::{
+    BackupKind, Cut, FORMAT, FORMAT_OF_PARTS, LogPart, Manifest, PartitionManifest, StoredObject,
+};
 pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, latest, times};
 pub use mount::Mount;
 pub use object::{PIECE, pack, unpack};
@@ -65,6 +73,7 @@ pub use read::Reader;
 pub use restores::{JOINED_FOR, Joined, Other, Participant, Restored, foresee, join};
 pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
 pub use store::Store;
+pub use unused::{delete_unused_documents, written_documents};
 pub use upload::Upload;
 pub use verify::{Verified, verify};
 
@@ -99,6 +108,17 @@ pub enum BackupError {
          node"
     )]
     NotMounted { store: String },
+    /// The file that remembers the mount cannot be understood.
+    #[error(
+        "'{record}' is damaged ({reason}). It names the file system of this node's store of backups, and nothing is written to '{store}' \
+         without it, as that has no cluster.json: its mount may be missing. Mount it, or make sure that it is to be a new store, and delete \
+         the file; it is written again"
+    )]
+    DamagedRecord {
+        record: String,
+        store: String,
+        reason: String,
+    },
     #[error("the backup {id} cannot be used: {reason}")]
     Unusable { id: u64, reason: String },
     #[error("the backup {id} cannot be deleted: {reason}")]

@@ -5,8 +5,16 @@ use skep_cluster::State;
 
 use crate::documents::DocumentsManifest;
 
-/// The format version that this version of Skep writes, and the only one it reads.
+/// The format version of backups that earlier versions of Skep can read.
 pub const FORMAT: u32 = 1;
+/// The format version of backups whose objects have more than the backup: the beginning of files that could not be read to their end, or files
+/// of earlier backups that were deleted since. Versions of Skep that know the first format only would restore them too.
+pub const FORMAT_OF_PARTS: u32 = 2;
+
+/// Whether this version of Skep reads manifests of this format version.
+pub(crate) fn is_read(format: u32) -> bool {
+    (FORMAT..=FORMAT_OF_PARTS).contains(&format)
+}
 
 /// Times are milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +61,16 @@ impl BackupKind {
 }
 
 impl Manifest {
+    /// The earliest format version in which this backup, which has these documents, can be restored.
+    pub fn format_of(backup: u64, documents: &[DocumentsManifest]) -> u32 {
+        let is_part = |of: &DocumentsManifest| !of.unreadable.is_empty() || of.shares(backup);
+        if documents.iter().any(is_part) {
+            FORMAT_OF_PARTS
+        } else {
+            FORMAT
+        }
+    }
+
     pub fn partition(&self, partition: u32) -> Option<&PartitionManifest> {
         let mut partitions = self.partitions.iter();
         partitions.find(|it| it.partition == partition)
@@ -64,6 +82,13 @@ impl Manifest {
         partitions
             .flat_map(PartitionManifest::objects)
             .chain(self.document_objects())
+            .chain(self.listing_objects())
+    }
+
+    /// The objects with listings of documents.
+    pub(crate) fn listing_objects(&self) -> impl Iterator<Item = &StoredObject> {
+        let listed = self.documents.iter().flat_map(|it| &it.listed);
+        listed.flat_map(|it| &it.objects)
     }
 
     /// The objects with documents.

@@ -25,6 +25,19 @@ pub struct Mount {
 struct Seen {
     known: Option<Known>,
     is_recorded: bool,
+    /// Why it cannot be recorded, until somebody has taken the reason.
+    unrecorded: Option<String>,
+    /// Whether the reason was taken.
+    is_told: bool,
+}
+
+impl Seen {
+    /// It was recorded, or not, for this reason.
+    fn note(&mut self, failed: Option<String>) {
+        self.is_recorded = failed.is_none();
+        self.is_told &= failed.is_some();
+        self.unrecorded = failed.filter(|_| !self.is_told);
+    }
 }
 
 /// A store that has been seen.
@@ -62,13 +75,14 @@ impl Mount {
         if is_store {
             if !seen.is_recorded || seen.known.as_ref() != Some(&here) {
                 // On a full disk it is recorded next time: a backup matters more.
-                seen.is_recorded = self.write(&here).is_ok();
+                let failed = self.write(&here).err();
+                seen.note(failed.map(|error| self.shown(&error)));
                 seen.known = Some(here);
             }
             return Ok(());
         }
         if seen.known.is_none() {
-            seen.known = self.read()?;
+            seen.known = self.read(&here.store)?;
         }
         // The settings may name another directory by now.
         let moved = |known: &Known| known.store == here.store && known.device != here.device;
@@ -78,20 +92,34 @@ impl Mount {
         Ok(())
     }
 
-    fn read(&self) -> Result<Option<Known>, BackupError> {
+    /// Why the store that was seen cannot be recorded. Returned once, until it was recorded again.
+    pub fn take_unrecorded(&self) -> Option<String> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let reason = seen.unrecorded.take()?;
+        seen.is_told = true;
+        Some(reason)
+    }
+
+    fn shown(&self, error: &io::Error) -> String {
+        let record = self.record.iter().map(|record| record.display());
+        record.map(|record| format!("{record}: {error}")).collect()
+    }
+
+    fn read(&self, store: &str) -> Result<Option<Known>, BackupError> {
         let Some(record) = &self.record else {
             return Ok(None);
-        };
-        let failed = |error: io::Error| {
-            io::Error::new(error.kind(), format!("{}: {error}", record.display()))
         };
         match fs::read(record) {
             Ok(content) => {
                 let known = serde_json::from_slice(&content);
-                Ok(Some(known.map_err(|error| failed(error.into()))?))
+                known.map(Some).map_err(|error| BackupError::DamagedRecord {
+                    record: record.display().to_string(),
+                    store: store.to_string(),
+                    reason: error.to_string(),
+                })
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(error).into()),
+            Err(error) => Err(io::Error::new(error.kind(), self.shown(&error)).into()),
         }
     }
 

@@ -9,7 +9,9 @@ use skep_storage::log::Entry;
 
 use crate::backups::{find, manifest};
 use crate::chain::{Chain, Link};
+use crate::documents::DocumentsManifest;
 use crate::entries::decode;
+use crate::listing::Listing;
 use crate::manifest::{Cut, Manifest, PartitionManifest, StoredObject};
 use crate::markers::{Marker, times};
 use crate::object::unpack;
@@ -114,6 +116,24 @@ impl Reader {
             ));
         }
         unpack(&stored).map_err(|reason| BackupError::damaged(&object.name, reason))
+    }
+
+    /// Which files of the document store are in the backup. `None`: all that its objects have.
+    ///
+    /// # Errors
+    /// An object is missing or damaged, or the store cannot be used.
+    pub fn listing(&self, of: &DocumentsManifest) -> Result<Option<Listing>, BackupError> {
+        let Some(listed) = &of.listed else {
+            return Ok(None);
+        };
+        let mut listing = Listing::default();
+        let objects = of.objects.iter().flatten().count();
+        for object in &listed.objects {
+            let content = self.content(object)?;
+            let added = listing.add(content, objects);
+            added.map_err(|reason| BackupError::damaged(&object.name, reason))?;
+        }
+        Ok(Some(listing))
     }
 
     /// The rows of the checkpoint.

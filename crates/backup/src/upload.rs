@@ -12,6 +12,13 @@ use crate::{BackupError, Store};
 
 /// Whoever waits for the rate asks at this interval whether to go on.
 const ASKS: Duration = Duration::from_secs(1);
+/// The directory of documents, which several backups share. A bucket may have documents of its own: the name is no store's.
+pub(crate) const DOCUMENTS: &str = "backup-documents";
+
+/// The directory of the documents that the backup writes.
+pub(crate) fn written_by(id: u64, documents: &str) -> String {
+    format!("{DOCUMENTS}/{documents}/{id}")
+}
 
 /// A series of objects, numbered in order of creation.
 pub struct Upload {
@@ -36,7 +43,12 @@ impl Upload {
 
     /// The files of a document store.
     pub fn of_documents(store: &Store, id: u64, documents: &str, rate: u64) -> Upload {
-        Upload::in_directory(store, name(id, &format!("documents-{documents}")), rate)
+        Upload::in_directory(store, written_by(id, documents), rate)
+    }
+
+    /// The listing of a document store.
+    pub fn of_listing(store: &Store, id: u64, documents: &str, rate: u64) -> Upload {
+        Upload::in_directory(store, name(id, &format!("listed-{documents}")), rate)
     }
 
     fn in_directory(store: &Store, directory: String, rate: u64) -> Upload {
@@ -82,6 +94,11 @@ impl Upload {
         self.store.put(&stored.name, object)?;
         self.objects.push(stored);
         Ok(())
+    }
+
+    /// The number of objects so far.
+    pub fn written(&self) -> usize {
+        self.objects.len()
     }
 
     pub fn finish(self) -> Vec<StoredObject> {

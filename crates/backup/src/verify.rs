@@ -5,7 +5,8 @@ use skep_storage::log::Entry;
 
 use crate::backups::verify_begun;
 use crate::chain::Chain;
-use crate::documents::decode_pieces;
+use crate::documents::{DocumentsManifest, decode_pieces};
+use crate::listing::Listing;
 use crate::manifest::{Cut, PartitionManifest};
 use crate::read::Reader;
 use crate::{BackupError, Store};
@@ -144,16 +145,41 @@ fn continued(
 
 /// Counts the files of document stores.
 fn files(reader: &Reader) -> Result<u64, BackupError> {
-    let mut count = 0;
-    for of in &reader.manifest.documents {
-        for object in of.objects.iter().flatten() {
-            let pieces = decode_pieces(reader.content(object)?);
-            let pieces = pieces.map_err(|reason| BackupError::damaged(&object.name, reason))?;
-            let begun = pieces.iter().filter(|piece| piece.place == 0);
-            count += begun.filter(|piece| !of.lacks(&piece.path)).count() as u64;
+    let stores = reader.manifest.documents.iter();
+    stores.map(|of| files_of(reader, of)).sum()
+}
+
+/// Counts the files of a document store. All that are listed have to be there, whole.
+fn files_of(reader: &Reader, of: &DocumentsManifest) -> Result<u64, BackupError> {
+    let listing = reader.listing(of)?;
+    let (mut files, mut bytes) = (0, 0);
+    for (number, object) in of.objects.iter().flatten().enumerate() {
+        let pieces = decode_pieces(reader.content(object)?);
+        let pieces = pieces.map_err(|reason| BackupError::damaged(&object.name, reason))?;
+        let is_listed = |path: &str| listing.as_ref().is_none_or(|it| it.has(path, number));
+        let pieces = pieces
+            .iter()
+            .filter(|it| !of.lacks(&it.path) && is_listed(&it.path));
+        for piece in pieces {
+            files += u64::from(piece.place == 0);
+            bytes += piece.bytes.len() as u64;
         }
     }
-    Ok(count)
+    let Some(rows) = listing.as_ref().map(Listing::rows) else {
+        return Ok(files);
+    };
+    let listed_bytes: u64 = rows.iter().map(|row| row.bytes).sum();
+    let listed = (rows.len() as u64, listed_bytes);
+    if listed == (files, bytes) {
+        return Ok(files);
+    }
+    Err(BackupError::Unusable {
+        id: reader.manifest.backup_id,
+        reason: format!(
+            "{} files with {} bytes of the document store '{}' are listed, and its objects have {files} of them with {bytes} bytes",
+            listed.0, listed.1, of.store
+        ),
+    })
 }
 
 fn of_entry(of: &PartitionManifest, entry: &Entry) -> String {

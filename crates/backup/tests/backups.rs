@@ -275,10 +275,10 @@ fn a_manifest_of_another_format_is_reported_and_not_read() {
     complete(&store, 1);
     let path = directory.path().join("backups/1/manifest.json");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replace("\"format\": 1", "\"format\": 2")).unwrap();
+    std::fs::write(&path, text.replace("\"format\": 1", "\"format\": 3")).unwrap();
     let found = find(&store, 1).unwrap();
     assert_eq!(found.state, BackupState::Incompatible);
-    assert!(found.note.unwrap().contains("version 2"));
+    assert!(found.note.unwrap().contains("version 3"));
     assert!(verify(&store, 1).is_err());
 }
 
@@ -441,13 +441,39 @@ fn a_node_that_starts_without_the_mount_remembers_it() {
     let whole = std::fs::read(&record).unwrap();
     std::fs::write(&record, "").unwrap();
     let damaged = started().expect(&linked.unmounted()).unwrap_err();
-    assert!(damaged.to_string().contains("backup-store"), "{damaged}");
+    let damaged = damaged.to_string();
+    for part in ["backup-store' is damaged", "Mount it", "delete the file"] {
+        assert!(damaged.contains(part), "{damaged}");
+    }
     std::fs::write(&record, whole).unwrap();
     assert!(is_missing(started().expect(&linked.unmounted())));
     std::fs::remove_file(record).unwrap();
     started()
         .expect(&linked.unmounted())
         .expect("an operator says that it is new");
+}
+
+/// Without the record a node does not notice after its next start that the mount is missing.
+#[test]
+fn a_record_that_cannot_be_written_is_told_once_and_written_when_it_can_be() {
+    let (linked, data) = (Linked::new(), tempfile::tempdir().unwrap());
+    own(&linked.mounted(), by("it"), 1).unwrap();
+    // Permissions would not stop root.
+    let directory = data.path().join("missing");
+    let mount = Mount::recorded_in(&directory);
+    mount
+        .expect(&linked.mounted())
+        .expect("a backup matters more");
+    let reason = mount.take_unrecorded().unwrap();
+    assert!(reason.contains("missing/backup-store: "), "{reason}");
+    mount.expect(&linked.mounted()).unwrap();
+    assert_eq!(mount.take_unrecorded(), None, "it was told");
+    std::fs::create_dir(&directory).unwrap();
+    mount.expect(&linked.mounted()).unwrap();
+    assert_eq!(mount.take_unrecorded(), None);
+    assert!(is_missing(
+        Mount::recorded_in(&directory).expect(&linked.unmounted())
+    ));
 }
 
 #[test]

@@ -603,9 +603,7 @@ async fn look_around(cluster: Weak<Cluster>) {
             return;
         };
         cluster.note_oldest();
-        cluster
-            .bootstrap
-            .note_leader(cluster.metadata_leader().is_some());
+        cluster.bootstrap.note_majority(cluster.majority());
         cluster.deliver_held();
         cluster.abort_overtaken();
         cluster.forget_positions();

@@ -25,9 +25,25 @@ enum Confirmed {
     At(Instant),
 }
 
+/// The directory that the node goes by.
+#[derive(Debug, Default)]
+struct Known {
+    current: Arc<Directory>,
+    /// Set while that is another node's.
+    received: Option<Received>,
+}
+
+/// What the replica on this node has, while it may be older than what was received.
+#[derive(Debug)]
+struct Received {
+    own: Arc<Directory>,
+    /// It is as new once the replica has applied this entry.
+    as_new_at: Option<u64>,
+}
+
 #[derive(Debug)]
 pub struct DirectoryView {
-    current: RwLock<Arc<Directory>>,
+    known: RwLock<Known>,
     /// Incremented with each change: other nodes ask for anything newer than their version.
     number: AtomicU64,
     confirmed: RwLock<Confirmed>,
@@ -36,7 +52,7 @@ pub struct DirectoryView {
 impl Default for DirectoryView {
     fn default() -> DirectoryView {
         DirectoryView {
-            current: RwLock::default(),
+            known: RwLock::default(),
             number: AtomicU64::new(first_number()),
             confirmed: RwLock::default(),
         }
@@ -52,7 +68,7 @@ fn first_number() -> u64 {
 
 impl DirectoryView {
     pub fn get(&self) -> Arc<Directory> {
-        Arc::clone(&self.current.read())
+        Arc::clone(&self.known.read().current)
     }
 
     /// The number of the current directory, which no other version of it has on this node, also after a restart. See [`DirectoryView`].
@@ -76,13 +92,82 @@ impl DirectoryView {
         }
     }
 
-    /// The replica on this node has committed this directory, or another node has sent it to one without a replica.
+    /// The replica on this node has committed this directory. A replica that catches up commits versions that are older than what another
+    /// node has sent meanwhile: they are not shown, as revoked permissions would be back.
     pub fn set(&self, directory: Directory) {
-        let mut current = self.current.write();
-        *current = Arc::new(directory);
+        let (known, directory) = (&mut *self.known.write(), Arc::new(directory));
+        match &mut known.received {
+            Some(received) => received.own = directory,
+            None => self.shows(known, directory),
+        }
+    }
+
+    /// Like [`DirectoryView::set`], by a replica that leads: nobody has a newer one.
+    pub fn lead_with(&self, directory: Directory) {
+        let known = &mut *self.known.write();
+        known.received = None;
+        self.shows(known, Arc::new(directory));
+    }
+
+    /// Another node has sent the directory to this one, which has no replica, or one that may be behind.
+    pub fn receive(&self, directory: Directory) {
+        let known = &mut *self.known.write();
+        let before = known.received.take().map(|received| received.own);
+        known.received = Some(Received {
+            own: before.unwrap_or_else(|| Arc::clone(&known.current)),
+            as_new_at: None,
+        });
+        self.shows(known, Arc::new(directory));
+    }
+
+    /// Whether the directory is another node's.
+    pub fn is_received(&self) -> bool {
+        self.known.read().received.is_some()
+    }
+
+    /// Whether nobody has said yet when the own replica is as new as what was received.
+    pub fn wants_position(&self) -> bool {
+        let known = self.known.read();
+        let received = known.received.as_ref();
+        received.is_some_and(|received| received.as_new_at.is_none())
+    }
+
+    /// The replica on this node is as new as the directory of this number once it has applied the entry.
+    pub fn is_as_new_at(&self, number: u64, entry: u64) {
+        let known = &mut *self.known.write();
+        // Another one may have been received since the question.
+        if number == self.number()
+            && let Some(received) = &mut known.received
+        {
+            received.as_new_at.get_or_insert(entry);
+        }
+    }
+
+    /// The replica on this node has published what it has up to this entry. From when it has caught up, the node goes by it.
+    pub fn has_applied(&self, entry: u64) {
+        let known = &mut *self.known.write();
+        let is_as_new = |it: &mut Received| it.as_new_at.is_some_and(|least| entry >= least);
+        if let Some(received) = known.received.take_if(is_as_new) {
+            self.shows(known, received.own);
+        }
+    }
+
+    /// The replica on this node leads: it has all that was committed.
+    pub fn leads(&self) {
+        let known = &mut *self.known.write();
+        if let Some(received) = known.received.take() {
+            self.shows(known, received.own);
+        }
+    }
+
+    fn shows(&self, known: &mut Known, directory: Arc<Directory>) {
+        known.current = directory;
         self.number.fetch_add(1, Ordering::AcqRel);
     }
 }
+
+#[cfg(test)]
+mod catching_up_tests;
 
 #[cfg(test)]
 mod tests {

@@ -29,6 +29,8 @@ pub use self::message::{ClientRequest, LongEvaluation, Message, Notice, Report, 
 pub(crate) use self::parts::checkpointer::open_engine;
 pub use self::parts::effect_sink::{Effect, EffectSink, Others, WantedStore};
 pub use self::parts::log_pins::LogPin;
+#[cfg(test)]
+pub use self::parts::log_pins::LogPins;
 pub use self::parts::timetable::Timetable;
 pub use self::replica_metrics::ReplicaMetrics;
 pub use self::secondary::{QueryResult, Secondary, StoreState};

@@ -13,6 +13,7 @@ use skep_service::Reply;
 
 use crate::asking::gone;
 use crate::cluster::Cluster;
+use crate::directory_view::HOME;
 use crate::job_streams::{Stream, StreamPeers};
 use crate::local::Local;
 use crate::partition::QueryResult;
@@ -126,6 +127,9 @@ impl EffectSink for Shared {
     fn send(&self, effect: Effect) {
         match (effect, self.others()) {
             (Effect::Remote(partition, command), _) => self.send_remote(partition, command),
+            (Effect::Directory(directory), _) if self.local.leads(HOME) => {
+                self.local.directory.lead_with(directory);
+            }
             (Effect::Directory(directory), _) => self.local.directory.set(directory),
             (Effect::Evaluate(evaluation), _) => self.local.preparation.evaluate(evaluation),
             (Effect::JobsAvailable(job_type), _) => self.jobs_available(&job_type),

@@ -253,6 +253,33 @@ impl Oracle {
         assert_eq!(before, None, "command {number} was acknowledged twice");
     }
 
+    /// The last entry on the node's disk, if all of them are committed.
+    pub fn last_committed_on(&self, node: u64) -> Option<u64> {
+        let durable = self.nodes.get(&node)?;
+        let is_committed = |(index, entry): (&u64, &Stored)| {
+            let committed = self.committed.get(index);
+            committed.is_some_and(|committed| committed.term == entry.term)
+        };
+        let all = durable.entries.iter().all(is_committed);
+        all.then(|| durable.last())
+    }
+
+    /// The group continues from the log of this node alone, as another member: what others had after it is lost, whoever led them. Returns
+    /// the last committed entry that is left.
+    pub fn is_left(&mut self, node: u64) -> u64 {
+        let durable = self.nodes.get(&node).cloned().unwrap_or_default();
+        let mut committed = self.committed.iter();
+        let lost = committed.find(|(index, entry)| !durable.holds(**index, entry.term));
+        let kept = lost.map_or_else(|| self.commit_index(), |(index, _)| index - 1);
+        self.committed.split_off(&(kept + 1));
+        self.states.split_off(&(kept + 1));
+        self.acknowledged.retain(|_, at| *at <= kept);
+        self.chains
+            .retain(|(index, term), _| durable.holds(*index, *term));
+        self.leaders.clear();
+        kept
+    }
+
     pub fn commit_index(&self) -> u64 {
         self.committed
             .last_key_value()

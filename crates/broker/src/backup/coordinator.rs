@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_backup::{
-    BackupError, BackupKind, Begun, DocumentsManifest, FORMAT, Manifest, PartitionManifest,
-    Progress, Store, Writer, newest, own,
+    BackupError, BackupKind, Begun, DocumentsManifest, Manifest, PartitionManifest, Progress,
+    Store, Writer, newest, own,
 };
 use skep_cluster::{Refusal, State};
 
-use super::cut::Leaders;
+use super::cut::{Asking, Leaders};
 use super::documents::NotWritten;
 use super::grown::{Replicas, expect_grown};
+use super::lineage::Lineage;
 use super::{Step, StepFailed, Stepped, documents};
 use crate::cluster::{Cluster, now};
 
@@ -152,15 +153,15 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
 
 /// Checks that the store is this cluster's, or makes it that.
 pub(super) fn claim(cluster: &Cluster, store: &Store, state: &State) -> Result<(), BackupError> {
-    let mount = cluster.parts().mount();
-    mount.expect(store)?;
+    let parts = cluster.parts();
+    parts.expect_mounted(store)?;
     let by = Writer {
         cluster_id: &state.cluster_id,
         epoch: state.epoch,
     };
     own(store, by, now())?;
     // From now on it is known where it is.
-    mount.expect(store)
+    parts.expect_mounted(store)
 }
 
 fn refused(error: BackupError) -> Refusal {
@@ -230,6 +231,8 @@ impl Coordinator {
             nodes.insert(partition, node);
             self.insist(node, &Step::Begin { backup, partition })?;
         }
+        let _asking =
+            Asking::begin(&self.leaders, backup, &nodes).map_err(|error| error.to_string())?;
         let mut has_base = |stepped: &Stepped| matches!(stepped, Stepped::HasBase).then_some(());
         self.wait_for_all(&nodes, &mut has_base)?;
         self.says("all partitions are paused for a moment")?;
@@ -252,14 +255,15 @@ impl Coordinator {
             Some(PartitionManifest::clone(manifest))
         };
         let partitions = self.wait_for_all(&nodes, &mut complete)?;
-        let documents = self.documents(&nodes);
+        let documents = self.documents();
         let documents = documents.map_err(|error| error.to_string())?;
         let now_is = self.leaders.cluster.state();
-        if now_is.incarnation != state.incarnation || now_is.partitions != state.partitions {
-            return Err("the cluster was purged meanwhile".to_string());
+        if Lineage::of(&now_is) != Lineage::of(state) {
+            let reason = "the cluster was purged, recovered without some copies, or changed its partitions meanwhile";
+            return Err(reason.to_string());
         }
         let manifest = Manifest {
-            format: FORMAT,
+            format: Manifest::format_of(backup, &documents),
             backup_id: backup,
             version: self.begun.version.clone(),
             kind: self.kind,
@@ -278,10 +282,7 @@ impl Coordinator {
     }
 
     /// Writes the documents that this node has for all nodes.
-    fn documents(
-        &mut self,
-        nodes: &BTreeMap<u32, u32>,
-    ) -> Result<Vec<DocumentsManifest>, NotWritten> {
+    fn documents(&mut self) -> Result<Vec<DocumentsManifest>, NotWritten> {
         let backup = self.begun.backup_id;
         let config = self.leaders.cluster.parts().config().cloned();
         let (store, cluster) = (self.leaders.store.clone(), self.leaders.cluster.clone());
@@ -297,10 +298,6 @@ impl Coordinator {
                 }
                 if self.said.elapsed() < PROGRESS {
                     return Ok(());
-                }
-                for (&partition, &node) in nodes {
-                    // Its log would not be kept otherwise. Whatever continues the backup notices what is missing.
-                    let _ = self.leaders.step(node, Step::Look { backup, partition });
                 }
                 self.says(&what).map_err(NotWritten::GivenUp)
             };
@@ -370,9 +367,8 @@ impl Coordinator {
         let mut last_contact: BTreeMap<u32, Instant> = BTreeMap::new();
         loop {
             let mut doing = Vec::new();
-            for (&partition, &node) in nodes {
-                // Finished parts are polled too, as their log would not be kept otherwise.
-                let stepped = self.leaders.step(node, Step::Look { backup, partition });
+            for (partition, stepped) in self.leaders.looks(backup, nodes) {
+                let node = nodes.get(&partition).copied().unwrap_or_default();
                 let last = last_contact.entry(node).or_insert_with(Instant::now);
                 let stepped = match stepped {
                     Ok(stepped) => stepped,

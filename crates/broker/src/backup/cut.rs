@@ -1,9 +1,10 @@
-//! Pauses all partitions at the same time: where their logs end then is one moment of the whole cluster.
+//! Asks the leaders of all partitions at the same time, and pauses them: where their logs end then is one moment of the whole cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use skep_backup::{Cut, Store};
 use tokio::task::JoinSet;
 
@@ -15,8 +16,11 @@ const LOOK: Duration = Duration::from_millis(100);
 const BETWEEN_CUTS: Duration = Duration::from_millis(250);
 /// How long to wait for a partition's leader, for example after an election.
 const ELECTION: Duration = Duration::from_secs(30);
+/// How often each part of a backup is asked about at least: it is forgotten, with the log that is kept for it, when nobody does.
+const ASKS: Duration = Duration::from_secs(10);
 
 /// The nodes that lead partitions, as the coordinator calls them.
+#[derive(Clone)]
 pub struct Leaders {
     pub cluster: Arc<Cluster>,
     /// Provides the runtime in which answers are awaited.
@@ -44,14 +48,19 @@ impl Leaders {
 
     /// Sends steps to several nodes concurrently.
     fn steps(&self, steps: Vec<(u32, Step)>) -> Vec<(u32, StepResult)> {
-        self.store.wait(async {
-            let mut asked = JoinSet::new();
-            for (node, step) in steps {
-                let cluster = self.cluster.clone();
-                asked.spawn(async move { (node, ask(cluster, node, step).await) });
-            }
-            asked.join_all().await
-        })
+        let asks = steps.into_iter();
+        let asks = asks.map(|(node, step)| (node, ask(self.cluster.clone(), node, step)));
+        self.store.wait(all_at_once(asks))
+    }
+
+    /// Asks how far the parts of a backup are, by partition: all at once, as a node that is paused takes seconds not to answer.
+    pub fn looks(&self, backup: u64, nodes: &BTreeMap<u32, u32>) -> BTreeMap<u32, StepResult> {
+        let asks = nodes.iter().map(|(&partition, &node)| {
+            let look = Step::Look { backup, partition };
+            (partition, ask(self.cluster.clone(), node, look))
+        });
+        let asked = self.store.wait(all_at_once(asks));
+        asked.into_iter().collect()
     }
 
     /// Pauses all partitions together. Returns where their logs end, and when that was.
@@ -118,6 +127,59 @@ impl Leaders {
     }
 }
 
+/// The answers to all questions, in any order. None waits for another one.
+async fn all_at_once<K, F>(asks: impl Iterator<Item = (K, F)>) -> Vec<(K, F::Output)>
+where
+    K: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let mut asked = JoinSet::new();
+    for (of, ask) in asks {
+        asked.spawn(async move { (of, ask.await) });
+    }
+    asked.join_all().await
+}
+
+/// Asks about all parts of a backup until it is dropped, on a thread of its own: a store that hesitates keeps whoever writes to it for
+/// minutes.
+pub struct Asking {
+    _ends: Sender<()>,
+}
+
+impl Asking {
+    /// # Errors
+    /// No thread can be started.
+    pub fn begin(
+        leaders: &Leaders,
+        backup: u64,
+        nodes: &BTreeMap<u32, u32>,
+    ) -> std::io::Result<Asking> {
+        let (leaders, nodes) = (leaders.clone(), nodes.clone());
+        Asking::every(ASKS, move || {
+            // Whoever waits for a part notices what is missing.
+            let _ = leaders.looks(backup, &nodes);
+            !leaders.cluster.is_stopped()
+        })
+    }
+
+    /// Calls `asks` at this interval, as long as it returns true.
+    fn every(
+        interval: Duration,
+        mut asks: impl FnMut() -> bool + Send + 'static,
+    ) -> std::io::Result<Asking> {
+        let (ends, ended) = bounded::<()>(0);
+        let thread = std::thread::Builder::new().name("backup-asks".to_string());
+        thread.spawn(move || {
+            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                if !asks() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Asking { _ends: ends })
+    }
+}
+
 /// Sends a step to a node, which may be this one.
 async fn ask(cluster: Arc<Cluster>, node: u32, step: Step) -> StepResult {
     if node != cluster.node() {
@@ -125,4 +187,54 @@ async fn ask(cluster: Arc<Cluster>, node: u32, step: Step) -> StepResult {
     }
     let here = tokio::task::spawn_blocking(move || cluster.parts().step(&cluster, step)).await;
     here.unwrap_or_else(|error| Err(StepFailed::new(format!("this is a bug: {error}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::{Duration, Instant};
+
+    use tokio::sync::Barrier;
+
+    use super::{Asking, all_at_once};
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// Twelve paused partitions took a minute, one after the other, and the parts on other nodes were forgotten meanwhile.
+    #[tokio::test]
+    async fn no_partition_waits_for_the_answer_of_another_one() {
+        let together = Arc::new(Barrier::new(12));
+        let asks = (1..=12).map(|partition| {
+            let together = together.clone();
+            (partition, async move { together.wait().await.is_leader() })
+        });
+        let asked = tokio::time::timeout(LONG, all_at_once(asks)).await;
+        let mut asked = asked.expect("all are asked before any answers");
+        asked.sort_unstable();
+        assert!(asked.iter().map(|(partition, _)| *partition).eq(1..=12));
+        assert_eq!(asked.iter().filter(|(_, is_last)| *is_last).count(), 1);
+    }
+
+    #[test]
+    fn parts_are_asked_about_while_whoever_takes_the_backup_waits_for_the_store() {
+        let asked = Arc::new(AtomicU32::new(0));
+        let counts = asked.clone();
+        let asking = Asking::every(Duration::from_millis(1), move || {
+            counts.fetch_add(1, Ordering::Relaxed);
+            true
+        });
+        let asking = asking.unwrap();
+        let began = Instant::now();
+        while asked.load(Ordering::Relaxed) < 3 {
+            assert!(began.elapsed() < LONG, "nobody asks");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(asking);
+        // The thread has no reference left once it has ended.
+        while Arc::strong_count(&asked) > 1 {
+            assert!(began.elapsed() < LONG, "it goes on after the backup");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use skep_backup::{BackupError, Manifest, Store, newest_complete};
 use skep_cluster::{State, restore_of};
 
+use super::lineage::was_recovered_since;
 use crate::cluster::Cluster;
 
 /// The replicas whose logs are compared.
@@ -43,7 +44,7 @@ impl OwnerOfBackups {
 }
 
 /// Logs only grow: a cluster whose log is shorter than that of its newest backup is another one, which was given the same id. A partition
-/// without a replica here is not looked at.
+/// without a replica here is not looked at, nor is one that was recovered from one copy since.
 ///
 /// # Errors
 /// [`BackupError::OtherRestore`], or the store cannot be used.
@@ -106,7 +107,9 @@ fn differs(state: &State, newest: &Manifest, here: &dyn Fn(u32) -> Option<Here>)
             state.partitions
         ));
     }
-    newest.partitions.iter().find_map(|of| {
+    let grows = |partition: u32| !was_recovered_since(partition, then, state);
+    let mut growing = newest.partitions.iter().filter(|of| grows(of.partition));
+    growing.find_map(|of| {
         let Here { end, leads } = here(of.partition).filter(|it| it.end < of.cut.index)?;
         let lags = if leads {
             ""
@@ -123,8 +126,11 @@ fn differs(state: &State, newest: &Manifest, here: &dyn Fn(u32) -> Option<Here>)
 #[cfg(test)]
 mod tests {
     use skep_backup::{BackupKind, Cut, FORMAT, LogPart, Manifest, PartitionManifest};
-    use skep_cluster::{EPOCHS_OF_A_RESTORE, State};
+    use skep_cluster::{
+        EPOCHS_OF_A_RESTORE, Layout, State, SurvivingCopy, Survivor, plan_unsafe_recovery,
+    };
 
+    use super::super::lineage::Lineage;
     use super::{Here, differs, is_of};
 
     fn state(epoch: u64, incarnation: u64, partitions: u32) -> State {
@@ -197,6 +203,65 @@ mod tests {
         });
         assert_eq!(why(&state(0, 1, 1), state(0, 0, 1), here), None);
         assert_eq!(why(&state(1, 0, 1), state(0, 0, 1), here), None);
+    }
+
+    /// A node with its copies, whose logs end with entry 5.
+    fn survivor(state: &State, node: u32) -> Survivor {
+        let partitions = state.nodes[&node].partitions.keys();
+        let copies = partitions.map(|partition| SurvivingCopy {
+            partition: *partition,
+            member: state.replica_of(node, *partition).unwrap(),
+            members_index: 0,
+            voters: state.replicas(*partition).iter().map(|it| it.1).collect(),
+            term: 1,
+            index: 5,
+            last_key: 1,
+        });
+        Survivor {
+            node,
+            state: state.clone(),
+            reaches: Vec::new(),
+            is_led: true,
+            copies: copies.collect(),
+        }
+    }
+
+    #[test]
+    fn only_the_log_of_a_partition_that_went_on_from_one_copy_may_be_shorter() {
+        let layout = Layout {
+            nodes: vec![0, 1, 2, 3, 4],
+            copies: 3,
+            partitions: 5,
+        };
+        let before = State::bootstrapped("it".to_string(), &layout, 0);
+        let survivors = [0, 1, 2].map(|node| survivor(&before, node));
+        let (after, planned) = plan_unsafe_recovery(&[3, 4], 0, &survivors, 1).unwrap();
+        let went_on = planned.unsafe_recovery.unwrap().from;
+        assert_eq!(after.epoch, before.epoch, "most nodes were there");
+        assert!(!went_on.is_empty() && went_on.len() < 5, "{went_on:?}");
+        let here = |_: u32| {
+            Some(Here {
+                end: 5,
+                leads: true,
+            })
+        };
+        let mut newest = backup(before.clone());
+        for partition in 1..=5 {
+            newest.partitions[0].partition = partition;
+            let why = differs(&after, &newest, &here);
+            assert_eq!(why.is_none(), went_on.contains_key(&partition), "{why:?}");
+            assert_ne!(differs(&before, &newest, &here), None, "no recovery");
+        }
+        // The backup that is taken after it is compared again.
+        newest.cluster = after.clone();
+        for partition in 1..=5 {
+            newest.partitions[0].partition = partition;
+            assert_ne!(differs(&after, &newest, &here), None);
+        }
+        assert!(
+            !Lineage::of(&after).has(&backup(before)),
+            "logs are not continued"
+        );
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Marking {
             }
         };
         // Without the mount, markers would go into the empty directory below it.
-        cluster.parts().mount().expect(&store)?;
+        cluster.parts().expect_mounted(&store)?;
         let state = cluster.state();
         if state.purge.is_some() {
             // Half of it may already be deleted; another range begins afterwards.
@@ -365,10 +365,14 @@ impl Base {
     }
 }
 
-/// The bytes that the next backup writes again. Documents are among them: a backup with many of them is continued for longer, or a node
-/// would do nothing else than upload the same documents.
+/// The bytes that the next backup writes again. Documents are among them if they are too many to be listed: such a backup is continued for
+/// longer, or a node would do nothing else than upload the same documents.
 fn size(manifest: &Manifest) -> u64 {
-    manifest.objects().map(|object| object.bytes).sum()
+    let listed = manifest.documents.iter().filter(|of| of.listed.is_some());
+    let shared = listed.flat_map(|of| of.objects.iter().flatten());
+    let shared: u64 = shared.map(|object| object.bytes).sum();
+    let all: u64 = manifest.objects().map(|object| object.bytes).sum();
+    all.saturating_sub(shared)
 }
 
 /// Why a backup of this size is no longer continued, given the bytes of log after it and its age in milliseconds. A restore reads both.
@@ -410,7 +414,7 @@ fn wait_until_shipped(
 
 #[cfg(test)]
 mod tests {
-    use skep_backup::{BackupKind, DocumentsManifest, FORMAT, Manifest, StoredObject};
+    use skep_backup::{BackupKind, DocumentsManifest, FORMAT, Listed, Manifest, StoredObject};
     use skep_cluster::State;
 
     use super::{LEAST_LOG, OLDEST, is_enough, size};
@@ -430,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_not_uploaded_again_before_there_is_as_much_log() {
+    fn documents_that_are_uploaded_again_are_not_before_there_is_as_much_log() {
         let documents = DocumentsManifest {
             store: "local".to_string(),
             objects: Some(vec![StoredObject {
@@ -438,9 +442,10 @@ mod tests {
                 bytes: 3 * LEAST_LOG,
                 sha256: String::new(),
             }]),
+            listed: None,
             unreadable: Vec::new(),
         };
-        let manifest = Manifest {
+        let mut manifest = Manifest {
             format: FORMAT,
             backup_id: 1,
             version: String::new(),
@@ -456,5 +461,11 @@ mod tests {
         assert_eq!(is_enough(size, 3 * LEAST_LOG, OLDEST), None);
         assert!(is_enough(size, 3 * LEAST_LOG + 1, 0).is_some());
         assert!(is_enough(size, 0, OLDEST + 1).is_some(), "but once a day");
+        // The next backup refers to listed ones.
+        manifest.documents[0].listed = Some(Listed {
+            objects: Vec::new(),
+            content_bytes: vec![1],
+        });
+        assert_eq!(super::size(&manifest), 0);
     }
 }

@@ -51,6 +51,8 @@ struct Part {
     /// When the coordinator last polled.
     asked: Mutex<Instant>,
     progress: Mutex<StepResult>,
+    /// Keeps the log that the part needs, once it has begun to write its base.
+    pin: Mutex<Option<LogPin>>,
     /// The uploaded base, once there is one.
     base: Mutex<Option<Arc<Uploaded>>>,
     counted: Counted,
@@ -75,8 +77,17 @@ impl Part {
         Part {
             asked: Mutex::new(Instant::now()),
             progress: Mutex::new(Ok(Stepped::Working("it begins".to_string()))),
+            pin: Mutex::new(None),
             base: Mutex::new(None),
             counted,
+        }
+    }
+
+    /// Somebody waits for it: also while the store hesitates, its log is kept.
+    fn note_asked(&self, now: Instant) {
+        *self.asked.lock() = now;
+        if let Some(pin) = &*self.pin.lock() {
+            pin.renew(now);
         }
     }
 
@@ -113,9 +124,22 @@ impl Parts {
         &self.wishes
     }
 
-    /// Where this node has seen the store.
-    pub(super) fn mount(&self) -> &Mount {
-        &self.mount
+    /// Checks that the directory is the store, before anything is written to it, and remembers it.
+    ///
+    /// # Errors
+    /// The store's mount is missing, or the store or the record of it cannot be used.
+    pub(super) fn expect_mounted(&self, store: &Store) -> Result<(), BackupError> {
+        let expected = self.mount.expect(store);
+        if let Some(reason) = self.mount.take_unrecorded() {
+            tracing::warn!(
+                code = "BACKUP_FAILED",
+                store = store.shown(),
+                %reason,
+                "where the store of backups is mounted cannot be recorded: after a restart, backups may go to the directory below a missing \
+                 mount. It is tried again"
+            );
+        }
+        expected
     }
 
     pub fn config(&self) -> Option<&BackupConfig> {
@@ -186,11 +210,7 @@ impl Parts {
         let Some(part) = self.part(key) else {
             return Err(StepFailed::new("the node was started again meanwhile"));
         };
-        let now = Instant::now();
-        *part.asked.lock() = now;
-        if let Some(uploaded) = &*part.base.lock() {
-            uploaded.base.pin.renew(now);
-        }
+        part.note_asked(Instant::now());
         part.progress.lock().clone()
     }
 
@@ -284,10 +304,11 @@ fn upload_base(
     let store = Store::open(&config.location).map_err(|error| error.to_string())?;
     expect_same_store(cluster, &store, backup).map_err(|error| error.to_string())?;
     // This node may take the next backup.
-    let mount = cluster.parts().mount();
-    mount.expect(&store).map_err(|error| error.to_string())?;
+    let mounted = cluster.parts().expect_mounted(&store);
+    mounted.map_err(|error| error.to_string())?;
     let rate = rate(cluster, config);
     let base = base_of(cluster, partition, part)?;
+    *part.pin.lock() = Some(base.pin.clone());
     part.works("the checkpoint is written to the store");
     let mut upload = Upload::new(&store, (backup, partition), "state", rate);
     let mut rows = StreamWriter::new(&*base.checkpoint, PIECE).map_err(|e| e.to_string())?;
@@ -463,4 +484,30 @@ fn go_on(cluster: &Cluster, partitions: &[u32]) -> StepResult {
     let deadline = Instant::now() + PATIENCE;
     let mut answers = asked.iter().map(|answer| answer.recv_deadline(deadline));
     Ok(Stepped::GoneOn(answers.all(|stood| stood == Ok(true))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::{FORGOTTEN, Part};
+    use crate::metrics::backups::{BackupFamilies, Counted};
+    use crate::partition::LogPins;
+
+    /// One object is written for up to 3 minutes when the store hesitates.
+    #[test]
+    fn the_log_of_a_part_is_kept_while_somebody_asks_about_it_and_nothing_is_written() {
+        let began = Instant::now();
+        let mut pins = LogPins::default();
+        let part = Part::new(Counted::begin(&BackupFamilies::default(), 1));
+        *part.pin.lock() = Some(pins.pin(3, began));
+        for minutes in 1..=3 {
+            let now = began + FORGOTTEN * minutes;
+            part.note_asked(now);
+            assert_eq!(pins.compactable(9, false, now), 3, "{minutes}");
+        }
+        assert!(part.is_wanted());
+        let later = began + FORGOTTEN * 4;
+        assert_eq!(pins.compactable(9, false, later), 9, "nobody asks");
+    }
 }

@@ -6,7 +6,9 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use skep_backup::{Backup, BackupError, BackupKind, BackupState, Store, delete, list};
+use skep_backup::{
+    Backup, BackupError, BackupKind, BackupState, Store, delete, delete_unused_documents, list,
+};
 use skep_cluster::Refusal;
 use skep_model::timer_value::Cycle;
 
@@ -165,6 +167,8 @@ impl Keeper {
                         tracing::info!(backup = old.id, "the backup is old enough to be deleted");
                         delete(&store, old.id).map_err(text)?;
                     }
+                    // Also what failed backups have written.
+                    delete_unused_documents(&store).map_err(text)?;
                 }
                 // Deleting is final: a replica that lags behind puts it off.
                 Err(why) => tracing::warn!(%why, "no backup is deleted by age"),

@@ -53,7 +53,9 @@ pub enum Unmarked {
     NoBackup(Refusal),
     #[error("{0}")]
     NoCut(String),
-    #[error("the cluster was purged or changed its partitions meanwhile")]
+    #[error(
+        "the cluster was purged, recovered without some copies, or changed its partitions meanwhile"
+    )]
     Changed,
     #[error("the log of partition {partition} up to entry {entry} did not reach the store")]
     NotShipped { partition: u32, entry: u64 },

@@ -46,6 +46,17 @@ pub fn id_and_epoch(presented: &str) -> (&str, u64) {
 /// Stores the identity in the data directory. Once it returns, the identity is durable.
 pub type Keep = Box<dyn Fn(&Identity) -> std::io::Result<()> + Send + Sync>;
 
+/// What a node knows of a majority of the cluster that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Majority {
+    /// The cluster's own group has a leader.
+    Leads,
+    /// There is no leader as far as this node knows, but it may belong to a majority: its disk is full, so that it hears no leader, or it
+    /// reaches most nodes, of which another one has a full disk.
+    MayBe,
+    Unknown,
+}
+
 pub struct Bootstrap {
     node: u32,
     layout: Layout,
@@ -74,8 +85,8 @@ struct State {
     /// Another process had this node's number, and its data may be somewhere. So this node takes no part in bootstrapping a cluster, as the
     /// other may already have founded one.
     only_joins: bool,
-    /// When this node last knew a leader of the cluster's own group; at first, its start.
-    led_at: Option<Instant>,
+    /// When this node last belonged to a majority, as far as it could know; at first, its start.
+    in_majority_at: Option<Instant>,
     /// The latest epoch of a recovery that a live majority has contradicted: it had a leader after the recovery, so an operator has to decide
     /// between the two.
     contradicted: u64,
@@ -93,7 +104,7 @@ impl Bootstrap {
     ) -> Bootstrap {
         let state = State {
             identity: known,
-            led_at: Some(Instant::now()),
+            in_majority_at: Some(Instant::now()),
             ..State::default()
         };
         Bootstrap {
@@ -107,7 +118,7 @@ impl Bootstrap {
         }
     }
 
-    /// For so long without a leader, this node expects to find a majority of the cluster that it knows.
+    /// For so long without a majority, this node expects to find a majority of the cluster that it knows.
     pub fn with_patience(mut self, patience: Duration) -> Bootstrap {
         self.patience = patience;
         self
@@ -122,10 +133,9 @@ impl Bootstrap {
         self.state.lock().identity.clone()
     }
 
-    /// Another node presents itself; this one knows a leader of the cluster's own group, or does not. `Err`: the other does not belong here,
-    /// or this node does not belong there.
-    pub fn meets(&self, other: &Greeting, knows_leader: bool) -> Result<(), String> {
-        if let Some(reason) = self.disbelieves(other, knows_leader) {
+    /// Another node presents itself. `Err`: the other does not belong here, or this node does not belong there.
+    pub fn meets(&self, other: &Greeting, majority: Majority) -> Result<(), String> {
+        if let Some(reason) = self.disbelieves(other, majority) {
             return Err(reason);
         }
         let mut state = self.state.lock();
@@ -206,25 +216,25 @@ impl Bootstrap {
         Err(reason)
     }
 
-    /// Notes that this node knows a leader of the cluster's own group, or does not.
-    pub fn note_leader(&self, knows_leader: bool) {
-        if knows_leader {
-            self.state.lock().led_at = Some(Instant::now());
+    /// Notes whether this node may belong to a majority now.
+    pub fn note_majority(&self, majority: Majority) {
+        if majority != Majority::Unknown {
+            self.state.lock().in_majority_at = Some(Instant::now());
         }
     }
 
     /// Why a report that the cluster continues without this node is not believed.
     ///
     /// A majority that is alive yields neither to a minority that was recovered without it, nor to anybody who claims that there is one. It may
-    /// lack a leader for a while, as when one of its nodes starts again.
-    fn disbelieves(&self, other: &Greeting, knows_leader: bool) -> Option<String> {
-        self.note_leader(knows_leader);
+    /// lack a leader for a while, as when one of its nodes starts again, or has a full disk.
+    fn disbelieves(&self, other: &Greeting, majority: Majority) -> Option<String> {
+        self.note_majority(majority);
         if !self.is_left_behind_by(other) {
             return None;
         }
         let (_, epoch) = id_and_epoch(&other.cluster_id);
         let mut state = self.state.lock();
-        if knows_leader && epoch > state.contradicted {
+        if majority == Majority::Leads && epoch > state.contradicted {
             state.contradicted = epoch;
             let reason = majority_lives(self.node, other.node);
             tracing::error!(code = "NODE_REFUSED", %reason, "another part of the cluster is kept away");
@@ -232,9 +242,10 @@ impl Bootstrap {
         if epoch <= state.contradicted {
             return Some(majority_lives(self.node, other.node));
         }
-        let looks = state
-            .led_at
+        let waits = state
+            .in_majority_at
             .is_some_and(|then| then.elapsed() < self.patience);
+        let looks = waits || majority == Majority::MayBe;
         looks.then(|| not_believed_yet(self.node, other.node))
     }
 
@@ -411,11 +422,11 @@ fn majority_lives(node: u32, other: u32) -> String {
     )
 }
 
-/// Why a node that has just started does not yield to another one that says that the cluster continues without it.
+/// Why a node without a leader does not yield to another one that says that the cluster continues without it.
 fn not_believed_yet(node: u32, other: u32) -> String {
     format!(
         "node {other} reports that the cluster was recovered without node {node} (?force=true); node {node} has started or lost its leader a \
-         moment ago, and looks for a majority of the cluster that it knows before it believes that"
+         moment ago, or there is none while a disk is full, and it looks for a majority of the cluster that it knows before it believes that"
     )
 }
 

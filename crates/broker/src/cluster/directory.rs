@@ -1,6 +1,6 @@
 //! The directory of identity on nodes without a replica of partition 1, or with one that takes no entries because the disk is nearly full:
-//! they ask its leader ten times per second whether it has changed, and fetch all of it if so. A node that has none yet asks any copy while
-//! there is no leader.
+//! they ask its leader ten times per second whether it has changed, and fetch all of it if so, until their replica has caught up. A node that
+//! has none yet asks any copy while there is no leader.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -163,10 +163,13 @@ impl Cluster {
         }
     }
 
-    fn ask_for_directory(&self) {
+    fn ask_for_directory(self: &Arc<Self>) {
         let Some(local) = self.local() else {
             return;
         };
+        if let Some(replica) = taking_entries(local) {
+            self.catch_up(local, &replica);
+        }
         if has_directory(local) {
             return;
         }
@@ -187,6 +190,29 @@ impl Cluster {
         }
     }
 
+    /// The replica takes entries, perhaps again, and its directory may still be older than what this node has received.
+    fn catch_up(self: &Arc<Self>, local: &Local, replica: &PartitionHandle) {
+        if replica.leads() {
+            return local.directory.leads();
+        }
+        local
+            .directory
+            .has_applied(replica.status.applied.load(Ordering::Acquire));
+        if !local.directory.wants_position() {
+            return;
+        }
+        let (cluster, received) = (Arc::downgrade(self), local.directory.number());
+        let known = move |entry: Option<u64>| {
+            if let Some(entry) = entry
+                && let Some(cluster) = cluster.upgrade()
+                && let Some(local) = cluster.local()
+            {
+                local.directory.is_as_new_at(received, entry);
+            }
+        };
+        self.ask_position(HOME, Box::new(known));
+    }
+
     /// Answers another node's request; sends nothing if that node is up to date.
     pub(super) fn send_directory(&self, node: u32, known: Option<u64>) {
         let Some(local) = self.local() else {
@@ -201,7 +227,7 @@ impl Cluster {
     }
 
     pub(super) fn directory_is(&self, node: u32, whole: WholeDirectory) {
-        // A replica that this node has got since takes precedence.
+        // A replica that has caught up since takes precedence.
         let Some(local) = self.local().filter(|local| !has_directory(local)) else {
             return;
         };
@@ -209,19 +235,24 @@ impl Cluster {
         for (key, entry) in &whole.rows {
             directory.add(*key, entry);
         }
-        local.directory.set(directory);
+        local.directory.receive(directory);
         *self.peers.followed.lock() = Some((node, whole.number));
     }
 }
 
 /// Whether the node's own replica of partition 1 keeps the directory up to date.
 fn has_directory(local: &Local) -> bool {
+    taking_entries(local).is_some() && !local.directory.is_received()
+}
+
+/// The node's own replica of partition 1, unless it has no room for what is decided.
+fn taking_entries(local: &Local) -> Option<Arc<PartitionHandle>> {
     let takes_entries = |replica: &PartitionHandle| {
         !local.disk.very_low.load(Ordering::Relaxed)
             && !replica.status.space.no_room.load(Ordering::Relaxed)
     };
     let replica = local.partition(HOME);
-    replica.is_some_and(|replica| replica.leads() || takes_entries(&replica))
+    replica.filter(|replica| replica.leads() || takes_entries(replica))
 }
 
 #[cfg(test)]

@@ -94,6 +94,11 @@ impl MetadataGroup {
         Some(leader).filter(|member| ![0, DEAF].contains(member))
     }
 
+    /// Whether the disk is full: it takes part again once there is room, and may be needed for a majority then.
+    pub(super) fn is_deaf(&self) -> bool {
+        self.leader.load(Ordering::Acquire) == DEAF
+    }
+
     pub(super) fn hibernates(&self) -> bool {
         self.hibernates.load(Ordering::Acquire)
     }

@@ -10,6 +10,7 @@ use skep_cluster::{Layout, NodeState, State, member, node_of};
 use skep_replication::{Members, Message as ReplicaMessage};
 
 use super::Cluster;
+use super::bootstrap::Majority;
 use super::carried_over::{carried_over, forget_former, gets_another_number};
 use super::metadata_group::{self, MetadataEvent, MetadataGroup};
 use super::unsafe_recovery::{FIRST, first_state};
@@ -131,6 +132,23 @@ impl Cluster {
         let leader = own.leader()?;
         debug_assert!(leader != own.own || own.leads());
         Some((leader, own.own))
+    }
+
+    /// Whether this node belongs to a majority of the cluster, or may.
+    pub(super) fn majority(&self) -> Majority {
+        if self.metadata_leader().is_some() {
+            return Majority::Leads;
+        }
+        let is_deaf = {
+            let own = self.metadata.own.lock();
+            own.as_ref().is_some_and(|own| own.is_deaf())
+        };
+        let reaches_most = self.present_nodes() as usize * 2 > self.state().nodes.len();
+        if is_deaf || reaches_most && self.state().is_bootstrapped() {
+            Majority::MayBe
+        } else {
+            Majority::Unknown
+        }
     }
 
     /// The node that leads the metadata group, as far as known here, and whether the local member hibernates.

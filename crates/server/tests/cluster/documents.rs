@@ -101,7 +101,7 @@ async fn documents_of_a_local_store_are_restored_with_the_backup() {
     assert_eq!(read(&server, &later).0, 404);
     drop(server);
 
-    let objects = store.path().join("backups/20/documents-local");
+    let objects = store.path().join("backup-documents/local/20");
     damage(&objects);
     let without = tempfile::tempdir().unwrap();
     let arguments_of_skep = ["restore", "--backup", "20"];
@@ -146,6 +146,44 @@ async fn a_document_that_cannot_be_read_is_named_and_does_not_stop_the_backup() 
     let log = data.path().join("restored.log");
     let server = crate::start(restored.path(), &arguments, log).await;
     assert_eq!(read(&server, &kept), (200, "readable".to_string()));
+}
+
+/// The second backup refers to what the first has written, which outlives it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_keeps_documents_of_a_deleted_one_and_brings_no_deleted_document_back() {
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let arguments = directory(store.path());
+    let log = data.path().join("log");
+    let server = crate::start(data.path(), &arguments, log).await;
+    let kept = upload(&server, "kept", "{}");
+    let gone = upload(&server, "gone", "{}");
+    take(&server, 20).await;
+    let document = gone.split('?').next().unwrap();
+    let deleted = server.ask(server.rest, "DELETE", document, "").unwrap();
+    assert_eq!(deleted.0, 204, "{}", deleted.1);
+    let later = upload(&server, "later", "{}");
+    take(&server, 30).await;
+    let objects = |backup: u64| {
+        let of = store
+            .path()
+            .join(format!("backup-documents/local/{backup}"));
+        of.read_dir().map_or(0, Iterator::count)
+    };
+    assert_eq!((objects(20), objects(30)), (1, 1));
+    let deleted = server.management("DELETE", &format!("{PATH}/20")).unwrap();
+    assert_eq!(deleted.0, 204, "{}", deleted.1);
+    assert_eq!((objects(20), objects(30)), (1, 1), "backup 30 needs both");
+    drop(server);
+
+    let verified = printed(&["backup", "verify", "30"], data.path(), &arguments);
+    assert!(verified.contains("(2 files in all stores)"), "{verified}");
+    let restored = tempfile::tempdir().unwrap();
+    expect_restored(30, restored.path(), &arguments);
+    let log = data.path().join("restored.log");
+    let server = crate::start(restored.path(), &arguments, log).await;
+    assert_eq!(read(&server, &kept), (200, "kept".to_string()));
+    assert_eq!(read(&server, &later), (200, "later".to_string()));
+    assert_eq!(read(&server, &gone).0, 404);
 }
 
 /// Changes a byte of each object below the directory.

@@ -1,4 +1,5 @@
-//! Two of three nodes are lost for good: the remaining one continues and gets new nodes. Each step is described in docs/cluster.md.
+//! Two of three nodes are lost for good: the remaining one continues and gets new nodes. Each step is described in docs/cluster.md. Or they
+//! only seemed to be lost.
 
 use std::process::Stdio;
 
@@ -9,6 +10,9 @@ use super::*;
 
 /// Both lost nodes.
 const LOST: &str = r#"{"brokers":{"remove":[0,1]}}"#;
+
+/// The nodes that come back after all.
+const NOT_LOST: &str = r#"{"brokers":{"remove":[1,2]}}"#;
 
 /// Positions of the node's copies in their stores.
 fn exported(server: &Server) -> Option<[u64; 2]> {
@@ -33,11 +37,11 @@ async fn works(servers: &[Server], ledger: &Shared) {
 }
 
 /// Repeats the request until the lost nodes are no longer considered reachable. Returns the answer.
-async fn remove_lost(left: &Server, query: &str) -> Value {
+async fn remove(left: &Server, lost: &str, query: &str) -> Value {
     let mut answer = None;
     eventually("the lost nodes to be removed", async || {
         let path = format!("{CLUSTER}?force=true{query}");
-        answer = left.manage("PATCH", &path, LOST);
+        answer = left.manage("PATCH", &path, lost);
         matches!(answer, Some((202, _)))
     })
     .await;
@@ -90,7 +94,7 @@ async fn one_of_three_recovers_when_the_others_are_lost_for_good() {
     assert!(matches!(&refused, Some((400, text)) if text.contains("lost for good")));
     servers[0].kill();
     servers[1].kill();
-    let planned = remove_lost(&servers[2], "&dryRun=true").await;
+    let planned = remove(&servers[2], LOST, "&dryRun=true").await;
     let recovery = &planned["unsafeRecovery"];
     assert_eq!(recovery["epoch"], 1, "{planned}");
     assert_eq!(
@@ -101,7 +105,7 @@ async fn one_of_three_recovers_when_the_others_are_lost_for_good() {
     assert_eq!(recovery["partitions"][1]["brokerId"], 2, "{planned}");
     assert_eq!(known(&servers[2])["brokers"].as_array().unwrap().len(), 3);
 
-    remove_lost(&servers[2], "").await;
+    remove(&servers[2], LOST, "").await;
     assert_eq!(known(&servers[2])["brokers"].as_array().unwrap().len(), 1);
     let request = CreateInstance::latest("one-task");
     let client = servers[2].client();
@@ -139,5 +143,53 @@ async fn one_of_three_recovers_when_the_others_are_lost_for_good() {
     works(&servers, &ledger).await;
     // The former survivor is not indispensable.
     servers[2].kill();
+    ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
+}
+
+/// A node of the majority creates an instance whose key nobody else has given.
+async fn goes_on(server: &Server, ledger: &Shared) {
+    let (client, request) = (server.client(), CreateInstance::latest("one-task"));
+    eventually("the majority to work", async || {
+        let created = client.create_instance(&request).await;
+        let new = created.map(|it| ledger.with(|l| l.created.insert(it.process_instance_key)));
+        assert!(!matches!(new, Ok(false)), "a key was given twice");
+        new.is_ok()
+    })
+    .await;
+}
+
+/// Nodes 1 and 2 were only down when an operator took them for lost. A paused one would be refused: its connections are open.
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_majority_that_lives_works_on_beside_a_minority_that_was_recovered() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    let ledger = Shared::default();
+    ledger::deploy_one_task(&servers[0].client()).await;
+    works(&servers, &ledger).await;
+    for server in &mut servers[1..] {
+        server.kill();
+    }
+    remove(&servers[0], NOT_LOST, "").await;
+    assert_eq!(known(&servers[0])["brokers"].as_array().unwrap().len(), 1);
+    // Node 0 is what they may hear first.
+    let starting = [nodes.start(1), nodes.start(2)];
+    for (node, server) in (1..).zip(starting) {
+        servers[node] = server.await.unwrap();
+    }
+    for node in [1, 2] {
+        goes_on(&servers[node], &ledger).await;
+        eventually("the majority to say that there are two parts", async || {
+            let said = std::fs::read_to_string(nodes.log(node)).unwrap();
+            said.contains("Two parts of the cluster accept commands now")
+        })
+        .await;
+    }
+    for node in [1, 2] {
+        servers[node].kill();
+        servers[node] = nodes.start(node).await.unwrap();
+        goes_on(&servers[node], &ledger).await;
+        goes_on(&servers[3 - node], &ledger).await;
+    }
+    assert_eq!(known(&servers[1])["brokers"].as_array().unwrap().len(), 3);
     ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
 }

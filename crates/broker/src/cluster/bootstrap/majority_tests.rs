@@ -6,7 +6,7 @@ use std::time::Duration;
 use skep_random::Random;
 
 use super::tests::{Node, greeting, node_of, of_epoch};
-use super::{BTreeSet, Bootstrap};
+use super::{BTreeSet, Bootstrap, Majority};
 
 /// Longer than any run.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -21,6 +21,8 @@ enum Mutation {
     BelievesAtOnce,
     /// A majority that was greeted forgets that it was alive then.
     Forgets,
+    /// A node yields when it has no leader because a disk is full.
+    FullDiskYields,
 }
 
 /// Node 0 was recovered alone. Nodes 1 and 2 are a majority of the cluster as it was.
@@ -31,11 +33,13 @@ struct World {
     have_met: bool,
     /// Whether a node of the majority was greeted by node 0 while it had a leader, since its own start.
     contradicts: [bool; 3],
+    /// Nodes of the majority whose disk is full: both are needed for a leader.
+    full: [bool; 3],
 }
 
 fn patience(mutation: Mutation) -> Duration {
     match mutation {
-        Mutation::None | Mutation::Forgets => PATIENCE,
+        Mutation::None | Mutation::Forgets | Mutation::FullDiskYields => PATIENCE,
         Mutation::BelievesAtOnce | Mutation::LiveMajorityYields => Duration::ZERO,
     }
 }
@@ -59,12 +63,51 @@ impl World {
             nodes: [0, 1, 2].map(|it| started(it, u64::from(it == 0), mutation)),
             have_met: false,
             contradicts: [false; 3],
+            full: [false; 3],
         }
     }
 
-    /// A node has no leader for longer than it is patient: the other one stays away. Node 0 has greeted it before, as it does each second.
+    fn majority(&self, node: usize) -> Majority {
+        if node == 0 {
+            return Majority::Leads;
+        }
+        match (self.have_met, self.full) {
+            (true, [_, false, false]) => Majority::Leads,
+            // They reach each other, and the one with the full disk hears no leader.
+            (true, _) => Majority::MayBe,
+            (false, full) if full[node] => Majority::MayBe,
+            (false, _) => Majority::Unknown,
+        }
+    }
+
+    /// Nodes that were in a majority until now look for it again.
+    fn look_again(&mut self) {
+        for node in [1, 2] {
+            if self.majority(node) != Majority::Unknown {
+                self.nodes[node].bootstrap.patience = patience(self.mutation);
+            }
+        }
+    }
+
+    /// A disk is full, or has room again.
+    fn fills(&mut self, node: usize) {
+        self.look_again();
+        self.full[node] = !self.full[node];
+    }
+
+    fn starts(&mut self, node: usize) {
+        self.look_again();
+        let epoch = u64::from(node == 0);
+        self.nodes[node] = started(node as u32, epoch, self.mutation);
+        self.have_met &= node == 0;
+        self.contradicts[node] = false;
+    }
+
+    /// A node has no leader for longer than it is patient: a disk is full, or the other one stays away. In the second case node 0 has greeted
+    /// it before, as it does each second.
     fn waits_long(&mut self, node: usize) {
-        if !self.have_met && self.contradicts[node] {
+        let is_away = !self.have_met && self.contradicts[node];
+        if is_away || self.majority(node) == Majority::MayBe {
             let bootstrap = &mut self.nodes[node].bootstrap;
             bootstrap.patience = Duration::ZERO;
             if self.mutation == Mutation::Forgets {
@@ -77,9 +120,12 @@ impl World {
     fn greets(&mut self, from: usize, to: usize) {
         let other = greeting(&self.nodes[from]);
         let bootstrap = &self.nodes[to].bootstrap;
-        let knows_leader = to == 0 || self.have_met;
-        let asks_itself = self.mutation != Mutation::LiveMajorityYields;
-        let admitted = bootstrap.meets(&other, knows_leader && asks_itself);
+        let majority = match (self.mutation, self.majority(to)) {
+            (Mutation::LiveMajorityYields, Majority::Leads)
+            | (Mutation::FullDiskYields, Majority::MayBe) => Majority::Unknown,
+            (_, majority) => majority,
+        };
+        let admitted = bootstrap.meets(&other, majority);
         if from != 0 && to != 0 {
             admitted.expect("nodes of the majority know each other");
             self.have_met = true;
@@ -87,20 +133,21 @@ impl World {
                 node.bootstrap.patience = patience(self.mutation);
             }
         } else {
-            self.contradicts[to] |= self.have_met;
+            self.contradicts[to] |= self.majority(to) == Majority::Leads;
             assert!(admitted.is_err(), "the minority is kept away");
         }
     }
 
     fn step(&mut self, random: &mut Random) {
         let mut any = |count: u64| random.below(count) as usize;
-        match any(8) {
+        match any(9) {
             0 => {
                 let node = any(3);
-                let epoch = u64::from(node == 0);
-                self.nodes[node] = started(node as u32, epoch, self.mutation);
-                self.have_met &= node == 0;
-                self.contradicts[node] = false;
+                self.starts(node);
+            }
+            2 => {
+                let node = 1 + any(2);
+                self.fills(node);
             }
             1 => {
                 let node = 1 + any(2);
@@ -139,6 +186,7 @@ fn the_checks_catch_majorities_that_yield() {
         Mutation::LiveMajorityYields,
         Mutation::BelievesAtOnce,
         Mutation::Forgets,
+        Mutation::FullDiskYields,
     ] {
         let caught = skep_sim::search(&seeds, |seed| run(seed, mutation));
         assert!(caught.is_some(), "{mutation:?} was not caught");
@@ -151,10 +199,28 @@ fn a_node_that_finds_no_majority_learns_that_it_was_left_behind() {
         started(0, 1, Mutation::None),
         node_of(2, &of_epoch(0), |it| it),
     );
-    let refused = old.bootstrap.meets(&greeting(&survivor), false);
+    let refused = old.bootstrap.meets(&greeting(&survivor), Majority::Unknown);
     assert_eq!(old.bootstrap.left_behind(), refused.err());
     let patient = started(1, 0, Mutation::None);
-    let refused = patient.bootstrap.meets(&greeting(&survivor), false);
+    let refused = patient
+        .bootstrap
+        .meets(&greeting(&survivor), Majority::Unknown);
     assert!(refused.unwrap_err().contains("looks for a majority"));
     assert_eq!(patient.bootstrap.left_behind(), None);
+}
+
+/// Its metadata disk was full when the recovered minority greeted it first.
+#[test]
+fn a_node_with_a_full_disk_does_not_yield_while_a_majority_may_need_it() {
+    let survivor = greeting(&started(0, 1, Mutation::None));
+    let full = node_of(1, &of_epoch(0), |it| it);
+    let refused = full.bootstrap.meets(&survivor, Majority::MayBe);
+    assert!(refused.unwrap_err().contains("while a disk is full"));
+    assert_eq!(full.bootstrap.left_behind(), None);
+    let refused = full.bootstrap.meets(&survivor, Majority::Unknown);
+    assert_eq!(
+        full.bootstrap.left_behind(),
+        refused.err(),
+        "nobody needs it"
+    );
 }

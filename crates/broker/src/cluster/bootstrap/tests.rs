@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_transport::PROTOCOL_VERSION;
 
-use super::{BTreeSet, Bootstrap, Greeting, Identity, Keep, Layout, Mutex, id_and_epoch};
+use super::{BTreeSet, Bootstrap, Greeting, Identity, Keep, Layout, Majority, Mutex, id_and_epoch};
 
 const LAYOUT: Layout = Layout {
     size: 3,
@@ -62,8 +62,8 @@ pub(super) fn greeting(node: &Node) -> Greeting {
 fn meet(a: &Node, b: &Node) -> Result<(), String> {
     let (of_a, of_b) = (greeting(a), greeting(b));
     let (one, other) = (
-        a.bootstrap.meets(&of_b, false),
-        b.bootstrap.meets(&of_a, false),
+        a.bootstrap.meets(&of_b, Majority::Unknown),
+        b.bootstrap.meets(&of_a, Majority::Unknown),
     );
     one.and(other)
 }
@@ -176,7 +176,7 @@ fn a_formed_cluster_ignores_the_configured_size() {
     let (one, two) = (node(1, &formed), node(2, &formed));
     let mut other = greeting(&one);
     other.layout.size = 1;
-    two.bootstrap.meets(&other, false).unwrap();
+    two.bootstrap.meets(&other, Majority::Unknown).unwrap();
 }
 
 #[test]
@@ -195,7 +195,10 @@ fn nodes_of_different_clusters_or_layouts_refuse_each_other() {
     let [new, newer, _] = fresh();
     let mut other = greeting(&new);
     other.layout.partitions = 5;
-    let refused = newer.bootstrap.meets(&other, false).unwrap_err();
+    let refused = newer
+        .bootstrap
+        .meets(&other, Majority::Unknown)
+        .unwrap_err();
     assert!(
         refused.contains("5 partitions") && refused.contains("2 partitions"),
         "{refused}"
@@ -207,8 +210,8 @@ fn an_identity_that_cannot_be_stored_is_not_taken() {
     let full: Keep = Box::new(|_| Err(std::io::Error::other("full")));
     let zero = Bootstrap::new(0, LAYOUT, None, Identity::default(), full);
     let [_, one, two] = fresh();
-    zero.meets(&greeting(&one), false).unwrap();
-    zero.meets(&greeting(&two), false).unwrap();
+    zero.meets(&greeting(&one), Majority::Unknown).unwrap();
+    zero.meets(&greeting(&two), Majority::Unknown).unwrap();
     assert_eq!(zero.identity(), Identity::default());
     assert!(zero.wait().unwrap_err().contains("full"));
 }
@@ -228,20 +231,23 @@ fn a_node_that_was_removed_as_lost_is_refused_and_knows_why() {
     let old = node(2, &of_epoch(0));
     let reason = survivor
         .bootstrap
-        .meets(&greeting(&old), false)
+        .meets(&greeting(&old), Majority::Unknown)
         .unwrap_err();
     assert!(reason.contains("node 2 was removed as lost"), "{reason}");
     assert_eq!(survivor.bootstrap.left_behind(), None);
     assert_eq!(old.bootstrap.left_behind(), None);
     assert_eq!(
-        old.bootstrap.meets(&greeting(&survivor), false),
+        old.bootstrap.meets(&greeting(&survivor), Majority::Unknown),
         Err(reason.clone())
     );
     assert_eq!(old.bootstrap.left_behind(), Some(reason.clone()));
     assert_eq!(old.bootstrap.wait(), Err(reason));
     // It still meets others of its own epoch.
     let other = node(1, &of_epoch(0));
-    other.bootstrap.meets(&greeting(&old), false).unwrap();
+    other
+        .bootstrap
+        .meets(&greeting(&old), Majority::Unknown)
+        .unwrap();
 }
 
 #[test]

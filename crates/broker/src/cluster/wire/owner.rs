@@ -50,8 +50,7 @@ impl Owner for Cluster {
         } else if self.is_gateway() {
             self.meets_as_gateway(other)
         } else {
-            self.bootstrap
-                .meets(other, self.metadata_leader().is_some())
+            self.bootstrap.meets(other, self.majority())
         }
     }
 

@@ -59,6 +59,8 @@ pub struct Chronicle {
     distributions: Distributions,
     /// By partition: keys up to this counter were purged.
     purged: BTreeMap<u32, u64>,
+    /// Whether committed entries were lost: other partitions may have acted on them.
+    pub has_lost: bool,
     pub tally: Tally,
 }
 
@@ -98,6 +100,13 @@ impl Chronicle {
         };
     }
 
+    /// The partition goes on from an earlier entry. What was lost may happen again, and what it has caused elsewhere stays; but keys of what
+    /// was lost are not given to anything else.
+    pub fn loses(&mut self, partition: u32, kept: u64) {
+        self.has_lost = true;
+        self.read.insert(partition, kept);
+    }
+
     /// From now on so many partitions take part.
     pub fn grows(&mut self, partitions: u32) {
         self.partitions = partitions;
@@ -105,10 +114,10 @@ impl Chronicle {
 
     /// Handles a committed entry; all replicas report it, and the first report counts.
     pub fn committed(&mut self, partition: u32, index: u64, payload: &[u8]) {
-        self.jobs
-            .entry(partition)
-            .or_default()
-            .committed(index, payload);
+        if !self.has_lost {
+            let jobs = self.jobs.entry(partition).or_default();
+            jobs.committed(index, payload);
+        }
         let read = self.read.entry(partition).or_default();
         if index <= *read {
             return;
@@ -129,6 +138,9 @@ impl Chronicle {
         let is = |value_type, intent| record.value_type == value_type && record.intent == intent;
         let key = record.key;
         self.is_there(partition, key);
+        if self.has_lost {
+            return self.gives_keys(partition, record);
+        }
         if is(ValueType::Message, MessageIntent::Published.id()) {
             self.is_new(partition, record);
             self.publishes(key, record.value().expect("a message"));
@@ -184,6 +196,23 @@ impl Chronicle {
             self.is_there(partition, value.element_instance_key);
         } else if record.value_type == ValueType::CommandDistribution {
             self.distributes(partition, key, record.intent);
+        }
+    }
+
+    /// Checks the keys of whatever begins with this event.
+    fn gives_keys(&mut self, partition: u32, record: &Record<'_>) {
+        let begins = [
+            (ValueType::Message, MessageIntent::Published.id()),
+            (
+                ValueType::ProcessInstance,
+                ProcessInstanceIntent::ElementActivating.id(),
+            ),
+            (ValueType::Job, JobIntent::Created.id()),
+            (ValueType::Signal, SignalIntent::Broadcasted.id()),
+        ];
+        if begins.contains(&(record.value_type, record.intent)) {
+            self.is_new(partition, record);
+            self.tally.add("begun after a loss", 1);
         }
     }
 

@@ -115,6 +115,8 @@ pub struct Clients {
     pub jobs: Vec<ActivatedJob>,
     /// Number of answers by kind of request.
     pub answers: BTreeMap<&'static str, u64>,
+    /// Acknowledged work was lost: answers need not agree with earlier ones.
+    has_lost: bool,
 }
 
 impl Clients {
@@ -152,6 +154,12 @@ impl Clients {
             answers: std::mem::take(&mut self.answers),
             ..Clients::default()
         };
+    }
+
+    /// Acknowledged work was lost, and clients begin again.
+    pub fn lose(&mut self) {
+        self.forget();
+        self.has_lost = true;
     }
 
     fn content(&mut self) -> u64 {
@@ -431,6 +439,9 @@ impl Clients {
         answer: Result<Response, Rejection>,
         chronicle: &Chronicle,
     ) {
+        if self.has_lost {
+            return self.answered_after_loss(id, answer);
+        }
         let asked = self.asked.remove(&id);
         let (asked, _) =
             asked.unwrap_or_else(|| panic!("request {id} was answered twice: {answer:?}"));
@@ -484,6 +495,24 @@ impl Clients {
             }
             (Pending::Fail | Pending::Signal | Pending::Short | Pending::Scale, _) => {}
             (asked, response) => panic!("{asked:?} was answered with {response:?}"),
+        }
+    }
+
+    /// Notes what later requests are about. The request may be from before the loss.
+    fn answered_after_loss(&mut self, id: RequestId, answer: Result<Response, Rejection>) {
+        let (Some((asked, _)), Ok(response)) = (self.asked.remove(&id), answer) else {
+            return;
+        };
+        *self.answers.entry(name_of(&asked)).or_default() += 1;
+        match (asked, response) {
+            (Pending::Deploy, Response::Deployed(_)) => self.version = self.version.max(1),
+            (Pending::Create { order, .. }, Response::ProcessInstanceCreated(created)) => {
+                if let Some(order) = self.orders.get_mut(&order) {
+                    order.instance = Some(created.process_instance_key);
+                }
+            }
+            (Pending::Activate, Response::JobsActivated { jobs, .. }) => self.jobs.extend(jobs),
+            _ => {}
         }
     }
 

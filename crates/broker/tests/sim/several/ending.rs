@@ -42,8 +42,9 @@ impl World {
         self.count();
     }
 
-    /// Ends all faults but one: each partition may have a replica that is dead, or whose disk hangs. The others are a majority.
-    fn heal(&mut self) {
+    /// Ends all faults but one: each partition may have a replica that is dead, or whose disk hangs. The others are a majority, if there are
+    /// others.
+    pub fn heal(&mut self) {
         self.calm.faults = false;
         if self.random.below(2) == 0 {
             // All are ahead by hours for a moment.
@@ -67,6 +68,9 @@ impl World {
             // A replica that hibernates when its leader dies has to learn of it.
             self.calm.lull_until = self.agenda.now + 500_000;
             self.run_for(400_000);
+        }
+        if self.operators.left.is_some() {
+            return;
         }
         for partition in self.there() {
             let host = self.any_host();
@@ -117,7 +121,7 @@ impl World {
         each.join("; ")
     }
 
-    fn until_nothing_is_under_way(&mut self, when: &str) {
+    pub fn until_nothing_is_under_way(&mut self, when: &str) {
         let under_way = |engine: &skep_engine::Engine| {
             let state = &engine.state;
             let distributions: usize = state.distributions.waiting().map(|of| of.1).sum();
@@ -211,7 +215,8 @@ impl World {
                 let running = replica.node.running.as_ref();
                 running.is_some_and(|it| it.core.applied() == commit)
             };
-            if self.replicas.iter().all(has_all) {
+            let mut there = self.replicas.iter().filter(|it| !self.is_lost(it.0.1));
+            if there.all(has_all) {
                 return;
             }
         }
@@ -231,8 +236,8 @@ impl World {
             );
             let commit = self.groups[&partition].oracle.commit_index();
             let mut first: Option<Rows> = None;
-            for (place, replica) in &mut self.replicas {
-                if place.0 != partition {
+            for (place, replica) in &self.replicas {
+                if place.0 != partition || self.is_lost(place.1) {
                     continue;
                 }
                 let core = &replica.node.running.as_ref().unwrap().core;
@@ -262,7 +267,7 @@ impl World {
         let replicas = self
             .replicas
             .iter()
-            .filter(|(place, _)| place.0 == partition);
+            .filter(|(place, _)| place.0 == partition && !self.is_lost(place.1));
         for (place, replica) in replicas.filter(|_| self.calm.hibernate) {
             let hibernates = replica
                 .node

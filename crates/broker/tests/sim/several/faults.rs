@@ -96,6 +96,9 @@ impl World {
 
     /// Transfers leadership of partitions to this machine.
     fn transfer(&mut self, to: u32) {
+        if self.operators.left.is_some() {
+            return;
+        }
         let (partition, _) = self.any_place();
         let member = self.members()[to as usize];
         for host in 0..MACHINES {

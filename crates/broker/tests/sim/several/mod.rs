@@ -3,7 +3,7 @@
 //!
 //! The other simulation checks that replicas of one partition agree. This one checks work that is spread over partitions: messages,
 //! signals, deployments, cluster variables. Meanwhile clients search
-//! at all machines, and operators add partitions and purge everything.
+//! at all machines, and operators add partitions, purge everything, and recover all partitions from the copies of one machine.
 
 mod chronicle;
 mod clients;
@@ -14,6 +14,7 @@ mod models;
 mod operators;
 mod purging;
 mod reads;
+mod recovering;
 mod returned;
 mod rights;
 mod routes;
@@ -60,6 +61,8 @@ enum Mutation {
     AnyReturnCounts,
     /// Carry out commands from before a purge.
     OldCommandsCount,
+    /// After a recovery from one copy, assign keys that the lost copies have assigned.
+    KeysGivenAgain,
 }
 
 thread_local! {

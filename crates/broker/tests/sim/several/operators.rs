@@ -13,6 +13,8 @@ const RARELY: u64 = 15;
 pub struct Operators {
     pub growth: Growth,
     pub purge: Purge,
+    /// The machine that is left, after the others were lost for good.
+    pub left: Option<u32>,
 }
 
 impl World {
@@ -26,7 +28,7 @@ impl World {
             self.go_on_growing(target);
         } else if self.operators.purge.left.is_some() {
             self.go_on_purging();
-        } else if self.calm.faults {
+        } else if self.calm.faults && self.operators.left.is_none() {
             match self.random.below(RARELY) {
                 0 => self.begin_growing(),
                 1..5 => self.begin_purging(),

@@ -57,10 +57,10 @@ impl World {
             .collect()
     }
 
-    /// Whether the machine has ended its copies and may not start them again.
+    /// Whether the machine has ended its copies, or has lost them, and may not start them again.
     pub fn has_left(&self, host: u32) -> bool {
         let left = self.operators.purge.left.as_ref();
-        left.is_some_and(|left| left.contains(&host))
+        left.is_some_and(|left| left.contains(&host)) || self.is_lost(host)
     }
 
     /// Clients begin from nothing afterwards: in some worlds, and once.

@@ -1,0 +1,214 @@
+//! Backups that share documents: whatever is stored, deleted, backed up and deleted by age, each backup that is left has its documents.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use skep_backup::{
+    Reader, Store, delete, delete_unused_documents, list, verify, written_documents,
+};
+use skep_random::Random;
+
+use super::tests::{begun, complete_as, local, put, store};
+use super::{Restoring, upload};
+
+/// Deliberate mistakes. The checks must catch each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mutation {
+    None,
+    /// A deleted backup takes along what it wrote.
+    DeletesWhatItWrote,
+    /// Documents that were deleted before a backup come back with it.
+    RestoresAll,
+}
+
+/// Content by path.
+type Documents = BTreeMap<String, Vec<u8>>;
+
+struct World {
+    mutation: Mutation,
+    directory: tempfile::TempDir,
+    backups: tempfile::TempDir,
+    store: Store,
+    documents: Documents,
+    /// The documents of each backup that is there.
+    kept: BTreeMap<u64, Documents>,
+    /// The newest id.
+    newest: u64,
+    stored: usize,
+}
+
+impl World {
+    fn new(mutation: Mutation) -> World {
+        let backups = tempfile::tempdir().unwrap();
+        World {
+            mutation,
+            directory: tempfile::tempdir().unwrap(),
+            store: store(backups.path()),
+            backups,
+            documents: Documents::new(),
+            kept: BTreeMap::new(),
+            newest: 0,
+            stored: 0,
+        }
+    }
+
+    /// A document that was deleted may be stored again under its id.
+    fn stores(&mut self, random: &mut Random) {
+        let path = format!("ab/ab{}", random.below(12));
+        if !self.documents.contains_key(&path) {
+            self.stored += 1;
+            // The sizes differ, as two files within a few milliseconds may have the same time.
+            let content = vec![b'a'; 100 + self.stored];
+            put(self.directory.path(), &path, &content);
+            self.documents.insert(path, content);
+        }
+    }
+
+    fn deletes(&mut self, random: &mut Random) {
+        let number = random.index(self.documents.len());
+        if let Some(path) = self.documents.keys().nth(number).cloned() {
+            fs::remove_file(self.directory.path().join(&path)).unwrap();
+            self.documents.remove(&path);
+        }
+    }
+
+    fn backs_up(&mut self, fails: bool) {
+        self.newest += 1;
+        let id = self.newest;
+        begun(id).create(&self.store).unwrap();
+        let local = local(self.directory.path());
+        let written = upload(&local, (&self.store, id), u64::MAX, &mut || Ok(()));
+        if fails {
+            begun(id).fail(&self.store, "the disk is full", 1).unwrap();
+            return;
+        }
+        complete_as(&self.store, id, written.unwrap());
+        self.kept.insert(id, self.documents.clone());
+    }
+
+    fn deletes_a_backup(&mut self, random: &mut Random) {
+        let number = random.index(self.kept.len());
+        let Some(id) = self.kept.keys().nth(number).copied() else {
+            return;
+        };
+        delete(&self.store, id).unwrap();
+        self.kept.remove(&id);
+        delete_unused_documents(&self.store).unwrap();
+        if self.mutation == Mutation::DeletesWhatItWrote {
+            let written = format!("backup-documents/local/{id}");
+            let _ = fs::remove_dir_all(self.backups.path().join(written));
+        }
+    }
+
+    fn step(&mut self, random: &mut Random) {
+        match random.below(10) {
+            0..=3 => self.stores(random),
+            4 | 5 => self.deletes(random),
+            6 | 7 => self.backs_up(false),
+            8 => self.backs_up(true),
+            _ => self.deletes_a_backup(random),
+        }
+        for id in self.kept.keys() {
+            let manifest = Reader::open(&self.store, *id).unwrap().manifest;
+            let there = begun(*id).expect_objects(&self.store, &manifest);
+            assert!(there.is_ok(), "a kept backup refers to it: {there:?}");
+        }
+    }
+
+    /// All backups have their documents, and no others.
+    fn ends(&mut self) {
+        for (id, documents) in &self.kept {
+            let verified = verify(&self.store, *id).unwrap();
+            assert_eq!(verified.files, documents.len() as u64, "backup {id}");
+            assert_eq!(&self.restored(*id), documents, "backup {id}");
+        }
+        for id in self.kept.keys() {
+            delete(&self.store, *id).unwrap();
+        }
+        for failed in list(&self.store, "").unwrap() {
+            delete(&self.store, failed.id).unwrap();
+        }
+        delete_unused_documents(&self.store).unwrap();
+        let left = written_documents(&self.store, "local").unwrap();
+        assert!(left.is_empty(), "nobody needs them: {left:?}");
+    }
+
+    fn restored(&self, id: u64) -> Documents {
+        let directory = tempfile::tempdir().unwrap();
+        let reader = Reader::open(&self.store, id).unwrap();
+        for of in &reader.manifest.documents {
+            let mut of = of.clone();
+            if self.mutation == Mutation::RestoresAll {
+                of.listed = None;
+            }
+            let damaged = Restoring::run(&reader, &of, directory.path()).unwrap();
+            assert!(damaged.is_empty(), "{damaged:?}");
+        }
+        read_all(directory.path())
+    }
+}
+
+fn read_all(directory: &Path) -> Documents {
+    let mut documents = Documents::new();
+    if let Ok(files) = directory.join("ab").read_dir() {
+        for file in files {
+            let path = file.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            documents.insert(format!("ab/{name}"), fs::read(&path).unwrap());
+        }
+    }
+    documents
+}
+
+fn run(seed: u64, mutation: Mutation) {
+    let (mut world, mut random) = (World::new(mutation), Random(seed));
+    for _ in 0..60 {
+        world.step(&mut random);
+    }
+    world.ends();
+}
+
+#[test]
+fn no_document_that_a_kept_backup_has_is_deleted_and_none_that_was_deleted_comes_back() {
+    skep_sim::each(10, |seed| run(seed, Mutation::None));
+}
+
+#[test]
+fn the_checks_catch_documents_that_are_missing_and_such_that_come_back() {
+    let seeds: Vec<u64> = (1..=20).collect();
+    for mutation in [Mutation::DeletesWhatItWrote, Mutation::RestoresAll] {
+        let caught = skep_sim::search(&seeds, |seed| run(seed, mutation));
+        assert!(caught.is_some(), "{mutation:?} was not caught");
+    }
+}
+
+/// Each backup uploaded all documents again.
+#[test]
+fn the_next_backup_writes_only_what_the_earlier_one_does_not_have() {
+    let (directory, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (local, store) = (local(directory.path()), store(backups.path()));
+    let written_by = |id: u64| {
+        let written = upload(&local, (&store, id), u64::MAX, &mut || Ok(())).unwrap();
+        complete_as(&store, id, written.clone());
+        let objects = written.objects.unwrap();
+        let own = format!("backup-documents/local/{id}/");
+        let new = objects.iter().filter(|it| it.name.starts_with(&own));
+        (new.count(), objects.len())
+    };
+    for path in ["ab/ab12", "ab/ab13", "cd/cd34"] {
+        put(directory.path(), path, &[7; 1000]);
+    }
+    let deletes = |path: &str| fs::remove_file(directory.path().join(path)).unwrap();
+    assert_eq!(written_by(1), (1, 1));
+    assert_eq!(written_by(2), (0, 1), "nothing is new");
+    put(directory.path(), "ef/ef56", b"new");
+    assert_eq!(written_by(3), (1, 2));
+    deletes("ab/ab12");
+    deletes("ab/ab13");
+    assert_eq!(written_by(4), (0, 2), "all of the first was needed before");
+    // What is left of an object of which less than half is needed is written again.
+    assert_eq!(written_by(5), (1, 2));
+    deletes("cd/cd34");
+    assert_eq!(written_by(6), (0, 1));
+}

@@ -1,0 +1,224 @@
+//! Two of three machines are lost for good, while work is under way between the partitions, and an operator recovers all partitions from the
+//! copies of the third one. The other machines come back without copies.
+//!
+//! If that machine had everything that was committed, nothing is lost, and all that is checked otherwise holds. If it was cut off for a
+//! while, what other partitions did because of lost entries stays. Then no key is given twice, the copies that are left are consistent, and
+//! commands between partitions end.
+
+use std::sync::Mutex;
+
+use skep_cluster::{Layout, State, Survivor, plan_unsafe_recovery};
+
+use super::Mutation;
+use super::tally::Tally;
+use super::world::{Happening, MACHINES, ReplicaId, World};
+
+/// Microseconds for which a machine is cut off before the others are lost.
+const CUT_OFF: u64 = 300_000;
+/// Microseconds without requests in which a machine gets everything, and between two looks whether it has.
+const LULL: u64 = 200_000;
+const LOOK: u64 = 4_000;
+
+impl World {
+    /// Whether the machine was lost for good with its copies.
+    pub fn is_lost(&self, host: u32) -> bool {
+        self.operators.left.is_some_and(|left| left != host)
+    }
+
+    /// The last entry of a copy, if it is on disk, and all before it are committed.
+    fn ends_with(&self, place: ReplicaId) -> Option<u64> {
+        let replica = &self.replicas[&place];
+        let running = replica.node.running.as_ref()?;
+        let oracle = &self.groups[&place.0].oracle;
+        let last = oracle.last_committed_on(replica.node.id)?;
+        let is_settled = running.queue.is_empty() && running.core.applied() <= last;
+        (is_settled && last > 0).then_some(last)
+    }
+
+    /// Whether partitions can be recovered from the machine: with a loss, or without one.
+    fn can_be_left(&self, host: u32, loses: bool) -> bool {
+        let mut lacks = false;
+        let all = self.there().all(|partition| {
+            let last = self.ends_with((partition, host));
+            let commit = self.groups[&partition].oracle.commit_index();
+            lacks |= last.is_some_and(|last| last < commit);
+            last.is_some()
+        });
+        all && lacks == loses
+    }
+
+    /// Ends the faults for a while, and finds a machine to recover from.
+    fn find_left(&mut self, loses: bool) -> Option<u32> {
+        self.calm.faults = false;
+        for host in 0..MACHINES {
+            self.network.cut.clear();
+            for machine in &mut self.hosts {
+                (machine.paused_until, machine.slow_disk) = (0, 0);
+            }
+            for replica in self.replicas.values_mut() {
+                replica.hangs_until = 0;
+            }
+            self.restart_all();
+            self.revive_all();
+            self.run_for(200_000);
+            if self.is_changing() {
+                continue;
+            }
+            if loses {
+                // A leader that is cut off goes on proposing, and nobody commits that.
+                self.lead_elsewhere(host);
+                let all = (0..MACHINES).map(u64::from);
+                self.network.isolate(u64::from(host), all);
+                self.run_for(CUT_OFF);
+                if self.can_be_left(host, loses) {
+                    return Some(host);
+                }
+                continue;
+            }
+            self.calm.lull_until = self.agenda.now + LULL;
+            for _ in 0..LULL / LOOK {
+                self.run_for(LOOK);
+                if self.can_be_left(host, loses) {
+                    return Some(host);
+                }
+            }
+        }
+        None
+    }
+
+    /// Transfers the leadership of this machine's partitions to another one.
+    fn lead_elsewhere(&mut self, host: u32) {
+        let other = self.members()[((host + 1) % MACHINES) as usize];
+        for partition in self.there() {
+            let place = (partition, host);
+            if let Some(running) = &mut self.node(place).running
+                && running.core.is_leader()
+            {
+                running.core.group_mut().transfer_leadership(other);
+                self.settle(place);
+            }
+        }
+        self.run_for(100_000);
+    }
+
+    /// All machines but this one are lost, and an operator decides that it continues alone.
+    fn recovers_from(&mut self, left: u32, loses: bool) {
+        let layout = Layout {
+            nodes: (0..MACHINES).collect(),
+            copies: MACHINES,
+            partitions: *self.there().end(),
+        };
+        let copies = self.there().map(|partition| {
+            let replica = &self.replicas[&(partition, left)];
+            replica.node.survives(partition)
+        });
+        let survivor = Survivor {
+            node: left,
+            state: State::bootstrapped("it".to_string(), &layout, 0),
+            reaches: Vec::new(),
+            is_led: false,
+            copies: copies.collect(),
+        };
+        let removed: Vec<u32> = (0..MACHINES).filter(|host| *host != left).collect();
+        let (first, _) = plan_unsafe_recovery(&removed, left, &[survivor], 0).unwrap();
+        for host in &removed {
+            self.crash(*host);
+        }
+        self.operators.left = Some(left);
+        for partition in self.there() {
+            let group = self.groups.get_mut(&partition).unwrap();
+            let node = &mut self.replicas.get_mut(&(partition, left)).unwrap().node;
+            node.dies();
+            let kept = group.oracle.is_left(node.id);
+            let own = first.replica_of(left, partition).unwrap();
+            node.continue_as(own, first.revision, &mut group.oracle);
+            if self.mutation != Mutation::KeysGivenAgain {
+                node.settings.engine.least_key = first.least_keys[&partition];
+            }
+            if loses {
+                self.chronicle.loses(partition, kept);
+            }
+        }
+        if loses {
+            self.clients.lose();
+        }
+        for partition in self.there() {
+            self.start_replica((partition, left));
+        }
+        self.network.cut.clear();
+        self.calm.faults = true;
+    }
+
+    /// Ends the faults. What holds although entries were lost is checked while the world runs, and here.
+    fn heal_and_check_after_loss(&mut self) {
+        self.heal();
+        let before: u64 = self.clients.answers.values().sum();
+        self.run_for(1_200_000);
+        let after: u64 = self.clients.answers.values().sum();
+        assert!(after > before, "no progress after the recovery");
+        self.agenda
+            .retain(|happening| !matches!(happening, Happening::Client | Happening::Fault));
+        self.until_nothing_is_under_way("entries were lost");
+        for partition in self.there() {
+            let leader = self.leader(partition);
+            let left = self.operators.left.map(|left| (partition, left));
+            assert_eq!(leader, left, "partition {partition} has its one copy");
+        }
+        let begun = self.chronicle.tally.of("begun after a loss");
+        self.tally.add("begun after a loss", begun);
+    }
+}
+
+/// Worlds with odd seeds are not purged.
+fn run(seed: u64, mutation: Mutation, all: &Mutex<Tally>) {
+    let (mut world, loses) = (World::new(2 * seed + 1, mutation), seed.is_multiple_of(2));
+    world.run_for(700_000);
+    let Some(left) = world.find_left(loses) else {
+        return;
+    };
+    world.recovers_from(left, loses);
+    world.run_for(900_000);
+    if loses {
+        world.heal_and_check_after_loss();
+        world.tally.add("recovered with a loss", 1);
+    } else {
+        world.heal_and_check();
+        world.tally.add("recovered without a loss", 1);
+    }
+    all.lock().unwrap().add_all(&world.tally);
+}
+
+#[test]
+fn partitions_that_are_recovered_from_one_machine_keep_what_can_be_kept() {
+    let tally = Mutex::default();
+    let worlds = match std::env::var_os("CI") {
+        Some(_) => 20,
+        None => 6,
+    };
+    let seeds = skep_sim::chosen(worlds);
+    let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
+    if let Some((seed, reason)) = failed {
+        panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");
+    }
+    let tally: Tally = tally.into_inner().unwrap();
+    println!("{} seeds: {tally:?}", seeds.len());
+    if seeds.len() > 1 {
+        for what in [
+            "recovered with a loss",
+            "recovered without a loss",
+            "begun after a loss",
+        ] {
+            assert!(tally.of(what) > 0, "no world was {what}: {tally:?}");
+        }
+    }
+}
+
+#[test]
+fn the_checks_catch_keys_that_lost_copies_have_given() {
+    let seeds: Vec<u64> = (1..=20).map(|seed| 2 * seed).collect();
+    let caught = skep_sim::search(&seeds, |seed| {
+        run(seed, Mutation::KeysGivenAgain, &Mutex::default());
+    });
+    let (_, reason) = caught.expect("no key was given twice");
+    assert!(reason.contains("was given twice"), "{reason}");
+}
