@@ -81,10 +81,11 @@ pub async fn run(options: &Options, show: &(dyn Fn(&str) + Sync)) -> anyhow::Res
     let guard = start_guard(options)?;
     let compared = compare(options, &guard, show).await;
     let guarded = guard.clone();
-    tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
+    let undone = tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
     // Even after a failure: the error contains the log.
     let removed = std::fs::remove_dir_all(directory).with_context(named);
     let comparison = compared?;
+    undone.context("undoing what the comparison did")?;
     removed?;
     Ok(comparison)
 }

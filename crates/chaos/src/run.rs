@@ -127,7 +127,7 @@ pub async fn run(
     let guarded = guard.clone();
     let ran = on_stage(&plan, &options, &directory, guard, calibration, show).await;
     // Even after a failure, and before anybody is informed of it.
-    tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
+    let undone = tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
     let (mut record, maximum) = ran?;
     let noise = calibration.noise();
     let values = BTreeMap::from([
@@ -139,6 +139,7 @@ pub async fn run(
     let about = About::new(&options.command, noise, options.noisy, maximum);
     let report = Report::new(plan, record, about);
     report.write(&directory)?;
+    undone.context("undoing what the run did")?;
     Ok(report)
 }
 
