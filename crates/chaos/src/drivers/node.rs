@@ -258,6 +258,28 @@ impl Node {
         }
     }
 
+    /// A pod of a foreign cluster, with forwarded ports of REST, gRPC and management; `program` is that of `skep status`.
+    pub(super) fn of_pod(number: u32, ports: [u16; 3], program: &Path) -> Self {
+        let [rest, grpc, management] = ports.map(|port| format!("127.0.0.1:{port}"));
+        Self {
+            number,
+            rest,
+            grpc,
+            management,
+            command: vec![program.display().to_string()],
+            ..Self::of_others("")
+        }
+    }
+
+    /// Whether a pod is reached.
+    pub(super) fn set_reached(&mut self, is_reached: bool) {
+        self.state = if is_reached {
+            State::Foreign
+        } else {
+            State::Down
+        };
+    }
+
     /// Whether it was started, or is foreign.
     pub fn is_up(&self) -> bool {
         !self.is_down()

@@ -41,6 +41,16 @@ pub enum Change {
     Cut,
 }
 
+/// The directions of messages on a way, from the view of the node at its end.
+pub(super) fn said(way: Way) -> &'static [Said] {
+    match way {
+        Way::ToWorkers => &[],
+        Way::Into(_) => &[Said::Into],
+        Way::OutOf(_) => &[Said::OutOf],
+        Way::Around(_) => &[Said::Into, Said::OutOf],
+    }
+}
+
 impl Ways {
     pub(super) fn between(links: Links, own: Option<Namespaces>) -> Self {
         Self {
@@ -91,21 +101,19 @@ impl Ways {
     /// Changes a way. `node` is the node at its end.
     pub(super) fn change(&self, way: Way, node: Option<u32>, change: Change) -> io::Result<()> {
         let none = || io::Error::other(format!("{way}: there is no such way"));
-        let said: &[Said] = match way {
-            Way::ToWorkers if self.workers.is_empty() => return Err(none()),
-            Way::ToWorkers => {
-                for proxy in &self.workers {
-                    match change {
-                        Change::Late(delay) => proxy.delay(Direction::Back, delay),
-                        Change::Cut => proxy.hold_way(Direction::Back, true),
-                    }
-                }
-                return Ok(());
+        if way == Way::ToWorkers {
+            if self.workers.is_empty() {
+                return Err(none());
             }
-            Way::Into(_) => &[Said::Into],
-            Way::OutOf(_) => &[Said::OutOf],
-            Way::Around(_) => &[Said::Into, Said::OutOf],
-        };
+            for proxy in &self.workers {
+                match change {
+                    Change::Late(delay) => proxy.delay(Direction::Back, delay),
+                    Change::Cut => proxy.hold_way(Direction::Back, true),
+                }
+            }
+            return Ok(());
+        }
+        let said = said(way);
         if let (Some(own), Some(node), Change::Cut) = (&self.own, node, change) {
             return said.iter().try_for_each(|said| own.cut(node, *said));
         }

@@ -14,7 +14,9 @@ use crate::drivers::Node;
 use crate::http;
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 14] = [
+const FAMILIES: [&str; 16] = [
+    CPU_SECONDS,
+    RESIDENT,
     "skep_cpu_throttled_periods_total",
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
@@ -40,6 +42,9 @@ const LABELLED: [(&str, &str, &str); 6] = [
     ("job-polls", REQUESTS, "uri=\"/v2/jobs/activation\""),
     ("requests", REQUESTS, ""),
 ];
+/// What nodes say of their processes, for those that are not on this machine.
+const CPU_SECONDS: &str = "process_cpu_seconds_total";
+const RESIDENT: &str = "process_resident_memory_bytes";
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
 
@@ -148,22 +153,38 @@ impl Nodes {
         values: &mut BTreeMap<String, f64>,
         own: impl Fn(&str) -> String,
     ) {
-        let Some(usage) = node.pid.and_then(|pid| usage(&pid.to_string())) else {
+        let Some((rss_bytes, cpu_seconds)) = used(node, values, &own) else {
             return;
         };
-        let rss = float(usage.rss_bytes) / float(1 << 20);
+        let rss = rss_bytes / float(1 << 20);
         values.insert(own("rss-mib"), rss);
         let most = values.entry("node-rss-mib".into()).or_default();
         *most = most.max(rss);
-        let now = (node.pid, Instant::now(), usage.cpu_seconds);
+        let now = (node.pid, Instant::now(), cpu_seconds);
         if let Some((pid, at, cpu)) = self.before.insert(node.number, now)
+            // Another process begins again.
             && pid == node.pid
+            && cpu <= cpu_seconds
         {
             let seconds = now.1.saturating_duration_since(at).as_secs_f64().max(1e-9);
-            let cores = (usage.cpu_seconds - cpu) / seconds;
+            let cores = (cpu_seconds - cpu) / seconds;
             values.insert(own("cores"), cores);
         }
     }
+}
+
+/// Resident bytes and CPU seconds of a node's process.
+fn used(
+    node: &Seen,
+    values: &BTreeMap<String, f64>,
+    own: impl Fn(&str) -> String,
+) -> Option<(f64, f64)> {
+    if let Some(pid) = node.pid {
+        let usage = usage(&pid.to_string())?;
+        return Some((float(usage.rss_bytes), usage.cpu_seconds));
+    }
+    let said = |name: &str| values.get(&own(name)).copied();
+    Some((said(RESIDENT)?, said(CPU_SECONDS)?))
 }
 
 /// Cores of all nodes together, and the share of their quotas that nodes with one used.
@@ -253,6 +274,36 @@ mod tests {
         assert_eq!(found.get("jobs-completed"), Some(&9.0));
         assert_eq!(found.get("jobs-timed-out"), Some(&0.0));
         assert_eq!(found.len(), 6);
+    }
+
+    #[test]
+    fn a_node_elsewhere_says_itself_what_it_uses() {
+        let node = Seen {
+            number: 2,
+            pid: None,
+            management: String::new(),
+            quota: None,
+            log: PathBuf::new(),
+        };
+        let own = |name: &str| format!("node2.{name}");
+        let mut values = BTreeMap::new();
+        let mut nodes = Nodes::default();
+        nodes.process(&node, &mut values, own);
+        assert!(values.is_empty(), "it has not answered");
+        values.insert(own(RESIDENT), f64::from(64 << 20));
+        values.insert(own(CPU_SECONDS), 5.0);
+        nodes.process(&node, &mut values, own);
+        assert_eq!(values.get("node2.rss-mib"), Some(&64.0));
+        assert_eq!(values.get("node-rss-mib"), Some(&64.0));
+        assert_eq!(values.get("node2.cores"), None);
+        values.insert(own(CPU_SECONDS), 7.0);
+        nodes.process(&node, &mut values, own);
+        assert!(values.get("node2.cores").is_some_and(|cores| *cores > 0.0));
+        // It has been started again.
+        values.remove("node2.cores");
+        values.insert(own(CPU_SECONDS), 0.5);
+        nodes.process(&node, &mut values, own);
+        assert_eq!(values.get("node2.cores"), None);
     }
 
     #[test]

@@ -51,7 +51,14 @@ pub(super) async fn carry_out(
         stage.note(Kind::Begin, step, step.action.to_string(), show);
         match act(step, &stage, &mut loads).await {
             Ok(said) => stage.note(Kind::Done, step, said, show),
-            Err(why) => stage.note(Kind::Unbitten, step, format!("{why:#}"), show),
+            Err(why) => {
+                stage.note(Kind::Unbitten, step, format!("{why:#}"), show);
+                if lock(&stage.cluster).is_foreign() {
+                    // A cluster of others is not left in a state that nobody has planned.
+                    on_cluster(&stage, Cluster::heal).await?;
+                    break;
+                }
+            }
         }
     }
     *lock(&stage.rate) = None;

@@ -290,12 +290,22 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         (
             &["broker-loss", "--driver", "kubernetes"][..],
             2,
-            "the kubernetes driver is not built yet",
+            "needs --context and --namespace",
+        ),
+        (
+            &["broker-loss", "--allow", "kill"],
+            2,
+            "add --driver kubernetes",
+        ),
+        (
+            &["broker-loss", "--allow", "pause"],
+            2,
+            "pods cannot be paused",
         ),
         (
             &["broker-loss", "--driver", "vm"],
             2,
-            "the drivers are `process` and `container`",
+            "the drivers are `process`, `container` and `kubernetes`",
         ),
         (
             &["broker-loss", "--driver", "container", "--net", "namespace"],
@@ -321,7 +331,7 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         (
             &["plan.yaml", "--against", "127.0.0.1"],
             1,
-            "faults on a cluster of others (127.0.0.1) are not built yet",
+            "--against changes nothing on a cluster of others (127.0.0.1)",
         ),
         (&["report", "."], 1, "has no report"),
     ] {
@@ -378,5 +388,37 @@ fn without_an_engine_a_run_in_containers_says_what_is_missing() {
         "{}",
         stdout(&ran)
     );
+    assert!(here.join("out/run.json").exists());
+}
+
+/// Flags of a run on pods, with a `kubectl` that is not there.
+const ON_PODS: &str =
+    "--driver kubernetes --context here --namespace orders --engine ./no-kubectl --report out";
+
+#[test]
+fn what_is_not_allowed_on_pods_is_refused_before_anything_is_asked() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, KILLED);
+    let on_pods = |more: &[&str]| {
+        let words: Vec<&str> = ON_PODS.split(' ').collect();
+        run(here, &[&["chaos", "plan.yaml"][..], &words, more].concat())
+    };
+    let refused = on_pods(&[]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    let said = stderr(&refused);
+    assert!(
+        said.contains("step fault (kill -9 of node 0): it is not allowed; --allow kill permits it"),
+        "{said}"
+    );
+    assert!(!here.join("out").exists());
+    let refused = on_pods(&["--allow", "kill"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("orders was not typed"));
+    // Without kubectl nothing is done, which does not count as success.
+    let ran = on_pods(&["--allow", "kill", "--yes"]);
+    assert_eq!(ran.status.code(), Some(3), "{}", stderr(&ran));
+    let said = stdout(&ran);
+    assert!(said.contains("the pods cannot be looked at"), "{said}");
     assert!(here.join("out/run.json").exists());
 }
