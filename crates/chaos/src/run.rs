@@ -2,6 +2,7 @@
 
 mod audit;
 mod maximum;
+mod offered;
 mod reach;
 mod readers;
 mod sampler;
@@ -27,6 +28,7 @@ use crate::plan::{self, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
+use offered::Offered;
 use reach::Reach;
 
 /// Time limit for the nodes' first start.
@@ -64,8 +66,8 @@ pub(crate) struct Stage {
     live: Arc<Live>,
     record: Arc<Mutex<Record>>,
     begin: Instant,
-    /// The current rate, in instances per second.
-    rate: Mutex<Option<f64>>,
+    /// The current rate.
+    rate: Mutex<Option<Offered>>,
     reach: Mutex<Reach>,
     /// M, where it was measured.
     maximum: Option<f64>,
@@ -112,8 +114,10 @@ impl Stage {
         lock(&self.reach).clients(wire, &lock(&self.cluster))
     }
 
+    /// Instances per second that are offered now.
     fn rate(&self) -> Option<f64> {
-        *lock(&self.rate)
+        let offered = *lock(&self.rate);
+        offered.map(|offered| offered.at(Instant::now()))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use skep_testbed::{Direction, Proxy};
+use skep_testbed::{Direction, Proxy, Slowness};
 
 use super::Node;
 use super::links::{Links, Said};
@@ -35,8 +35,8 @@ fn rest_port(node: &Node) -> io::Result<u16> {
 /// A change to a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Its messages arrive later by this much.
-    Late(Duration),
+    /// Its messages arrive later, or bit by bit.
+    Slow(Slowness),
     /// Nothing arrives, but connections stay open.
     Cut,
 }
@@ -107,7 +107,7 @@ impl Ways {
             }
             for proxy in &self.workers {
                 match change {
-                    Change::Late(delay) => proxy.delay(Direction::Back, delay),
+                    Change::Slow(slowness) => proxy.slow(Direction::Back, slowness),
                     Change::Cut => proxy.hold_way(Direction::Back, true),
                 }
             }
@@ -120,7 +120,7 @@ impl Ways {
         let node = node.filter(|_| !self.links.is_empty()).ok_or_else(none)?;
         for said in said {
             match change {
-                Change::Late(delay) => self.links.slow(node, *said, delay),
+                Change::Slow(slowness) => self.links.slow(node, *said, slowness),
                 Change::Cut => self.links.cut(node, *said),
             }
         }
@@ -130,7 +130,7 @@ impl Ways {
     /// Restores all ways to their original state.
     pub(super) fn heal(&self) -> io::Result<()> {
         for way in &self.workers {
-            way.delay(Direction::Back, Duration::ZERO);
+            way.slow(Direction::Back, Slowness::default());
             way.hold_way(Direction::Back, false);
         }
         self.links.heal();

@@ -1,6 +1,6 @@
 //! Validation of a plan before it begins.
 
-use super::{Action, Plan, Through, Until, Way, Who};
+use super::{Action, Plan, Stall, Through, Until, Way, Who};
 
 impl Plan {
     /// Checks the plan for contradictions.
@@ -95,6 +95,15 @@ impl Plan {
             Action::Disk { late_ms, .. } if !(0.0..=10_000.0).contains(late_ms) => {
                 Some("disk: late-ms: from 0 to 10000")
             }
+            Action::Ramp { over_s, .. } if !(0.001..=1e6).contains(over_s) => {
+                Some("ramp: over-s: from 0.001 to 1000000")
+            }
+            Action::Slow {
+                delay_ms,
+                kib_per_s,
+                stall,
+                ..
+            } => wrong_slowness(*delay_ms, *kib_per_s, *stall),
             _ => None,
         }
     }
@@ -161,6 +170,7 @@ impl Plan {
             Action::Request(request) => Some(request.node),
             Action::Wait { until, .. } => node_asked(until),
             Action::Load(_)
+            | Action::Ramp { .. }
             | Action::Flood(_)
             | Action::Saturate(_)
             | Action::StopLoad
@@ -225,6 +235,30 @@ fn is_part_of_machine(cores: f64) -> bool {
     (0.01..=1024.0).contains(&cores)
 }
 
+/// Why a way cannot be slowed down like this.
+fn wrong_slowness(
+    delay_ms: f64,
+    kib_per_s: Option<f64>,
+    stall: Option<Stall>,
+) -> Option<&'static str> {
+    const LONGEST_MS: f64 = 600_000.0;
+    let is_odd = |stall: Stall| {
+        let is_part = stall.for_ms > 0.0 && stall.for_ms < stall.every_ms;
+        !is_part || stall.every_ms > LONGEST_MS
+    };
+    if !(0.0..=LONGEST_MS).contains(&delay_ms) {
+        Some("slow: delay-ms: from 0 to 600000")
+    } else if kib_per_s.is_some_and(|kib| !(1.0..=1e6).contains(&kib)) {
+        Some("slow: kib-per-s: from 1 to 1000000")
+    } else if stall.is_some_and(is_odd) {
+        Some("slow: stall: for-ms above 0 and below every-ms, which is at most 600000")
+    } else if delay_ms == 0.0 && kib_per_s.is_none() && stall.is_none() {
+        Some("slow: at least one of delay-ms, kib-per-s and stall")
+    } else {
+        None
+    }
+}
+
 fn node_asked(until: &Until) -> Option<u32> {
     match until {
         Until::Answer(request) => Some(request.node),
@@ -265,6 +299,19 @@ mod tests {
             ("{memory: {node: 0, mib: 1}}", "from 16 to 1048576"),
             ("{disk: {node: 0, late-ms: 1e6}}", "from 0 to 10000"),
             ("{cut: {into: {node: 0}}}", "no way leads to another"),
+            ("{slow: {way: to-workers}}", "at least one of delay-ms"),
+            (
+                "{slow: {way: to-workers, kib-per-s: 0}}",
+                "kib-per-s: from 1",
+            ),
+            (
+                "{slow: {way: to-workers, stall: {for-ms: 9, every-ms: 9}}}",
+                "below every-ms",
+            ),
+            (
+                "{ramp: {from: {per-second: 1}, to: {per-second: 9}, over-s: 0}}",
+                "over-s: from 0.001",
+            ),
             ("{scale: {nodes: 2}}", "missing field `partitions`"),
             ("{scale: {partitions: 2, nodes: 2}}", "there is no node 1"),
             ("{scale: {partitions: 2, nodes: 0}}", "at least one"),
