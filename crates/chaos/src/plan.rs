@@ -249,6 +249,8 @@ pub enum Through {
     All,
     /// Each client uses all of these.
     Nodes(Vec<u32>),
+    /// Each client uses this one, as it is when the step begins.
+    Who(Who),
     /// One address, behind which each connection gets a node at random, as with a service of Kubernetes; REST only.
     Service,
 }

@@ -146,6 +146,7 @@ impl Plan {
             | Action::Pause(who)
             | Action::Fill { who, .. }
             | Action::FailDisk { who, .. }
+            | Action::Through(Through::Who(who))
             | Action::Limit { who, .. } => node_of(*who),
             Action::Slow { way, .. } | Action::Cut(way) => match way {
                 Way::ToWorkers => None,
@@ -319,6 +320,7 @@ mod tests {
             ("{kill: {node: 1}}", "step f: there is no node 1"),
             ("{through: {nodes: [0, 3]}}", "there is no node 3"),
             ("{through: {nodes: []}}", "at least one"),
+            ("{through: {who: {node: 1}}}", "there is no node 1"),
             (
                 "{fill: {who: {node: 0}, leave-mib: 1}}",
                 "set nodes.disk-mib",

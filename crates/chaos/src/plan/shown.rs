@@ -25,6 +25,7 @@ impl fmt::Display for Through {
                 let nodes: Vec<String> = nodes.iter().map(|node| format!("node {node}")).collect();
                 f.write_str(&nodes.join(" and "))
             }
+            Self::Who(who) => who.fmt(f),
             Self::Service => f.write_str("the address of a service"),
         }
     }

@@ -14,7 +14,7 @@ use super::sampler::Sampler;
 use super::{Stage, audit, lock};
 use crate::drivers::{Change, Cluster, are_even, have_partitions, lead_nothing, owners};
 use crate::http::Rest;
-use crate::plan::{Action, Plan, Rate, Request, Stall, Step, Until, Wire};
+use crate::plan::{Action, Plan, Rate, Request, Stall, Step, Through, Until, Wire};
 use crate::probes::float;
 use crate::record::{Event, Kind, Record};
 
@@ -116,7 +116,7 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
             }
         }
         Action::Delivery(delivery) => lock(&stage.reach).delivery = *delivery,
-        Action::Through(through) => lock(&stage.reach).through = through.clone(),
+        Action::Through(through) => return choose(through, stage).await,
         Action::HungWorker(true) => {
             let hung = stage.live.hang(&stage.clients(Wire::Grpc)?)?;
             if let Some(before) = loads.hung.replace(hung) {
@@ -141,6 +141,21 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
         }
     }
     Ok(said)
+}
+
+/// Sets the nodes of clients that start from now on.
+async fn choose(through: &Through, stage: &Arc<Stage>) -> anyhow::Result<String> {
+    let through = match through {
+        Through::Who(who) => {
+            let who = *who;
+            let node = on_cluster(stage, move |cluster| cluster.find(who)).await?;
+            Through::Nodes(vec![node])
+        }
+        others => others.clone(),
+    };
+    let chosen = through.to_string();
+    lock(&stage.reach).through = through;
+    Ok(chosen)
 }
 
 /// Starts the load of an action in place of the one before.
