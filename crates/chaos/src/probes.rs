@@ -1,5 +1,6 @@
 //! Probes that sample each second: the clients' own ledger, the nodes' metrics, `/proc`.
 
+mod causes;
 mod clients;
 mod leases;
 mod machine;
@@ -7,6 +8,7 @@ mod nodes;
 mod searches;
 mod shares;
 
+pub use causes::Causes;
 pub use clients::Clients;
 pub use machine::{Calibration, Machine, calibrate, own_memory};
 pub use nodes::{Nodes, Seen};

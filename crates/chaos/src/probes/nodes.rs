@@ -14,9 +14,13 @@ use crate::drivers::Node;
 use crate::http;
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 16] = [
+const FAMILIES: [&str; 20] = [
     CPU_SECONDS,
     RESIDENT,
+    "atomix_heartbeat_miss_count_total",
+    "atomix_journal_flush_time_seconds_count",
+    "atomix_journal_flush_time_seconds_sum",
+    "process_cpu_usage",
     "skep_cpu_throttled_periods_total",
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
@@ -44,7 +48,7 @@ const LABELLED: [(&str, &str, &str); 6] = [
 ];
 /// What nodes say of their processes, for those that are not on this machine.
 const CPU_SECONDS: &str = "process_cpu_seconds_total";
-const RESIDENT: &str = "process_resident_memory_bytes";
+pub(super) const RESIDENT: &str = "process_resident_memory_bytes";
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
 
