@@ -15,6 +15,7 @@ mod namespaces;
 mod needs;
 mod node;
 mod reached;
+mod sink;
 mod status;
 mod store;
 mod topology;
@@ -32,7 +33,7 @@ use skep_client::Authorization;
 use crate::guard::{Guard, Undo};
 use crate::http::Rest;
 use crate::plan::{
-    BucketState, DiskFault, IssuerState, Nodes, Plan, StoreKind, StoreState, Way, Who,
+    BucketState, DiskFault, IssuerState, Nodes, Plan, StoreState, Way, Who,
 };
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
@@ -47,9 +48,10 @@ use login::Login;
 use namespaces::Namespaces;
 pub use needs::{Need, missing, needs};
 pub use node::Node;
+use sink::Sink;
 pub use status::Status;
 use store::Store;
-pub use topology::Topology;
+pub use topology::{Topology, are_even, lead_nothing};
 pub use ways::Change;
 use ways::Ways;
 
@@ -101,6 +103,8 @@ pub struct Cluster {
     members: u32,
     ways: Ways,
     store: Option<Store>,
+    /// Takes what another exporter sends.
+    _sink: Option<Sink>,
     login: Option<Login>,
     leases: Option<Leases>,
     faulty: Vec<Faulty>,
@@ -127,11 +131,11 @@ impl Cluster {
         std::fs::create_dir_all(&data)?;
         guard.with(|guard| guard.push(Undo::Remove(data.clone())))?;
         let mut plan = plan.clone();
-        let store = match plan.store {
-            None => None,
-            Some(StoreKind::Postgres) => Some(Store::new(&guard)?),
-        };
+        let store = plan.store.map(|kind| Store::new(kind, &guard));
+        let store = store.transpose()?;
         plan.settings.extend(store.iter().flat_map(Store::settings));
+        let sink = plan.sink.then(Sink::start).transpose()?;
+        plan.settings.extend(sink.iter().flat_map(Sink::settings));
         let backups = plan.backups.then(|| backups::directory(&data));
         if let Some(directory) = &backups {
             plan.settings.extend(backups::settings(directory));
@@ -152,6 +156,7 @@ impl Cluster {
             members: plan.count,
             ways: Ways::between(links, own),
             store,
+            _sink: sink,
             login,
             leases,
             faulty: Vec::new(),
@@ -179,6 +184,7 @@ impl Cluster {
             members: 1,
             ways: Ways::default(),
             store: None,
+            _sink: None,
             login: None,
             leases: None,
             faulty: Vec::new(),
@@ -625,22 +631,4 @@ impl Cluster {
         let number = self.find(who)?;
         self.node(number)?.status()
     }
-}
-
-/// Whether none of these nodes leads a partition, by its own account. Blocks.
-pub fn lead_nothing(nodes: &[(u32, Rest)]) -> bool {
-    nodes
-        .iter()
-        .all(|(node, rest)| Topology::of(rest).is_ok_and(|topology| topology.leads(*node) == 0))
-}
-
-/// Whether as many of these nodes answer as there are members, and all agree on leaders that are spread evenly among them; of a foreign
-/// cluster (`None`) it is unknown how many there are, so every partition must have a leader. Blocks.
-pub fn are_even(rests: &[Rest], members: Option<usize>) -> bool {
-    let seen = rests.iter().filter_map(|rest| Topology::of(rest).ok());
-    let seen: Vec<Topology> = seen.collect();
-    let is_even = |topology: &Topology| {
-        members.map_or_else(|| topology.is_led(), |members| topology.is_even(members))
-    };
-    seen.len() >= members.unwrap_or(1) && seen.iter().all(is_even)
 }

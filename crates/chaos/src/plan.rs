@@ -62,6 +62,9 @@ pub struct Nodes {
     /// Kind of the nodes' secondary storage server. It is unavailable until a step says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreKind>,
+    /// Whether nodes also export their records to a server of the run that takes everything, by an exporter with the name `sink`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sink: bool,
     /// If set, callers need tokens of the run's identity provider; each is valid for this many seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_s: Option<u64>,
@@ -79,11 +82,13 @@ fn is_none_spare(count: &u32) -> bool {
     *count == 0
 }
 
-/// The database that holds secondary storage.
+/// The server that holds secondary storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreKind {
     Postgres,
+    Opensearch,
+    Elasticsearch,
 }
 
 impl Default for Nodes {
@@ -97,6 +102,7 @@ impl Default for Nodes {
             cores: None,
             quota: None,
             store: None,
+            sink: false,
             tokens_s: None,
             backups: false,
             leases: false,

@@ -70,6 +70,7 @@ fn unreachable(plan: &Plan) -> Option<String> {
     let nodes = &plan.nodes;
     let servers = [
         (nodes.store.is_some(), "the database"),
+        (nodes.sink, "the sink of an exporter"),
         (nodes.tokens_s.is_some(), "the identity provider"),
         (nodes.leases, "the bucket with the leases"),
     ];

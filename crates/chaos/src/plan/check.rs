@@ -1,6 +1,6 @@
 //! Validation of a plan before it begins.
 
-use super::{Action, Plan, Stall, Through, Until, Way, Who};
+use super::{Action, Plan, Stall, StoreKind, StoreState, Through, Until, Way, Who};
 
 impl Plan {
     /// Checks the plan for contradictions.
@@ -112,8 +112,13 @@ impl Plan {
     fn lack(&self, action: &Action) -> Option<&'static str> {
         let nodes = &self.nodes;
         match action {
-            Action::Store(_) if nodes.store.is_none() => {
-                Some("there is no database: set nodes.store to postgres")
+            Action::Store(_) if nodes.store.is_none() => Some(
+                "there is no database: set nodes.store to postgres, opensearch or elasticsearch",
+            ),
+            Action::Store(StoreState::WrongPassword)
+                if nodes.store != Some(StoreKind::Postgres) =>
+            {
+                Some("store: wrong-password: search servers of a run have no passwords")
             }
             Action::Issuer(_) if nodes.tokens_s.is_none() => {
                 Some("there is no identity provider: set nodes.tokens-s")
@@ -350,6 +355,10 @@ mod tests {
     fn plans_that_contradict_themselves_are_refused_with_the_reason() {
         let good = PLAN.replace("FAULT", "{kill: {node: 0}}");
         Plan::from_yaml(&good).unwrap();
+        let searched = PLAN.replace("FAULT", "{store: wrong-password}");
+        let searched = searched.replace("steps:", "nodes: {store: opensearch}\nsteps:");
+        let error = Plan::from_yaml(&searched).unwrap_err();
+        assert!(error.contains("have no passwords"), "{error}");
         for (from, to, said) in [
             ("from: base", "from: bse", "no step is named bse"),
             ("name: a\n", "name: A b\n", "lower-case"),

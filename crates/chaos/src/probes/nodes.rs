@@ -38,7 +38,13 @@ const FAMILIES: [&str; 20] = [
 ];
 
 /// Series that count the lines of a family which contain a text; an empty text is in all of them.
-const LABELLED: [(&str, &str, &str); 6] = [
+const LABELLED: [(&str, &str, &str); 8] = [
+    ("exported-by-sink", EXPORTED, "exporter=\"sink\""),
+    (
+        "exported-by-storage",
+        EXPORTED,
+        "exporter=\"secondary-storage\"",
+    ),
     ("jobs-created", JOBS, "action=\"created\""),
     ("jobs-completed", JOBS, "action=\"completed\""),
     ("jobs-failed", JOBS, "action=\"failed\""),
@@ -49,6 +55,7 @@ const LABELLED: [(&str, &str, &str); 6] = [
 /// What nodes say of their processes, for those that are not on this machine.
 const CPU_SECONDS: &str = "process_cpu_seconds_total";
 pub(super) const RESIDENT: &str = "process_resident_memory_bytes";
+const EXPORTED: &str = "zeebe_exporter_last_exported_position";
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
 

@@ -106,6 +106,7 @@ fn of_own_nodes(plan: &Plan) -> Option<&'static str> {
         (nodes.cores.is_some(), "cores"),
         (nodes.quota.is_some(), "quota"),
         (nodes.store.is_some(), "store"),
+        (nodes.sink, "sink"),
         (nodes.tokens_s.is_some(), "tokens-s"),
         (nodes.backups, "backups"),
         (nodes.leases, "leases"),
