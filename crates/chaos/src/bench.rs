@@ -20,7 +20,8 @@ use crate::drivers::SharedGuard;
 use crate::guard::Guard;
 use crate::probes::{Machine, calibrate};
 pub use figures::{Figures, Pair};
-pub use judge::{Interval, Verdict, Verdicts};
+pub use crate::judge::Interval;
+pub use judge::{Verdict, Verdicts};
 
 /// Version of the `--json` output.
 const SCHEMA: u32 = 1;
@@ -135,7 +136,7 @@ async fn compare(
         ));
         pairs.push(pair);
     }
-    let idle = judge::median(&looks).unwrap_or(0.0);
+    let idle = crate::judge::median(&looks).unwrap_or(0.0);
     let noise = calibration.noise_with(idle);
     let counts = noise.clone().filter(|_| !options.noisy);
     Ok(Comparison {

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::figures::ALL;
-use super::judge::{Verdict, median};
+use super::judge::Verdict;
+use crate::judge::median;
 use super::{Comparison, Figures, Pair};
 use crate::judge::amount;
 

@@ -230,6 +230,12 @@ impl Plan {
                         criterion.name
                     ));
                 }
+                if of.pairs && (of.over.is_none() || of.window.is_none()) {
+                    return Err(format!(
+                        "criterion {}: pairs: each window is divided by one of another measure: set window and over",
+                        criterion.name
+                    ));
+                }
                 measure = of.over.as_deref();
             }
         }
@@ -387,6 +393,9 @@ mod tests {
             let error = Plan::from_yaml(&good.replace(from, to)).unwrap_err();
             assert!(error.contains(said), "{error}");
         }
+        let alone = good.replace("of: open,", "of: open, pairs: true,");
+        let error = Plan::from_yaml(&alone).unwrap_err();
+        assert!(error.contains("set window and over"), "{error}");
         let provided = "limit: {at-most: 1}, provided: [{measure: {of: open, window: {from: bse}}, limit: {at-most: 1}, otherwise: x}]}";
         let error = Plan::from_yaml(&good.replace("limit: {at-most: 1}}", provided)).unwrap_err();
         assert!(error.contains("no step is named bse"), "{error}");
