@@ -18,9 +18,9 @@ use skep_load::LoadArgs;
 
 use crate::drivers::SharedGuard;
 use crate::guard::Guard;
+pub use crate::judge::Interval;
 use crate::probes::{Machine, calibrate};
 pub use figures::{Figures, Pair};
-pub use crate::judge::Interval;
 pub use judge::{Verdict, Verdicts};
 
 /// Version of the `--json` output.

@@ -7,8 +7,9 @@ mod disk;
 mod engine;
 mod faults;
 mod group;
-mod leases;
+mod hog;
 mod kubernetes;
+mod leases;
 mod links;
 mod login;
 mod namespaces;
@@ -32,14 +33,13 @@ use skep_client::Authorization;
 
 use crate::guard::{Guard, Undo};
 use crate::http::Rest;
-use crate::plan::{
-    BucketState, DiskFault, IssuerState, Nodes, Plan, StoreState, Way, Who,
-};
+use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, Plan, StoreState, Way, Who};
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
 pub use engine::{Engine, Launcher};
 use faults::Faulty;
+use hog::Hog;
 use kubernetes::Pods;
 pub use kubernetes::{Allowed, Kubernetes};
 use leases::Leases;
@@ -108,6 +108,8 @@ pub struct Cluster {
     login: Option<Login>,
     leases: Option<Leases>,
     faulty: Vec<Faulty>,
+    /// Programs that use CPU beside the nodes.
+    hogs: Vec<Hog>,
     /// The directory of their backups, if they take any.
     backups: Option<PathBuf>,
     /// Pods of an existing cluster, some of whose faults are allowed.
@@ -160,6 +162,7 @@ impl Cluster {
             login,
             leases,
             faulty: Vec::new(),
+            hogs: Vec::new(),
             backups,
             pods: None,
             guard: Some(guard.clone()),
@@ -188,6 +191,7 @@ impl Cluster {
             login: None,
             leases: None,
             faulty: Vec::new(),
+            hogs: Vec::new(),
             backups: None,
             pods: None,
             guard: None,

@@ -188,6 +188,8 @@ pub enum Action {
     FailDisk { who: Who, how: DiskFault },
     /// Makes all disks work normally again.
     MendDisks,
+    /// Lets this many programs beside the nodes each use as much of a core as they get; 0 ends them.
+    Hog(u32),
     /// Slows down messages on a way through the network.
     Slow {
         way: Way,
@@ -429,6 +431,7 @@ impl Action {
             | Self::Disk { .. }
             | Self::FailDisk { .. }
             | Self::MendDisks
+            | Self::Hog(_)
             | Self::Slow { .. }
             | Self::Cut(_)
             | Self::Heal

@@ -7,6 +7,7 @@ mod machine;
 mod nodes;
 mod searches;
 mod shares;
+mod sizes;
 
 pub use causes::Causes;
 pub use clients::Clients;

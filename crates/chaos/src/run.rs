@@ -19,9 +19,7 @@ use skep_load::args::{HttpArg, JobsArg};
 use skep_load::process::{Process, named};
 use skep_load::{Clients, Live, LoadArgs, Running};
 
-use crate::drivers::{
-    Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, missing,
-};
+use crate::drivers::{Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, missing};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, NOISY};
 use crate::plan::{self, Plan, Step, Wire};

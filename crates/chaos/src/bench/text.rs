@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::figures::ALL;
 use super::judge::Verdict;
-use crate::judge::median;
 use super::{Comparison, Figures, Pair};
 use crate::judge::amount;
+use crate::judge::median;
 
 impl Comparison {
     /// Verdict, builds, and each figure of both with its ratio.

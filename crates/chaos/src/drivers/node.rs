@@ -280,6 +280,12 @@ impl Node {
         };
     }
 
+    /// Its data directory, if the node is ours.
+    pub fn data(&self) -> Option<PathBuf> {
+        let is_ours = !self.data.as_os_str().is_empty();
+        is_ours.then(|| self.data.join("data"))
+    }
+
     /// Whether it was started, or is foreign.
     pub fn is_up(&self) -> bool {
         !self.is_down()

@@ -95,6 +95,7 @@ impl Plan {
             Action::Disk { late_ms, .. } if !(0.0..=10_000.0).contains(late_ms) => {
                 Some("disk: late-ms: from 0 to 10000")
             }
+            Action::Hog(65..) => Some("hog: at most 64"),
             Action::Ramp { over_s, .. } if !(0.001..=1e6).contains(over_s) => {
                 Some("ramp: over-s: from 0.001 to 1000000")
             }
@@ -188,6 +189,7 @@ impl Plan {
             | Action::Start
             | Action::Free
             | Action::MendDisks
+            | Action::Hog(_)
             | Action::Heal
             | Action::Store(_)
             | Action::Issuer(_)
@@ -327,6 +329,7 @@ mod tests {
             ("{scale: {nodes: 2}}", "missing field `partitions`"),
             ("{scale: {partitions: 2, nodes: 2}}", "there is no node 1"),
             ("{scale: {partitions: 2, nodes: 0}}", "at least one"),
+            ("{hog: 65}", "at most 64"),
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),
             ("{through: {nodes: [0, 3]}}", "there is no node 3"),

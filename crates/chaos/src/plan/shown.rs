@@ -166,6 +166,8 @@ impl fmt::Display for Action {
                 )
             }
             Self::FailDisk { who, how } => write!(f, "the disk of {who} {how}"),
+            Self::Hog(0) => f.write_str("no other program uses CPU"),
+            Self::Hog(cores) => write!(f, "{cores} other programs use CPU"),
             Self::MendDisks => f.write_str("all disks work again"),
             Self::Slow {
                 way,

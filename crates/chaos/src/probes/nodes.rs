@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use skep_load::server::usage;
 
 use super::shares::Shares;
-use super::{float, leases};
+use super::{float, leases, sizes};
 use crate::drivers::Node;
 use crate::http;
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 20] = [
+const FAMILIES: [&str; 22] = [
     CPU_SECONDS,
     RESIDENT,
     "atomix_heartbeat_miss_count_total",
@@ -24,9 +24,11 @@ const FAMILIES: [&str; 20] = [
     "skep_cpu_throttled_periods_total",
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
+    "skep_element_instances",
     "skep_exporter_failing",
     "skep_gateway_new_work_slots",
     "skep_jobs_activatable",
+    "skep_state_resident_bytes",
     "zeebe_backpressure_inflight_requests_count",
     "zeebe_backpressure_requests_limit",
     "zeebe_broker_jobs_push_fail_count_total",
@@ -72,6 +74,8 @@ pub struct Seen {
     pub quota: Option<f64>,
     /// Its log.
     pub log: PathBuf,
+    /// Its data directory, if it is on this machine.
+    pub data: Option<PathBuf>,
 }
 
 impl Seen {
@@ -82,6 +86,7 @@ impl Seen {
             management: node.management.clone(),
             quota: node.quota(),
             log: node.log.clone(),
+            data: node.data(),
         }
     }
 }
@@ -136,6 +141,7 @@ impl Nodes {
             values.insert("idlest-partition".into(), idlest);
         }
         cores_of_all(nodes, values);
+        sizes::note(nodes, values);
     }
 
     /// Lines in the logs of these nodes; `None` for a foreign cluster.
@@ -295,6 +301,7 @@ mod tests {
             management: String::new(),
             quota: None,
             log: PathBuf::new(),
+            data: None,
         };
         let own = |name: &str| format!("node2.{name}");
         let mut values = BTreeMap::new();
@@ -337,6 +344,7 @@ mod tests {
             management: String::new(),
             quota,
             log: PathBuf::new(),
+            data: None,
         };
         let nodes = [seen(0, Some(0.5)), seen(1, Some(0.5)), seen(2, None)];
         let mut values = BTreeMap::new();

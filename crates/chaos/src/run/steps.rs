@@ -309,6 +309,7 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         Action::Issuer(state) => cluster.set_issuer(*state)?,
         Action::Bucket(state) => cluster.set_bucket(*state)?,
         Action::Heal => cluster.heal()?,
+        Action::Hog(cores) => cluster.hog(*cores)?,
         Action::Erase => return some(cluster.erase()?, "node", "there"),
         Action::Resume => return some(cluster.resume()?, "node", "paused"),
         Action::Start => return some(cluster.start_again()?, "node", "down"),
