@@ -47,11 +47,11 @@ impl Hog {
 }
 
 impl Cluster {
-    /// Lets this many programs each use as much of a core as they get, in place of those before.
+    /// Lets this many programs each use as much of a core as they get, in place of those before. Returns how many there are.
     ///
     /// # Errors
     /// The cluster is a foreign one, or the programs cannot be started or ended.
-    pub fn hog(&mut self, cores: u32) -> io::Result<()> {
+    pub fn hog(&mut self, cores: u32) -> io::Result<String> {
         let guard = self.guard()?;
         while let Some(hog) = self.hogs.pop() {
             hog.end(&guard)?;
@@ -59,7 +59,7 @@ impl Cluster {
         for _ in 0..cores {
             self.hogs.push(Hog::start(&guard)?);
         }
-        Ok(())
+        Ok(format!("{} running", self.hogs.len()))
     }
 }
 

@@ -150,7 +150,9 @@ impl Store {
             }
         };
         let settings = settings.into_iter();
-        let named = |(name, value)| (format!("camunda.data.secondary-storage.{name}"), value);
+        let named = |(name, value): (String, String)| {
+            (format!("camunda.data.secondary-storage.{name}"), value)
+        };
         settings.map(named).collect()
     }
 

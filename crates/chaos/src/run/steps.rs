@@ -305,11 +305,11 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
     match action {
         Action::Scale { partitions, nodes } => cluster.scale(*partitions, *nodes)?,
         Action::CancelChange => return cluster.cancel_change(),
+        Action::Hog(cores) => return cluster.hog(*cores),
         Action::Store(state) => cluster.set_store(*state)?,
         Action::Issuer(state) => cluster.set_issuer(*state)?,
         Action::Bucket(state) => cluster.set_bucket(*state)?,
         Action::Heal => cluster.heal()?,
-        Action::Hog(cores) => cluster.hog(*cores)?,
         Action::Erase => return some(cluster.erase()?, "node", "there"),
         Action::Resume => return some(cluster.resume()?, "node", "paused"),
         Action::Start => return some(cluster.start_again()?, "node", "down"),

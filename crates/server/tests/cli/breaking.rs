@@ -51,6 +51,8 @@ const UNKNOWN: &str = "{fail-disk: {who: {node: 0}, how: space-unknown}}}
 - {name: unknown, do: {wait: {until: {created: 150}, limit-s: 120}}}
 - {name: mend, do: mend-disks}
 - {name: again, do: {wait: {until: {created: 10}, limit-s: 120}}";
+const HOGGED: &str = "{hog: 1}}
+- {name: long, after-s: 600, do: {hog: 0}";
 const PAUSED: &str = "{pause: {node: 0}}}
 - {name: long, after-s: 600, do: resume";
 
@@ -142,6 +144,36 @@ fn a_run_that_is_killed_leaves_nothing_behind() {
     chaos.wait().unwrap();
     eventually("the node is gone", || processes_of(here).is_empty());
     eventually("its data is gone", || !here.join("report/nodes").exists());
+}
+
+fn is_hog(number: &u32) -> bool {
+    let line = std::fs::read_to_string(format!("/proc/{number}/cmdline"));
+    line.is_ok_and(|line| line.contains("while :; do :; done"))
+}
+
+#[test]
+fn a_program_that_uses_cpu_goes_with_a_run_that_is_killed() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, HOGGED);
+    let mut chaos = skep(here)
+        .args(["chaos", "plan.yaml", "--report", "report"])
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(here.join("said")).unwrap())
+        .spawn()
+        .unwrap();
+    eventually("the program runs", || {
+        let said = std::fs::read_to_string(here.join("said")).unwrap();
+        assert!(chaos.try_wait().unwrap().is_none(), "{said}");
+        said.contains("fault      done")
+    });
+    let hogs = descendants(chaos.id());
+    let hogs: Vec<u32> = hogs.into_iter().filter(is_hog).collect();
+    assert_eq!(hogs.len(), 1);
+    chaos.kill().unwrap();
+    chaos.wait().unwrap();
+    eventually("it is gone", || !hogs.iter().any(is_hog));
+    eventually("the node is gone", || processes_of(here).is_empty());
 }
 
 #[test]
