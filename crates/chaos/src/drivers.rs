@@ -41,7 +41,7 @@ pub use engine::{Engine, Launcher};
 use faults::Faulty;
 use hog::Hog;
 use kubernetes::Pods;
-pub use kubernetes::{Allowed, Kubernetes};
+pub use kubernetes::{Allowed, Kubernetes, Refused};
 use leases::Leases;
 pub use leases::{leased_numbers, owners};
 use login::Login;

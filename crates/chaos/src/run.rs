@@ -194,7 +194,7 @@ fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
         }
     }
     if let Some(pods) = &options.pods {
-        pods.check(plan).map_err(anyhow::Error::msg)?;
+        pods.check(plan)?;
     }
     let directory = &options.directory;
     let named = || format!("the directory of the report, {}", directory.display());

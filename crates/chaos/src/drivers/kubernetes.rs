@@ -21,7 +21,7 @@ use super::{Node, SharedGuard};
 use crate::guard::{Ticket, Undo};
 use crate::plan::{Action, Plan, Way};
 use crate::program;
-pub use allowed::Allowed;
+pub use allowed::{Allowed, Refused};
 use forward::Forward;
 use found::Found;
 

@@ -38,14 +38,14 @@ pub(super) struct Store {
 }
 
 impl Server {
-    fn make(kind: StoreKind) -> Result<Self, String> {
-        Ok(match product(kind) {
-            None => Self::Postgres {
-                server: Postgres::make()?,
-                made: false,
-            },
-            Some(product) => Self::Search(SearchServer::make(product)?),
-        })
+    fn make(kind: StoreKind) -> io::Result<Self> {
+        let Some(product) = product(kind) else {
+            let server = Postgres::make().map_err(io::Error::other)?;
+            let made = false;
+            return Ok(Self::Postgres { server, made });
+        };
+        let server = SearchServer::make(product);
+        server.map(Self::Search).map_err(io::Error::other)
     }
 
     fn directory(&self) -> &Path {
@@ -70,35 +70,36 @@ impl Server {
     }
 
     /// Starts it, if it is not there. It also ends with this program by itself: its shell watches for that.
-    fn start(&mut self, guard: &SharedGuard) -> Result<(), String> {
+    fn start(&mut self, guard: &SharedGuard) -> io::Result<()> {
         match self {
             Self::Postgres { server, made } => {
                 if server.pid().is_none() {
-                    server.start()?;
+                    server.start().map_err(io::Error::other)?;
                     if let Some(process) = server.pid().and_then(Process::of) {
-                        let pushed = guard.with(|guard| guard.push(Undo::Kill(process)));
-                        pushed.map_err(|error| error.to_string())?;
+                        guard.with(|guard| guard.push(Undo::Kill(process)))?;
                     }
                 }
                 if !*made {
-                    server.sql(&format!(
+                    let make = format!(
                         "CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'; GRANT CREATE ON SCHEMA public TO {USER}"
-                    ))?;
+                    );
+                    server.sql(&make).map_err(io::Error::other)?;
                     *made = true;
                 }
                 Ok(())
             }
             Self::Search(server) if server.is_started() => Ok(()),
-            Self::Search(server) => server.start(),
+            Self::Search(server) => server.start().map_err(io::Error::other),
         }
     }
 
     /// Sets the password of the nodes' role. Search servers have none: no plan asks for another one there.
-    fn set_password(&self, password: &str) -> Result<(), String> {
+    fn set_password(&self, password: &str) -> io::Result<()> {
         match self {
             Self::Postgres { server, .. } => {
                 let change = format!("ALTER ROLE {USER} PASSWORD '{password}'");
-                server.sql(&change).map(|_| ())
+                server.sql(&change).map_err(io::Error::other)?;
+                Ok(())
             }
             Self::Search(_) => Ok(()),
         }
@@ -117,7 +118,7 @@ fn product(kind: StoreKind) -> Option<Product> {
 impl Store {
     /// Prepares a server without starting it.
     pub(super) fn new(kind: StoreKind, guard: &SharedGuard) -> io::Result<Self> {
-        let server = Server::make(kind).map_err(io::Error::other)?;
+        let server = Server::make(kind)?;
         let directory = Undo::Remove(server.directory().to_path_buf());
         guard.with(|guard| guard.push(directory))?;
         Ok(Self {
@@ -162,13 +163,12 @@ impl Store {
             self.server.stop();
             return Ok(());
         }
-        self.server.start(&self.guard).map_err(io::Error::other)?;
+        self.server.start(&self.guard)?;
         let password = match state {
             StoreState::WrongPassword => "another",
             _ => PASSWORD,
         };
-        let set = self.server.set_password(password);
-        set.map_err(io::Error::other)?;
+        self.server.set_password(password)?;
         let delay = match state {
             StoreState::Slow { delay_ms } => Duration::from_millis(delay_ms),
             _ => Duration::ZERO,

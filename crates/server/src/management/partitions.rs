@@ -1,5 +1,6 @@
 //! `/actuator/partitions`: the state of each partition, and pausing, resuming, snapshots.
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -247,15 +248,15 @@ async fn snapshot(broker: &Broker) -> Result<(), Answer> {
         .unwrap_or_else(|error| Err(failed(0, &error.to_string())))
 }
 
-/// What a partition says once its snapshot is on disk.
-type Stored = Receiver<Result<(), String>>;
-
 /// Waits for all partitions until the same time: callers wait no longer for many than for one.
-fn done_by(end: Instant, waiting: Vec<(u32, Stored)>) -> Result<(), Answer> {
+fn done_by<E: Display>(
+    end: Instant,
+    waiting: Vec<(u32, Receiver<Result<(), E>>)>,
+) -> Result<(), Answer> {
     for (id, wait) in waiting {
         match wait.recv_deadline(end) {
             Ok(Ok(())) => {}
-            Ok(Err(reason)) => return Err(failed(id, &reason)),
+            Ok(Err(reason)) => return Err(failed(id, &reason.to_string())),
             Err(_) => return Err(failed(id, "it did not finish in time")),
         }
     }
@@ -275,8 +276,10 @@ mod tests {
 
     use super::*;
 
+    type Stored = Result<(), String>;
+
     /// Partitions, and the senders by which they say that they are done.
-    fn partitions(count: u32) -> (Vec<Sender<Result<(), String>>>, Vec<(u32, Stored)>) {
+    fn partitions(count: u32) -> (Vec<Sender<Stored>>, Vec<(u32, Receiver<Stored>)>) {
         let each = (1..=count).map(|id| {
             let (done, wait) = bounded(1);
             (done, (id, wait))

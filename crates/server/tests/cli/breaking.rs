@@ -371,6 +371,12 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         assert_eq!(refused.status.code(), Some(code), "{}", stderr(&refused));
         assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
     }
+}
+
+#[test]
+fn the_list_of_experiments_fits_a_terminal_and_each_is_shown() {
+    let directory = workplace();
+    let here = directory.path();
     let page = stdout(&run(here, &["chaos", "list"]));
     let is_short = |line: &str| line.chars().count() <= 80 || line.contains("no: needs");
     assert!(page.lines().all(is_short), "{page}");

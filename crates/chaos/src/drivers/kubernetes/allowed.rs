@@ -9,6 +9,18 @@ use crate::plan::{Action, Plan, Step, Way};
 const NO_PAUSE: &str =
     "pods cannot be paused: the kernel ignores SIGSTOP to the first process of a container";
 
+/// Why something is not done to pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// A kind of fault that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Allowed {
@@ -37,16 +49,16 @@ impl fmt::Display for Allowed {
 }
 
 impl FromStr for Allowed {
-    type Err = String;
+    type Err = Refused;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, Refused> {
         if name == "pause" {
-            return Err(NO_PAUSE.into());
+            return Err(Refused(NO_PAUSE.into()));
         }
         let known = ALL.iter().find(|(_, known)| *known == name);
         known
             .map(|(allowed, _)| *allowed)
-            .ok_or_else(|| "expected kill, limit, cut or majority".into())
+            .ok_or_else(|| Refused("expected kill, limit, cut or majority".into()))
     }
 }
 
@@ -55,17 +67,18 @@ impl Kubernetes {
     ///
     /// # Errors
     /// The step or the property of the nodes, and why.
-    pub fn check(&self, plan: &Plan) -> Result<(), String> {
+    pub fn check(&self, plan: &Plan) -> Result<(), Refused> {
         if let Some(what) = of_own_nodes(plan) {
-            return Err(format!(
+            return Err(Refused(format!(
                 "{}: {what} of the plan is for nodes that the run starts, and the driver kubernetes finds them",
                 plan.name
-            ));
+            )));
         }
         for step in &plan.steps {
             if let Some(why) = self.refusal(step) {
                 let (name, action) = (&step.name, &step.action);
-                return Err(format!("{}: step {name} ({action}): {why}", plan.name));
+                let text = format!("{}: step {name} ({action}): {why}", plan.name);
+                return Err(Refused(text));
             }
         }
         Ok(())

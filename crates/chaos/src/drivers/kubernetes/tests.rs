@@ -142,7 +142,8 @@ fn brokers_are_the_pods_of_one_stateful_set() {
 fn plans_that_need_more_than_is_allowed_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let mut kubernetes = kubernetes(directory.path(), &[]);
-    let refused = |kubernetes: &Kubernetes, name| kubernetes.check(&plan(name)).unwrap_err();
+    let refused =
+        |kubernetes: &Kubernetes, name| kubernetes.check(&plan(name)).unwrap_err().to_string();
     let said = refused(&kubernetes, "broker-loss");
     assert!(said.contains("--allow kill permits it"), "{said}");
     kubernetes.allow.insert(Allowed::Kill);
@@ -162,7 +163,7 @@ fn plans_that_need_more_than_is_allowed_are_refused_by_name() {
     }
     let mut paused = plan("broker-loss");
     paused.steps[2].action = Action::Pause(Who::Node(0));
-    let refused = kubernetes.check(&paused).unwrap_err();
+    let refused = kubernetes.check(&paused).unwrap_err().to_string();
     assert!(refused.contains("pods cannot be paused"), "{refused}");
 }
 

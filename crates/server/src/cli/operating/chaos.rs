@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use skep_chaos::drivers::{Allowed, Engine, Kubernetes, Launcher, Need};
+use skep_chaos::drivers::{Allowed, Engine, Kubernetes, Launcher, Need, Refused};
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 
 use crate::cli::Usage;
@@ -336,7 +336,8 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     };
     if let Some(pods) = &how.pods {
         for plan in &plans {
-            pods.check(plan).map_err(Usage)?;
+            let refused = |why: Refused| Usage(why.to_string());
+            pods.check(plan).map_err(refused)?;
         }
         confirm(pods, args.pods.yes, std::io::stdin().lock())?;
     }
