@@ -187,6 +187,17 @@ fn what_the_cluster_lacks_is_said_before_the_run() {
 }
 
 #[test]
+fn the_guard_works_in_the_same_namespace_of_the_same_cluster() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubernetes = kubernetes(directory.path(), &[]);
+    let undo = kubernetes.undo(&["delete", "networkpolicy", "a"]);
+    let words = "--context here --namespace orders delete networkpolicy a";
+    let words = words.split(' ').map(String::from);
+    let all = std::iter::once(kubernetes.kubectl.clone()).chain(words);
+    assert_eq!(undo, Undo::Run(all.collect()));
+}
+
+#[test]
 fn a_killed_pod_is_reached_again_once_it_is_another_one() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
