@@ -100,6 +100,9 @@ impl Kubernetes {
             ),
             (cuts(plan), &["create", "networkpolicies.networking.k8s.io"]),
             (cuts(plan), &["delete", "networkpolicies.networking.k8s.io"]),
+            // Two of them try whether policies have an effect.
+            (cuts(plan), &["create", "pods"]),
+            (cuts(plan), &["delete", "pods"]),
         ];
         let mut needed = needed.into_iter().filter(|(is_needed, _)| *is_needed);
         needed.find_map(|(_, what)| {
