@@ -18,9 +18,10 @@ use skep_load::LoadArgs;
 
 use crate::drivers::SharedGuard;
 use crate::guard::Guard;
+pub use crate::judge::Interval;
 use crate::probes::{Machine, calibrate};
 pub use figures::{Figures, Pair};
-pub use judge::{Interval, Verdict, Verdicts};
+pub use judge::{Verdict, Verdicts};
 
 /// Version of the `--json` output.
 const SCHEMA: u32 = 1;
@@ -81,10 +82,11 @@ pub async fn run(options: &Options, show: &(dyn Fn(&str) + Sync)) -> anyhow::Res
     let guard = start_guard(options)?;
     let compared = compare(options, &guard, show).await;
     let guarded = guard.clone();
-    tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
+    let undone = tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
     // Even after a failure: the error contains the log.
     let removed = std::fs::remove_dir_all(directory).with_context(named);
     let comparison = compared?;
+    undone.context("undoing what the comparison did")?;
     removed?;
     Ok(comparison)
 }
@@ -134,7 +136,7 @@ async fn compare(
         ));
         pairs.push(pair);
     }
-    let idle = judge::median(&looks).unwrap_or(0.0);
+    let idle = crate::judge::median(&looks).unwrap_or(0.0);
     let noise = calibration.noise_with(idle);
     let counts = noise.clone().filter(|_| !options.noisy);
     Ok(Comparison {

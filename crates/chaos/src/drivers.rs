@@ -7,12 +7,16 @@ mod disk;
 mod engine;
 mod faults;
 mod group;
+mod hog;
+mod kubernetes;
 mod leases;
 mod links;
 mod login;
 mod namespaces;
 mod needs;
 mod node;
+mod reached;
+mod sink;
 mod status;
 mod store;
 mod topology;
@@ -21,7 +25,7 @@ mod ways;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,21 +33,25 @@ use skep_client::Authorization;
 
 use crate::guard::{Guard, Undo};
 use crate::http::Rest;
-use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, StoreKind, StoreState, Way, Who};
+use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, Plan, StoreState, Way, Who};
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
 pub use engine::{Engine, Launcher};
 use faults::Faulty;
+use hog::Hog;
+use kubernetes::Pods;
+pub use kubernetes::{Allowed, Kubernetes, Refused};
 use leases::Leases;
 pub use leases::{leased_numbers, owners};
 use login::Login;
 use namespaces::Namespaces;
 pub use needs::{Need, missing, needs};
 pub use node::Node;
+use sink::Sink;
 pub use status::Status;
 use store::Store;
-pub use topology::Topology;
+pub use topology::{Topology, are_even, lead_nothing};
 pub use ways::Change;
 use ways::Ways;
 
@@ -95,11 +103,17 @@ pub struct Cluster {
     members: u32,
     ways: Ways,
     store: Option<Store>,
+    /// Takes what another exporter sends.
+    _sink: Option<Sink>,
     login: Option<Login>,
     leases: Option<Leases>,
     faulty: Vec<Faulty>,
+    /// Programs that use CPU beside the nodes.
+    hogs: Vec<Hog>,
     /// The directory of their backups, if they take any.
     backups: Option<PathBuf>,
+    /// Pods of an existing cluster, some of whose faults are allowed.
+    pods: Option<Pods>,
     guard: Option<SharedGuard>,
 }
 
@@ -119,11 +133,11 @@ impl Cluster {
         std::fs::create_dir_all(&data)?;
         guard.with(|guard| guard.push(Undo::Remove(data.clone())))?;
         let mut plan = plan.clone();
-        let store = match plan.store {
-            None => None,
-            Some(StoreKind::Postgres) => Some(Store::new(&guard)?),
-        };
+        let store = plan.store.map(|kind| Store::new(kind, &guard));
+        let store = store.transpose()?;
         plan.settings.extend(store.iter().flat_map(Store::settings));
+        let sink = plan.sink.then(Sink::start).transpose()?;
+        plan.settings.extend(sink.iter().flat_map(Sink::settings));
         let backups = plan.backups.then(|| backups::directory(&data));
         if let Some(directory) = &backups {
             plan.settings.extend(backups::settings(directory));
@@ -144,10 +158,13 @@ impl Cluster {
             members: plan.count,
             ways: Ways::between(links, own),
             store,
+            _sink: sink,
             login,
             leases,
             faulty: Vec::new(),
+            hogs: Vec::new(),
             backups,
+            pods: None,
             guard: Some(guard.clone()),
         };
         if network.workers {
@@ -170,12 +187,49 @@ impl Cluster {
             members: 1,
             ways: Ways::default(),
             store: None,
+            _sink: None,
             login: None,
             leases: None,
             faulty: Vec::new(),
+            hogs: Vec::new(),
             backups: None,
+            pods: None,
             guard: None,
         }
+    }
+
+    /// The pods of a foreign cluster in Kubernetes. Only what the caller has allowed is changed.
+    ///
+    /// # Errors
+    /// The pods are not found, or their ports cannot be forwarded.
+    pub fn in_kubernetes(
+        kubernetes: &Kubernetes,
+        plan: &Plan,
+        launcher: &Launcher,
+        directory: &Path,
+        guard: &SharedGuard,
+    ) -> io::Result<Self> {
+        let pods = Pods::attach(kubernetes, plan, directory, guard)?;
+        let nodes = pods.nodes(&launcher.program);
+        let mut cluster = Self {
+            members: u32::try_from(nodes.len()).map_err(io::Error::other)?,
+            nodes,
+            pods: Some(pods),
+            ..Self::of_others("")
+        };
+        let network = plan.network();
+        if network.workers {
+            cluster.ways.add_workers(&cluster.nodes)?;
+        }
+        if network.service {
+            cluster.ways.add_service(&cluster.nodes)?;
+        }
+        Ok(cluster)
+    }
+
+    /// Whether the run did not start it.
+    pub fn is_foreign(&self) -> bool {
+        self.guard.is_none()
     }
 
     /// # Errors
@@ -192,7 +246,8 @@ impl Cluster {
     /// The number of members of the cluster; of a foreign one it is unknown.
     pub fn members(&self) -> Option<usize> {
         let members = usize::try_from(self.members).unwrap_or(usize::MAX);
-        self.guard.as_ref().map(|_| members)
+        let is_known = self.guard.is_some() || self.pods.is_some();
+        is_known.then_some(members)
     }
 
     fn node(&mut self, number: u32) -> io::Result<&mut Node> {
@@ -214,24 +269,6 @@ impl Cluster {
             }
         }
         Err(error)
-    }
-
-    /// Management ports of the nodes that were started.
-    pub fn management_of_started(&self) -> BTreeMap<u32, String> {
-        let up = self.nodes.iter().filter(|node| node.is_up());
-        up.map(|node| (node.number, node.management.clone()))
-            .collect()
-    }
-
-    /// The nodes that were started, by the number that each has in the cluster.
-    fn by_number(&self) -> BTreeMap<u32, u32> {
-        let started = self.management_of_started();
-        if self.leases.is_none() {
-            return started.into_keys().map(|node| (node, node)).collect();
-        }
-        let owners = owners(&started).into_iter();
-        let each = owners.filter_map(|(number, owners)| Some((number, *owners.first()?)));
-        each.collect()
     }
 
     /// The number of the node that `who` refers to.
@@ -269,6 +306,11 @@ impl Cluster {
     /// # Errors
     /// It was not up, or does not end.
     pub fn end(&mut self, number: u32, gently: bool) -> io::Result<()> {
+        if let Some(pods) = &mut self.pods {
+            pods.end(number, gently)?;
+            self.node(number)?.set_reached(false);
+            return Ok(());
+        }
         let guard = self.guard()?;
         self.node(number)?.end(gently, &guard)
     }
@@ -300,6 +342,13 @@ impl Cluster {
     /// # Errors
     /// The program cannot be started.
     pub fn start_again(&mut self) -> io::Result<usize> {
+        if let Some(pods) = &mut self.pods {
+            let started = pods.start_again()?;
+            for number in &started {
+                self.node(*number)?.set_reached(true);
+            }
+            return Ok(started.len());
+        }
         let guard = self.guard()?;
         let mut count = 0;
         for node in self.nodes.iter_mut().filter(|node| node.is_down()) {
@@ -381,6 +430,9 @@ impl Cluster {
     /// # Errors
     /// The node is down, or the machine does not permit it.
     pub fn limit(&mut self, number: u32, cores: f64) -> io::Result<()> {
+        if let Some(pods) = &mut self.pods {
+            return pods.limit(number, cores);
+        }
         let guard = self.guard()?;
         self.node(number)?.limit(cores, &guard)
     }
@@ -471,12 +523,17 @@ impl Cluster {
     ///
     /// # Errors
     /// There is no such way, or no such node.
-    pub fn change_way(&self, way: Way, change: Change) -> io::Result<Option<u32>> {
+    pub fn change_way(&mut self, way: Way, change: Change) -> io::Result<Option<u32>> {
         let node = match way {
             Way::ToWorkers => None,
             Way::Into(who) | Way::OutOf(who) | Way::Around(who) => Some(self.find(who)?),
         };
-        self.ways.change(way, node, change)?;
+        match (&mut self.pods, node) {
+            (Some(pods), Some(number)) if change == Change::Cut => {
+                pods.cut(number, ways::said(way))?;
+            }
+            _ => self.ways.change(way, node, change)?,
+        }
         Ok(node)
     }
 
@@ -484,13 +541,23 @@ impl Cluster {
     ///
     /// # Errors
     /// The machine does not permit it.
-    pub fn heal(&self) -> io::Result<()> {
+    pub fn heal(&mut self) -> io::Result<()> {
+        if let Some(pods) = &mut self.pods {
+            pods.heal()?;
+        }
         self.ways.heal()
     }
 
     /// The nodes that ended by themselves since the last call.
     pub fn died(&mut self) -> Died {
         let mut died = Died::default();
+        let of_pods = self.pods.as_mut().map(Pods::died).unwrap_or_default();
+        for (number, _) in &of_pods {
+            if let Ok(node) = self.node(*number) {
+                node.set_reached(false);
+            }
+        }
+        died.nodes += u32::try_from(of_pods.len()).unwrap_or(u32::MAX);
         for status in self.nodes.iter_mut().filter_map(Node::has_died) {
             died.nodes += 1;
             // A container reports it by its code.
@@ -562,69 +629,10 @@ impl Cluster {
     /// # Errors
     /// There is no such node, or it is a foreign one.
     pub fn status_of(&mut self, who: Who) -> io::Result<Status> {
-        self.guard()?;
+        if self.pods.is_none() {
+            self.guard()?;
+        }
         let number = self.find(who)?;
         self.node(number)?.status()
     }
-
-    /// Addresses of the management ports of all nodes.
-    pub fn management_addresses(&self) -> Vec<String> {
-        let nodes = self.nodes.iter();
-        nodes.map(|node| node.management.clone()).collect()
-    }
-
-    /// Addresses of the management ports of all members.
-    pub fn management_of_members(&self) -> Vec<String> {
-        let members = self.members().unwrap_or(usize::MAX);
-        let mut addresses = self.management_addresses();
-        addresses.truncate(members);
-        addresses
-    }
-
-    /// The REST API of a node, for requests of the run itself.
-    fn rest(&self, node: &Node) -> Rest {
-        Rest {
-            address: node.rest.clone(),
-            authorization: self.authorization(),
-        }
-    }
-
-    /// The REST APIs of all nodes.
-    pub fn rests(&self) -> Vec<Rest> {
-        self.nodes.iter().map(|node| self.rest(node)).collect()
-    }
-
-    /// Addresses of the REST API of all nodes that were started.
-    pub fn rest_addresses(&self) -> Vec<String> {
-        let up = self.nodes.iter().filter(|node| node.is_up());
-        up.map(|node| node.rest.clone()).collect()
-    }
-
-    /// The addresses by which workers reach the REST API of all nodes.
-    pub fn worker_addresses(&self) -> Vec<String> {
-        self.ways.worker_addresses(&self.nodes)
-    }
-
-    /// The address by which clients reach the REST API of any node.
-    pub fn service_address(&self) -> Option<String> {
-        self.ways.service_address()
-    }
-}
-
-/// Whether none of these nodes leads a partition, by its own account. Blocks.
-pub fn lead_nothing(nodes: &[(u32, Rest)]) -> bool {
-    nodes
-        .iter()
-        .all(|(node, rest)| Topology::of(rest).is_ok_and(|topology| topology.leads(*node) == 0))
-}
-
-/// Whether as many of these nodes answer as there are members, and all agree on leaders that are spread evenly among them; of a foreign
-/// cluster (`None`) it is unknown how many there are, so every partition must have a leader. Blocks.
-pub fn are_even(rests: &[Rest], members: Option<usize>) -> bool {
-    let seen = rests.iter().filter_map(|rest| Topology::of(rest).ok());
-    let seen: Vec<Topology> = seen.collect();
-    let is_even = |topology: &Topology| {
-        members.map_or_else(|| topology.is_led(), |members| topology.is_even(members))
-    };
-    seen.len() >= members.unwrap_or(1) && seen.iter().all(is_even)
 }

@@ -152,6 +152,13 @@ fn invariants() -> Vec<Criterion> {
         none("every refusal says why", "refusals-without-cause"),
         none("no refusal is a fault of the server", "refusals-odd"),
         Criterion::new(
+            "less than 0.9 of the load: time until a metric names the cause",
+            Measure::of("unnamed-s").take(Take::Max),
+            Limit::AtMost(5.0),
+            "s",
+        )
+        .timed(),
+        Criterion::new(
             "memory of a node",
             Measure::of("node-rss-mib").take(Take::Max),
             Limit::AtMost(650.0),

@@ -10,6 +10,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::program;
+
+/// Time limit for a command that undoes something.
+const COMMAND: Duration = Duration::from_secs(60);
+/// Time that a run waits for its guard at the end; the guard goes on after that.
+const END: Duration = Duration::from_secs(300);
+
 /// A process, identified by its number and start time, since numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
@@ -123,14 +130,9 @@ impl Undo {
     }
 }
 
-/// Runs a command whose effect may be there already.
+/// Runs a command whose effect may be there already. One that does not end keeps the others waiting only for a while.
 fn run(program: &str, words: &[&str]) {
-    let _ = Command::new(program)
-        .args(words)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let _ = program::ask(program, words, "", COMMAND);
 }
 
 fn kill(process: Process) {
@@ -253,15 +255,30 @@ impl Guard {
     }
 
     /// Carries out all remaining undo actions now.
-    pub fn end(&mut self) {
+    ///
+    /// # Errors
+    /// The guard has not ended within its time; it goes on.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.end_within(END)
+    }
+
+    fn end_within(&mut self, limit: Duration) -> io::Result<()> {
         self.input = None;
-        let _ = self.child.wait();
+        match program::ended(&mut self.child, limit)? {
+            Some(_) => Ok(()),
+            None => Err(io::Error::other(format!(
+                "the guard (process {}) has not undone all within {} s, and goes on",
+                self.child.id(),
+                limit.as_secs()
+            ))),
+        }
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.end();
+        // It undoes the rest in any case.
+        let _ = self.end();
     }
 }
 
@@ -374,6 +391,15 @@ mod tests {
         text.push_str("{}\n");
         assert!(serve(io::Cursor::new(text), Duration::from_secs(60)).is_err());
         assert!(!gone.exists());
+    }
+
+    #[test]
+    fn a_run_does_not_wait_for_ever_for_its_guard() {
+        let mut guard = Guard::start(&["sleep".into(), "600".into()]).unwrap();
+        let error = guard.end_within(Duration::ZERO).unwrap_err().to_string();
+        assert!(error.contains("has not undone all within 0 s"), "{error}");
+        guard.child.kill().unwrap();
+        guard.end().unwrap();
     }
 
     #[test]

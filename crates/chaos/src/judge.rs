@@ -1,6 +1,7 @@
 //! Judges measurements against criteria. Unmeasured values are never HELD, by construction: a verdict of HELD or REFUTED contains a
 //! [`Finding`], a finding a [`Measured`], and that at least one value of the record.
 
+mod interval;
 mod measure;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use crate::plan::{Criterion, Limit, Plan, Provided};
 use crate::record::{Kind, Record};
+pub use interval::{Interval, median};
 pub use measure::{Measured, Missing};
 
 /// Series of values measured before the first step.
@@ -21,6 +23,9 @@ pub const NOISY: &str = "machine.noisy";
 pub struct Finding {
     measured: Measured,
     limit: Limit,
+    /// Where the value lies, if it is the median of pairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<Interval>,
 }
 
 impl Finding {
@@ -30,6 +35,10 @@ impl Finding {
 
     pub fn limit(&self) -> Limit {
         self.limit
+    }
+
+    pub fn interval(&self) -> Option<Interval> {
+        self.interval
     }
 
     fn holds(&self) -> bool {
@@ -119,7 +128,11 @@ fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
     let Some(limit) = limit(criterion, record) else {
         return Verdict::NotRun("how long a flush takes here was not measured".into());
     };
-    let finding = Finding { measured, limit };
+    let finding = Finding {
+        measured,
+        limit,
+        interval: measure::interval(&criterion.measure, record),
+    };
     if finding.holds() {
         Verdict::Held(finding)
     } else {

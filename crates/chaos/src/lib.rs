@@ -22,6 +22,7 @@ mod http;
 pub mod judge;
 pub mod plan;
 pub mod probes;
+mod program;
 pub mod record;
 pub mod report;
 pub mod run;

@@ -62,6 +62,9 @@ pub struct Nodes {
     /// Kind of the nodes' secondary storage server. It is unavailable until a step says otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<StoreKind>,
+    /// Whether nodes also export their records to a server of the run that takes everything, by an exporter with the name `sink`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sink: bool,
     /// If set, callers need tokens of the run's identity provider; each is valid for this many seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_s: Option<u64>,
@@ -79,11 +82,13 @@ fn is_none_spare(count: &u32) -> bool {
     *count == 0
 }
 
-/// The database that holds secondary storage.
+/// The server that holds secondary storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreKind {
     Postgres,
+    Opensearch,
+    Elasticsearch,
 }
 
 impl Default for Nodes {
@@ -97,6 +102,7 @@ impl Default for Nodes {
             cores: None,
             quota: None,
             store: None,
+            sink: false,
             tokens_s: None,
             backups: false,
             leases: false,
@@ -127,7 +133,9 @@ pub struct Step {
 pub enum Action {
     /// Starts process instances at this rate, whatever the cluster does.
     Load(Rate),
-    /// The same, but refused starts are not sent again, and the latency of an answer counts from its request: more than the cluster can do.
+    /// Starts instances at a rate that grows or falls evenly for this time, and then stays; done when it has begun.
+    Ramp { from: Rate, to: Rate, over_s: f64 },
+    /// As [`Self::Load`], but refused starts are not sent again, and the latency of an answer counts from its request: more than the cluster can do.
     Flood(Rate),
     /// Keeps [`SATURATED`] instances under way all the time, started and worked over this wire.
     Saturate(Wire),
@@ -180,8 +188,21 @@ pub enum Action {
     FailDisk { who: Who, how: DiskFault },
     /// Makes all disks work normally again.
     MendDisks,
-    /// Delays messages on a way through the network by this much.
-    Slow { way: Way, delay_ms: f64 },
+    /// Lets this many programs beside the nodes each use as much of a core as they get; 0 ends them.
+    Hog(u32),
+    /// Slows down messages on a way through the network.
+    Slow {
+        way: Way,
+        /// They arrive later by this much.
+        #[serde(default, skip_serializing_if = "criterion::is_zero")]
+        delay_ms: f64,
+        /// At most this many KiB per second pass, on each link between two nodes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kib_per_s: Option<f64>,
+        /// Again and again nothing passes for a while.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stall: Option<Stall>,
+    },
     /// Cuts a way: its messages no longer arrive, but no connection ends.
     Cut(Way),
     /// Restores all ways to their original state.
@@ -236,8 +257,18 @@ pub enum Through {
     All,
     /// Each client uses all of these.
     Nodes(Vec<u32>),
+    /// Each client uses this one, as it is when the step begins.
+    Who(Who),
     /// One address, behind which each connection gets a node at random, as with a service of Kubernetes; REST only.
     Service,
+}
+
+/// A way that stands still at the beginning of each period.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Stall {
+    pub for_ms: f64,
+    pub every_ms: f64,
 }
 
 /// Instances per second.
@@ -400,6 +431,7 @@ impl Action {
             | Self::Disk { .. }
             | Self::FailDisk { .. }
             | Self::MendDisks
+            | Self::Hog(_)
             | Self::Slow { .. }
             | Self::Cut(_)
             | Self::Heal
@@ -409,6 +441,7 @@ impl Action {
             | Self::Scale { .. }
             | Self::CancelChange => true,
             Self::Load(_)
+            | Self::Ramp { .. }
             | Self::Flood(_)
             | Self::Saturate(_)
             | Self::StopLoad
@@ -441,14 +474,12 @@ impl Plan {
 
     /// Whether M must be measured.
     pub fn needs_maximum(&self) -> bool {
-        let loads = self.steps.iter().map(|step| &step.action);
-        let mut shares = loads.filter(|it| {
-            matches!(
-                it,
-                Action::Load(Rate::OfMaximum(_)) | Action::Flood(Rate::OfMaximum(_))
-            )
-        });
-        shares.next().is_some()
+        let is_share = |rate: &Rate| matches!(rate, Rate::OfMaximum(_));
+        self.steps.iter().any(|step| match &step.action {
+            Action::Load(rate) | Action::Flood(rate) => is_share(rate),
+            Action::Ramp { from, to, .. } => is_share(from) || is_share(to),
+            _ => false,
+        })
     }
 
     /// Whether instances must be searched for once created, since a criterion is about that.

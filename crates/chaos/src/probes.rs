@@ -1,12 +1,15 @@
 //! Probes that sample each second: the clients' own ledger, the nodes' metrics, `/proc`.
 
+mod causes;
 mod clients;
 mod leases;
 mod machine;
 mod nodes;
 mod searches;
 mod shares;
+mod sizes;
 
+pub use causes::Causes;
 pub use clients::Clients;
 pub use machine::{Calibration, Machine, calibrate, own_memory};
 pub use nodes::{Nodes, Seen};

@@ -2,6 +2,7 @@
 
 mod audit;
 mod maximum;
+mod offered;
 mod reach;
 mod readers;
 mod sampler;
@@ -18,13 +19,14 @@ use skep_load::args::{HttpArg, JobsArg};
 use skep_load::process::{Process, named};
 use skep_load::{Clients, Live, LoadArgs, Running};
 
-use crate::drivers::{Cluster, Confined, Launcher, SharedGuard, are_even, missing};
+use crate::drivers::{Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, missing};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, NOISY};
 use crate::plan::{self, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
+use offered::Offered;
 use reach::Reach;
 
 /// Time limit for the nodes' first start.
@@ -41,10 +43,19 @@ pub struct Options {
     pub directory: PathBuf,
     /// A foreign cluster: load is put on it, and nothing is broken.
     pub against: Option<String>,
+    /// The pods of a foreign cluster, and the faults that are allowed there.
+    pub pods: Option<Kubernetes>,
     /// Judge speed even on a machine that has other work.
     pub noisy: bool,
     /// The command line, for the report.
     pub command: String,
+}
+
+impl Options {
+    /// Whether the run does not start its nodes.
+    fn is_foreign(&self) -> bool {
+        self.against.is_some() || self.pods.is_some()
+    }
 }
 
 /// State shared by all parts of a run.
@@ -53,8 +64,8 @@ pub(crate) struct Stage {
     live: Arc<Live>,
     record: Arc<Mutex<Record>>,
     begin: Instant,
-    /// The current rate, in instances per second.
-    rate: Mutex<Option<f64>>,
+    /// The current rate.
+    rate: Mutex<Option<Offered>>,
     reach: Mutex<Reach>,
     /// M, where it was measured.
     maximum: Option<f64>,
@@ -101,8 +112,10 @@ impl Stage {
         lock(&self.reach).clients(wire, &lock(&self.cluster))
     }
 
+    /// Instances per second that are offered now.
     fn rate(&self) -> Option<f64> {
-        *lock(&self.rate)
+        let offered = *lock(&self.rate);
+        offered.map(|offered| offered.at(Instant::now()))
     }
 }
 
@@ -117,7 +130,7 @@ pub async fn run(
     show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<Report> {
     let directory = prepare(&plan, &options)?;
-    if let Some(why) = lack(&plan, &options.launcher) {
+    if let Some(why) = lack(&plan, &options) {
         let report = not_run(plan, &options, &why);
         report.write(&directory)?;
         return Ok(report);
@@ -127,7 +140,7 @@ pub async fn run(
     let guarded = guard.clone();
     let ran = on_stage(&plan, &options, &directory, guard, calibration, show).await;
     // Even after a failure, and before anybody is informed of it.
-    tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
+    let undone = tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
     let (mut record, maximum) = ran?;
     let noise = calibration.noise();
     let values = BTreeMap::from([
@@ -139,13 +152,17 @@ pub async fn run(
     let about = About::new(&options.command, noise, options.noisy, maximum);
     let report = Report::new(plan, record, about);
     report.write(&directory)?;
+    undone.context("undoing what the run did")?;
     Ok(report)
 }
 
-/// What the machine lacks for this plan and its nodes.
-fn lack(plan: &Plan, launcher: &Launcher) -> Option<String> {
+/// What the machine, or the cluster of others, lacks for this plan and its nodes.
+fn lack(plan: &Plan, options: &Options) -> Option<String> {
+    if let Some(pods) = &options.pods {
+        return pods.lack(plan);
+    }
     let missing = || missing(plan).map(String::from);
-    launcher.lack(plan).or_else(missing)
+    options.launcher.lack(plan).or_else(missing)
 }
 
 /// The report of a plan that was not run.
@@ -169,12 +186,15 @@ fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
         let mut faults = plan.steps.iter().filter(|step| step.action.is_fault());
         if let Some(step) = faults.next() {
             anyhow::bail!(
-                "{} breaks something (step {}: {}), and faults on a cluster of others ({host}) are not built yet; without --against it starts a cluster of its own",
+                "{} breaks something (step {}: {}), and --against changes nothing on a cluster of others ({host}); --driver kubernetes does what --allow permits, and without both a run starts a cluster of its own",
                 plan.name,
                 step.name,
                 step.action
             );
         }
+    }
+    if let Some(pods) = &options.pods {
+        pods.check(plan)?;
     }
     let directory = &options.directory;
     let named = || format!("the directory of the report, {}", directory.display());
@@ -197,6 +217,38 @@ fn start_guard(plan: &Plan, options: &Options) -> anyhow::Result<SharedGuard> {
     Ok(SharedGuard::new(guard))
 }
 
+/// The nodes: those of others, or new ones.
+fn cluster(
+    plan: &Plan,
+    options: &Options,
+    directory: &Path,
+    guard: SharedGuard,
+) -> anyhow::Result<Cluster> {
+    let launcher = &options.launcher;
+    if let Some(pods) = &options.pods {
+        let found = Cluster::in_kubernetes(pods, plan, launcher, directory, &guard);
+        return found.context("reaching the pods");
+    }
+    if let Some(host) = &options.against {
+        return Ok(Cluster::of_others(host));
+    }
+    let network = plan.network();
+    let started = Cluster::start(&plan.nodes, network, launcher, directory.into(), guard);
+    started.context("starting the nodes")
+}
+
+/// What is not as the plan has it, since the cluster is another one.
+fn differences(plan: &Plan, options: &Options) -> Option<String> {
+    let settings: Vec<&str> = plan.nodes.settings.keys().map(String::as_str).collect();
+    let differs = options.is_foreign() && !settings.is_empty();
+    differs.then(|| {
+        format!(
+            "the cluster has its own settings, and not those of the plan ({})",
+            settings.join(", ")
+        )
+    })
+}
+
 async fn on_stage(
     plan: &Plan,
     options: &Options,
@@ -205,17 +257,7 @@ async fn on_stage(
     calibration: Calibration,
     show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<(Record, Option<f64>)> {
-    let cluster = match &options.against {
-        Some(host) => Cluster::of_others(host),
-        None => Cluster::start(
-            &plan.nodes,
-            plan.network(),
-            &options.launcher,
-            directory.into(),
-            guard,
-        )
-        .context("starting the nodes")?,
-    };
+    let cluster = cluster(plan, options, directory, guard)?;
     let _confined = Confined::beside(&plan.nodes).context("cores of the clients")?;
     let addresses = cluster.rest_addresses().join(",");
     let load = LoadArgs {
@@ -252,16 +294,19 @@ async fn on_stage(
         let queue = f64::from(steps::FLOOD) / maximum * 1000.0;
         stage.note_value("machine.queue-ms".into(), queue);
     }
-    show(&Event {
-        at: 0.0,
-        kind: Kind::Note,
-        step: String::new(),
-        text: described(calibration, maximum),
-    });
+    let described = Some(described(calibration, maximum));
+    for text in described.into_iter().chain(differences(plan, options)) {
+        show(&Event {
+            at: 0.0,
+            kind: Kind::Note,
+            step: String::new(),
+            text,
+        });
+    }
     let live = Arc::clone(&stage.live);
     let ran = steps::carry_out(plan, Arc::new(stage), &process(&id).process_id, show).await;
     // Our own nodes are deleted with all their data.
-    if options.against.is_some() {
+    if options.is_foreign() {
         live.delete().await.context("deleting what was deployed")?;
     }
     Ok((ran?, maximum))
@@ -275,7 +320,7 @@ async fn measure_maximum(
 ) -> anyhow::Result<f64> {
     let nodes = lock(cluster).nodes().iter().map(Seen::of).collect();
     let clients = Reach::default().clients(Wire::Http2, &lock(cluster))?;
-    maximum::maximum(load, &clients, nodes, id, options.against.is_some()).await
+    maximum::maximum(load, &clients, nodes, id, options.is_foreign()).await
 }
 
 fn described(calibration: Calibration, maximum: Option<f64>) -> String {

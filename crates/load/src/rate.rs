@@ -110,6 +110,17 @@ impl Rate {
     }
 }
 
+impl Rate {
+    /// A rate that grows or falls evenly, and then stays.
+    ///
+    /// # Errors
+    /// One of both is no rate.
+    pub fn ramp(from: f64, to: f64) -> Result<Self, NotARate> {
+        let (from, to) = (valid(from)?, valid(to)?);
+        Ok(Self(Kind::Ramp { from, to }))
+    }
+}
+
 impl TryFrom<f64> for Rate {
     type Error = NotARate;
 
@@ -213,6 +224,10 @@ mod tests {
         let leg = |seconds, from, to| Leg { seconds, from, to };
         assert_eq!(legs("5"), [leg(3.0, 5.0, 5.0)]);
         assert_eq!(legs("5..20"), [leg(3.0, 5.0, 5.0), leg(10.0, 5.0, 20.0)]);
+        let ramp = Rate::ramp(5.0, 20.0).unwrap();
+        let alone = ramp.legs(Duration::ZERO, duration);
+        assert_eq!(alone, [leg(10.0, 5.0, 20.0)]);
+        assert!(Rate::ramp(0.0, 5.0).is_err() && Rate::ramp(5.0, f64::NAN).is_err());
         let steps = [leg(3.0, 5.0, 5.0), leg(5.0, 5.0, 5.0), leg(5.0, 9.0, 9.0)];
         assert_eq!(legs("5,9"), steps);
     }

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use skep_client::Resource;
 
-use crate::process::{JOB_TYPE, Process, built_in};
+use crate::process::{JOB_TYPE, Process, built_in, named};
 
 /// What each instance does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -23,13 +23,21 @@ pub enum Scenario {
     TimerBoundary,
     /// A service task whose worker publishes a message; the instance waits for it, mostly on another partition.
     Message,
+    /// A message as in that scenario, then a call of another process with a task, then a service task for each of 50 items.
+    Realistic,
 }
 
 /// Job type whose worker publishes the message that the instance waits for, with the instance's
 /// key, and returns the key as a variable.
 pub const PUBLISHES: &str = "skep-load-publish";
 
-/// The name of that message.
+/// Job type of the called process. Its jobs belong to other instances; a variable has the key of the instance that called them.
+pub const CALLED: &str = "skep-load-called";
+
+/// The name of that variable.
+pub const CALLER: &str = "key";
+
+/// The name of the message.
 pub const MESSAGE: &str = "skep-load";
 
 impl Scenario {
@@ -48,7 +56,16 @@ impl Scenario {
                 process
             }
             Scenario::TimerBoundary => bpmn("timer-boundary", TIMER_BOUNDARY, &[JOB_TYPE], 1),
-            Scenario::Message => bpmn("message", AWAITED, &[PUBLISHES, JOB_TYPE], 2),
+            Scenario::Message => {
+                let last = format!("{AWAITED}{LAST_TASK}");
+                bpmn("message", &last, &[PUBLISHES, JOB_TYPE], 2)
+            }
+            Scenario::Realistic => {
+                let all = format!("{AWAITED}{CALL_AND_FAN_OUT}");
+                let mut process = bpmn("realistic", &all, &[PUBLISHES, CALLED, JOB_TYPE], 52);
+                process.resources.push(called());
+                process
+            }
         }
     }
 }
@@ -131,13 +148,35 @@ const AWAITED: &str = r#"
       <bpmn:extensionElements><zeebe:taskDefinition type="skep-load-publish"/></bpmn:extensionElements>
     </bpmn:serviceTask>
     <bpmn:intermediateCatchEvent id="await"><bpmn:messageEventDefinition messageRef="message"/></bpmn:intermediateCatchEvent>
+    <bpmn:sequenceFlow id="to-publish" sourceRef="start" targetRef="publish"/>
+    <bpmn:sequenceFlow id="to-await" sourceRef="publish" targetRef="await"/>"#;
+
+const LAST_TASK: &str = r#"
     <bpmn:serviceTask id="task">
       <bpmn:extensionElements><zeebe:taskDefinition type="skep-load"/></bpmn:extensionElements>
     </bpmn:serviceTask>
-    <bpmn:sequenceFlow id="to-publish" sourceRef="start" targetRef="publish"/>
-    <bpmn:sequenceFlow id="to-await" sourceRef="publish" targetRef="await"/>
     <bpmn:sequenceFlow id="to-task" sourceRef="await" targetRef="task"/>
     <bpmn:sequenceFlow id="to-end" sourceRef="task" targetRef="end"/>"#;
+
+const CALL_AND_FAN_OUT: &str = r#"
+    <bpmn:callActivity id="call">
+      <bpmn:extensionElements><zeebe:calledElement processId="skep-load-callee" propagateAllChildVariables="false"/></bpmn:extensionElements>
+    </bpmn:callActivity>
+    <bpmn:serviceTask id="each">
+      <bpmn:extensionElements><zeebe:taskDefinition type="skep-load"/></bpmn:extensionElements>
+      <bpmn:multiInstanceLoopCharacteristics>
+        <bpmn:extensionElements><zeebe:loopCharacteristics inputCollection="=for i in 1..50 return i" inputElement="item"/></bpmn:extensionElements>
+      </bpmn:multiInstanceLoopCharacteristics>
+    </bpmn:serviceTask>
+    <bpmn:sequenceFlow id="to-call" sourceRef="await" targetRef="call"/>
+    <bpmn:sequenceFlow id="to-each" sourceRef="call" targetRef="each"/>
+    <bpmn:sequenceFlow id="to-end" sourceRef="each" targetRef="end"/>"#;
+
+/// The called process.
+fn called() -> Resource {
+    let mut resources = named("skep-load-callee".into(), CALLED, 1).resources;
+    resources.swap_remove(0)
+}
 
 /// Ten rules over one number, one for each range of ten.
 fn decision_table() -> String {
@@ -169,6 +208,20 @@ mod tests {
     use crate::process::parse;
 
     #[test]
+    fn the_realistic_process_calls_another_one_that_is_deployed_with_it() {
+        let made = Scenario::Realistic.process();
+        let texts = made.resources.iter();
+        let mut texts = texts.map(|it| String::from_utf8(it.content.to_vec()).unwrap());
+        let (caller, callee) = (texts.next().unwrap(), texts.next().unwrap());
+        let callee = parse("callee".into(), callee, None).unwrap();
+        assert_eq!(callee.job_types, [CALLED]);
+        let calls = format!("calledElement processId=\"{}\"", callee.process_id);
+        assert!(caller.contains(&calls), "{caller}");
+        // The message, the call, and the items.
+        assert_eq!(made.jobs_per_instance, 1 + 1 + 50);
+    }
+
+    #[test]
     fn each_scenario_is_a_process_with_its_jobs() {
         for scenario in Scenario::value_variants() {
             let made = scenario.process();
@@ -180,6 +233,8 @@ mod tests {
             if *scenario != Scenario::UserTask {
                 let mut types = made.job_types.clone();
                 types.sort();
+                // That of a called process is in another one.
+                types.retain(|it| it != CALLED);
                 assert_eq!(read.job_types, types);
             }
         }

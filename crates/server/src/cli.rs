@@ -33,7 +33,7 @@ pub use developing::{check, dev, feel, init, test, worker};
 pub use operating::{backup, bench, chaos, cluster, config, restore};
 pub use showing::{incidents, instance, instances, jobs, log, processes, status, tasks};
 
-use std::io::Write;
+use std::io::{IsTerminal, Write, stdout};
 use std::process::ExitCode;
 
 /// Wrong usage that only the command itself can detect.
@@ -80,7 +80,7 @@ pub fn load(mut args: skep_load::LoadArgs) -> anyhow::Result<()> {
 
 /// Prints to standard output. A reader that has gone away (`skep log | head`) is no failure.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
+    match stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
         result => Ok(result?),
     }
@@ -91,11 +91,17 @@ pub fn complain(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Formats rows as a table with columns as wide as needed; the first row is the heading. A column without a value in any row is left out.
+/// Formats rows as a table with columns as wide as needed; the first row is the heading. On a terminal, a column without a value in any row
+/// is left out; programs that read the table find each column at its place.
 fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let columns = columns(rows);
+    table_of(rows, stdout().is_terminal())
+}
+
+/// The table with all columns, or with those that have a value.
+fn table_of<const N: usize>(rows: &[[String; N]], only_with_values: bool) -> String {
+    let columns = columns(rows, only_with_values);
     let last = columns.last().map(|(column, _)| *column);
-    let coloured = colour::wanted(&std::io::stdout());
+    let coloured = colour::wanted(&stdout());
     let mut text = String::new();
     for (number, row) in rows.iter().enumerate() {
         let cells = columns.iter().filter_map(|&(column, width)| {
@@ -118,8 +124,8 @@ fn table<const N: usize>(rows: &[[String; N]]) -> String {
     text
 }
 
-/// The columns with a value, each with its width.
-fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<(usize, usize)> {
+/// The columns, or those with a value, each with its width.
+fn columns<const N: usize>(rows: &[[String; N]], only_with_values: bool) -> Vec<(usize, usize)> {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -128,7 +134,7 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> Vec<(usize, usize)> {
         let mut cells = rows.iter().skip(1).filter_map(|row| row.get(column));
         rows.len() == 1 || cells.any(|cell| !matches!(cell.as_str(), "" | "-"))
     };
-    let columns = (0..N).filter(|column| has_value(*column));
+    let columns = (0..N).filter(|column| !only_with_values || has_value(*column));
     columns.map(|column| (column, width(column))).collect()
 }
 
@@ -190,17 +196,21 @@ mod tests {
     use anyhow::anyhow;
 
     #[test]
-    fn a_column_without_any_value_is_left_out() {
+    fn a_column_without_any_value_is_left_out_on_a_terminal_alone() {
         let row = |cells: [&str; 4]| cells.map(String::from);
         let rows = [
             row(["JOB", "WORKER", "NOTE", "TYPE"]),
             row(["7", "-", "", "pay"]),
             row(["12", "-", "-", "-"]),
         ];
-        assert_eq!(super::table(&rows), "JOB  TYPE\n7    pay\n12   -\n");
+        let shown = |rows: &[[String; 4]]| super::table_of(rows, true);
+        assert_eq!(shown(&rows), "JOB  TYPE\n7    pay\n12   -\n");
         let held = [rows[0].clone(), row(["7", "w", "", "-"])];
-        assert_eq!(super::table(&held), "JOB  WORKER\n7    w\n");
-        assert_eq!(super::table(&rows[..1]), "JOB  WORKER  NOTE  TYPE\n");
+        assert_eq!(shown(&held), "JOB  WORKER\n7    w\n");
+        assert_eq!(shown(&rows[..1]), "JOB  WORKER  NOTE  TYPE\n");
+        let piped = super::table_of(&rows, false);
+        let heading = piped.lines().next();
+        assert_eq!(heading, Some("JOB  WORKER  NOTE  TYPE"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::io::Write;
 pub use azurite::Azurite;
 pub use ports::{free_port, free_ports};
 pub use postgres::{Postgres, shared_postgres};
-pub use proxy::{Direction, Link, Proxy};
+pub use proxy::{Direction, Link, Proxy, Slowness};
 pub use s3::S3Server;
 pub use search_server::{Product, SearchServer, shared_search_server};
 

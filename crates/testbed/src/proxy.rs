@@ -1,8 +1,8 @@
-//! A slow connection to a server: a proxy that forwards data later, or not at all.
+//! A slow connection to a server: a proxy that forwards data later, bit by bit, or not at all.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,11 +38,72 @@ pub enum Direction {
     Back,
 }
 
+/// How data in one direction is slowed down; by default not at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slowness {
+    /// It arrives later by this much.
+    pub delay: Duration,
+    /// At most this many bytes per second pass, of all connections together; 0 is no limit.
+    pub bytes_per_second: u32,
+    /// Nothing passes for the first time of each period of the second one; a period of zero is none.
+    pub stall: (Duration, Duration),
+}
+
 /// Treatment of all bytes in one direction.
 #[derive(Debug, Default)]
 struct Way {
-    delay_micros: AtomicU64,
+    pace: Mutex<Pace>,
     held: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Pace {
+    slowness: Slowness,
+    /// The beginning of the first period with a stall.
+    since: Option<Instant>,
+    /// When all data that may have passed so far has.
+    free: Option<Instant>,
+}
+
+impl Way {
+    fn with<R>(&self, look: impl FnOnce(&mut Pace) -> R) -> R {
+        look(&mut self.pace.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn delay(&self) -> Duration {
+        self.with(|pace| pace.slowness.delay)
+    }
+
+    /// Whether nothing passes now.
+    fn is_still(&self, now: Instant) -> bool {
+        self.held.load(Ordering::Relaxed) || self.with(|pace| pace.is_stalled(now))
+    }
+
+    /// When so many bytes have passed, if they begin to do so now.
+    fn passed(&self, bytes: usize, now: Instant) -> Instant {
+        self.with(|pace| pace.passed(bytes, now))
+    }
+}
+
+impl Pace {
+    fn is_stalled(&self, now: Instant) -> bool {
+        let (time, period) = self.slowness.stall;
+        let since = self.since.map(|since| now.saturating_duration_since(since));
+        let place = since.map(|since| since.as_nanos().checked_rem(period.as_nanos()));
+        place.flatten().is_some_and(|place| place < time.as_nanos())
+    }
+
+    fn passed(&mut self, bytes: usize, now: Instant) -> Instant {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if self.slowness.bytes_per_second == 0 {
+            return now;
+        }
+        let seconds = f64::from(bytes) / f64::from(self.slowness.bytes_per_second);
+        let begin = self.free.map_or(now, |free| free.max(now));
+        let end = begin + Duration::from_secs_f64(seconds);
+        self.free = Some(end);
+        end
+    }
 }
 
 /// The client sides of connections, by number.
@@ -74,9 +135,19 @@ impl Link {
 
     /// Delays data sent in this direction from now on; data already in flight does not become faster.
     pub fn delay(&self, direction: Direction, delay: Duration) {
-        let micros = u64::try_from(delay.as_micros()).unwrap_or(u64::MAX);
-        let way = self.way(direction);
-        way.delay_micros.store(micros, Ordering::Relaxed);
+        self.way(direction).with(|pace| pace.slowness.delay = delay);
+    }
+
+    /// Slows down data sent in this direction from now on.
+    pub fn slow(&self, direction: Direction, slowness: Slowness) {
+        let since = Some(Instant::now());
+        self.way(direction).with(|pace| {
+            *pace = Pace {
+                slowness,
+                since,
+                free: None,
+            };
+        });
     }
 }
 
@@ -192,6 +263,11 @@ impl Proxy {
         self.link.delay(direction, delay);
     }
 
+    /// See [`Link::slow`].
+    pub fn slow(&self, direction: Direction, slowness: Slowness) {
+        self.link.slow(direction, slowness);
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -235,7 +311,7 @@ fn pass(mut from: TcpStream, to: TcpStream, way: &Arc<Way>) {
     let writer = std::thread::spawn(move || write(&pieces, to, &late));
     let mut buffer = vec![0; PIECE];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
-        let delay = Duration::from_micros(way.delay_micros.load(Ordering::Relaxed));
+        let delay = way.delay();
         let piece = buffer.get(..count).map(<[u8]>::to_vec);
         if sender
             .send((Instant::now() + delay, piece.unwrap_or_default()))
@@ -251,9 +327,11 @@ fn pass(mut from: TcpStream, to: TcpStream, way: &Arc<Way>) {
 fn write(pieces: &Receiver<(Instant, Vec<u8>)>, mut to: TcpStream, way: &Way) {
     while let Ok((due, piece)) = pieces.recv() {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        while way.held.load(Ordering::Relaxed) {
+        while way.is_still(Instant::now()) {
             std::thread::sleep(HELD);
         }
+        let passed = way.passed(piece.len(), Instant::now());
+        std::thread::sleep(passed.saturating_duration_since(Instant::now()));
         if to.write_all(&piece).is_err() {
             break;
         }
@@ -298,6 +376,51 @@ mod tests {
         proxy.delay(Direction::Back, Duration::ZERO);
         far.write_all(b"e").unwrap();
         receives(&mut near, b"e");
+    }
+
+    #[test]
+    fn one_direction_can_have_little_bandwidth() {
+        let (proxy, mut near, mut far) = connected();
+        let slowness = Slowness {
+            bytes_per_second: 10_000,
+            ..Slowness::default()
+        };
+        proxy.slow(Direction::Back, slowness);
+        let begin = Instant::now();
+        far.write_all(&[7; 3_000]).unwrap();
+        receives(&mut near, &[7; 3_000]);
+        assert!(begin.elapsed() >= Duration::from_millis(290));
+        near.write_all(b"d").unwrap();
+        receives(&mut far, b"d");
+        // Of all connections together, one after the other.
+        let (now, mut pace) = (Instant::now(), Pace::default());
+        assert_eq!(pace.passed(5_000, now), now);
+        pace.slowness = slowness;
+        for half_seconds in 1..=3 {
+            let passed = now + Duration::from_millis(500) * half_seconds;
+            assert_eq!(pace.passed(5_000, now), passed);
+        }
+    }
+
+    #[test]
+    fn a_way_stalls_at_the_beginning_of_each_period() {
+        let now = Instant::now();
+        let millis = Duration::from_millis;
+        let mut pace = Pace {
+            since: Some(now),
+            ..Pace::default()
+        };
+        assert!(!pace.is_stalled(now));
+        pace.slowness.stall = (millis(200), millis(1_000));
+        for (at, stalled) in [
+            (0, true),
+            (199, true),
+            (200, false),
+            (999, false),
+            (1_100, true),
+        ] {
+            assert_eq!(pace.is_stalled(now + millis(at)), stalled, "{at}");
+        }
     }
 
     #[test]

@@ -99,8 +99,17 @@ impl SearchServer {
         }
     }
 
-    fn make(product: Product) -> Result<SearchServer, String> {
-        if !product.files().is_dir() {
+    /// Whether the product is installed in the repository.
+    pub fn is_installed(product: Product) -> bool {
+        product.files().is_dir()
+    }
+
+    /// Prepares a server without starting it.
+    ///
+    /// # Errors
+    /// Why it cannot run on this machine.
+    pub fn make(product: Product) -> Result<SearchServer, String> {
+        if !Self::is_installed(product) {
             return Err(format!(
                 "it is not in {} (.ci/setup stores)",
                 product.files().display()
@@ -209,6 +218,16 @@ impl SearchServer {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Its directory, which is deleted with it.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Whether it was started and not ended since.
+    pub fn is_started(&self) -> bool {
+        self.process.is_some()
     }
 
     /// A unique prefix of indices.

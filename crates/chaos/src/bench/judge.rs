@@ -3,28 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use skep_random::Random;
 
 use super::Pair;
 use super::figures::{ALL, Figure};
+use crate::judge::Interval;
 
 /// A build whose throughput is certainly below this share of the other's is slower.
 pub const SLOWER: f64 = 0.95;
 /// One that may be below this share is not certainly as fast.
 pub const UNSURE: f64 = 0.90;
-/// Number of resamples of the bootstrap.
-const DRAWS: usize = 10_000;
-/// Fixed, so that the same pairs give the same interval.
-const SEED: u64 = 0x5EED;
-
-/// A median with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Interval {
-    pub median: f64,
-    pub low: f64,
-    pub high: f64,
-}
-
 /// Verdict on the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -104,38 +91,7 @@ fn ratio(pairs: &[Pair], figure: &Figure) -> Option<Interval> {
     if ratios.iter().any(|ratio| !ratio.is_finite()) {
         return None;
     }
-    interval(&ratios)
-}
-
-/// The middle value, or the mean of the two in the middle.
-pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let half = sorted.len() / 2;
-    let upper = *sorted.get(half)?;
-    if sorted.len() % 2 == 1 {
-        return Some(upper);
-    }
-    Some(f64::midpoint(upper, *sorted.get(half.checked_sub(1)?)?))
-}
-
-/// Bootstrap: the range of medians of samples drawn from the sample.
-fn interval(values: &[f64]) -> Option<Interval> {
-    let median_of_all = median(values)?;
-    let mut random = Random(SEED);
-    let mut medians: Vec<f64> = (0..DRAWS)
-        .filter_map(|_| {
-            let drawn = values.iter().map(|_| *random.pick(values));
-            median(&drawn.collect::<Vec<f64>>())
-        })
-        .collect();
-    medians.sort_by(f64::total_cmp);
-    let at = |thousandths: usize| medians.get(medians.len() * thousandths / 1000).copied();
-    Some(Interval {
-        median: median_of_all,
-        low: at(25)?,
-        high: at(975)?,
-    })
+    Interval::of(&ratios)
 }
 
 #[cfg(test)]

@@ -4,15 +4,16 @@
 //! and everything that looks at a node's process does so here too.
 
 use std::fs::metadata;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use super::namespaces;
 use crate::guard::{Process, Undo};
 use crate::plan::{Action, Plan};
+use crate::program;
 
 /// Time limit for a command of the engine.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -96,44 +97,8 @@ impl Engine {
 
     /// What a command prints.
     fn ask(&self, words: &[&str]) -> io::Result<String> {
-        let named = |why: &str| {
-            let command = words.join(" ");
-            io::Error::other(format!("{} {command}: {}", self.program, why.trim()))
-        };
-        let mut child = Command::new(&self.program)
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| named(&error.to_string()))?;
-        let end = Instant::now() + ANSWER;
-        let status = loop {
-            match child.try_wait()? {
-                Some(status) => break status,
-                None if Instant::now() >= end => {
-                    child.kill()?;
-                    child.wait()?;
-                    return Err(named(&format!("no answer within {} s", ANSWER.as_secs())));
-                }
-                None => std::thread::sleep(PAUSE),
-            }
-        };
-        if status.success() {
-            return Ok(text(child.stdout.take()));
-        }
-        Err(named(&text(child.stderr.take())))
+        program::ask(&self.program, words, "", ANSWER)
     }
-}
-
-/// The beginning of what a program has printed.
-fn text(from: Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(from) = from {
-        // What cannot be read is not needed.
-        let _ = from.take(64 << 10).read_to_end(&mut bytes);
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The container of a node; a new one for each start, since the engine may still be removing the last.
@@ -283,6 +248,8 @@ fn quota(cores: f64) -> [String; 2] {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
     use crate::experiments;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use skep_testbed::{Direction, Link, Proxy};
+use skep_testbed::{Direction, Link, Proxy, Slowness};
 
 use super::Node;
 
@@ -105,10 +105,10 @@ impl Links {
         }
     }
 
-    /// Slows the links: these messages arrive later by `delay`.
-    pub(super) fn slow(&self, node: u32, said: Said, delay: Duration) {
+    /// Slows the links: these messages arrive later, or bit by bit.
+    pub(super) fn slow(&self, node: u32, said: Said, slowness: Slowness) {
         for (link, direction) in self.of(node, said) {
-            link.delay(direction, delay);
+            link.slow(direction, slowness);
         }
     }
 
@@ -117,7 +117,7 @@ impl Links {
         for link in self.links.values() {
             for direction in [Direction::Forth, Direction::Back] {
                 link.hold(direction, false);
-                link.delay(direction, Duration::ZERO);
+                link.slow(direction, Slowness::default());
             }
         }
     }

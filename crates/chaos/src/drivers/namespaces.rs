@@ -1,21 +1,26 @@
 //! A network of the run's own (`--net namespace`, as root): each node has a namespace with one address, and all are linked by a bridge of this
 //! machine. Packets are lost there as in a real network, where a proxy holds back what was sent: nobody gets an acknowledgement, the kernel
-//! sends again, and connections may time out. Only `ip` is needed for it: a node to which nothing is to arrive has a wrong link address at
-//! the others.
+//! sends again, and connections may time out. `ip` makes it, and `nsenter` starts nodes in it: unlike `ip netns exec` it leaves them the machine's
+//! `/sys`, where they find their limits. A node to which nothing is to arrive has a wrong link address at the others.
 
 use std::fs::metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::process::Command;
+use std::time::Duration;
 
 use super::SharedGuard;
 use super::links::Said;
 use crate::guard::Undo;
 use crate::plan::{Action, Plan, Through, Way};
+use crate::program;
 
 /// No interface has this address: it is administered locally, and the run gives none.
 const NOBODY: &str = "02:00:00:00:00:01";
 const INTERFACE: &str = "eth0";
+/// The program that starts nodes in their namespaces.
+const ENTER: &str = "nsenter";
+/// Time limit for a command.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// The namespaces of a run.
 #[derive(Debug)]
@@ -28,13 +33,12 @@ pub(super) struct Namespaces {
 
 /// Carries out a command of `ip`; returns what it prints.
 fn ip(words: &[&str]) -> io::Result<String> {
-    let done = Command::new("ip").args(words).output()?;
-    if done.status.success() {
-        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
-    }
-    let why = String::from_utf8_lossy(&done.stderr);
-    let words = words.join(" ");
-    Err(io::Error::other(format!("ip {words}: {}", why.trim())))
+    program::ask("ip", words, "", ANSWER)
+}
+
+/// The flag of `nsenter` for a namespace.
+fn place(name: &str) -> String {
+    format!("--net=/var/run/netns/{name}")
 }
 
 /// Why a plan cannot have a network of its own here.
@@ -47,12 +51,18 @@ pub(super) fn lack(plan: &Plan) -> Option<String> {
         return Some("--net namespace needs root".into());
     }
     let name = format!("skep-chaos-{}-try", std::process::id());
-    let tried = ip(&["netns", "add", &name]);
-    let tried = tried.and_then(|_| ip(&["netns", "delete", &name]));
-    let why = tried.err()?;
+    let why = tried(&name, ENTER).err()?;
     Some(format!(
-        "this machine does not let a network namespace be made ({why})"
+        "this machine does not let programs run in a network namespace ({why}); `ip` is part of iproute2, `nsenter` of util-linux"
     ))
+}
+
+/// Makes a namespace, runs a program in it and deletes it.
+fn tried(name: &str, enter: &str) -> io::Result<()> {
+    ip(&["netns", "add", name])?;
+    let entered = program::ask(enter, &[&place(name), "true"], "", ANSWER);
+    ip(&["netns", "delete", name])?;
+    entered.map(|_| ())
 }
 
 /// A part of the plan that is only there on the loopback interface.
@@ -60,6 +70,7 @@ fn unreachable(plan: &Plan) -> Option<String> {
     let nodes = &plan.nodes;
     let servers = [
         (nodes.store.is_some(), "the database"),
+        (nodes.sink, "the sink of an exporter"),
         (nodes.tokens_s.is_some(), "the identity provider"),
         (nodes.leases, "the bucket with the leases"),
     ];
@@ -119,8 +130,7 @@ impl Namespaces {
 
     /// The command prefix of a program in the namespace of a node.
     pub(super) fn words(&self, node: u32) -> [String; 2] {
-        let name = self.name(node);
-        ["nsenter".into(), format!("--net=/var/run/netns/{name}")]
+        [ENTER.into(), place(&self.name(node))]
     }
 
     fn add_bridge(&self, guard: &SharedGuard) -> io::Result<()> {
@@ -187,7 +197,7 @@ fn undone_by(guard: &SharedGuard, words: &[&str]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::time::Duration;
+    use std::process::Command;
 
     use super::*;
     use crate::experiments;
@@ -250,6 +260,10 @@ mod tests {
             std::io::stderr().write_all(line.as_bytes()).unwrap();
             return;
         }
+        let own = format!("skep-chaos-{}-none", std::process::id());
+        let why = tried(&own, "no-such-enter").unwrap_err().to_string();
+        assert!(why.starts_with("no-such-enter --net="), "{why}");
+        assert!(!ip(&["netns", "list"]).unwrap().contains(&own));
         // A guard that does nothing: the namespaces are removed here.
         let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
         let network = Namespaces::make(3, &guard).unwrap();

@@ -1,14 +1,18 @@
 //! Requirements of a plan on the machine, found by trying.
 
+use skep_testbed::{Product, SearchServer};
+
 use super::group::Limit;
 use super::{cores, disk, faults};
-use crate::plan::{Action, Plan};
+use crate::plan::{Action, Plan, StoreKind};
 
 /// A feature that a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     Mounts,
     Postgres,
+    OpenSearch,
+    Elasticsearch,
     S3,
     Strace,
     /// `strace` attaches to running programs.
@@ -24,6 +28,8 @@ impl Need {
         match self {
             Self::Mounts => "mounts",
             Self::Postgres => "postgres",
+            Self::OpenSearch => "opensearch",
+            Self::Elasticsearch => "elasticsearch",
             Self::S3 => "s3",
             Self::Strace => "strace",
             Self::Attach => "strace -p",
@@ -43,6 +49,14 @@ impl Need {
             Self::Postgres => (
                 skep_testbed::Postgres::is_installed(),
                 "PostgreSQL is not installed (apt-get install postgresql)",
+            ),
+            Self::OpenSearch => (
+                SearchServer::is_installed(Product::OpenSearch),
+                "OpenSearch is not installed in the repository (.ci/setup stores)",
+            ),
+            Self::Elasticsearch => (
+                SearchServer::is_installed(Product::Elasticsearch),
+                "Elasticsearch is not installed in the repository (.ci/setup stores)",
             ),
             Self::S3 => (
                 skep_testbed::S3Server::is_installed(),
@@ -78,9 +92,12 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
     let nodes = &plan.nodes;
     let does = |is: fn(&Action) -> bool| plan.steps.iter().any(|step| is(&step.action));
     let is_limited = nodes.quota.is_some() || does(|it| matches!(it, Action::Limit { .. }));
+    let is = |kind| nodes.store == Some(kind);
     let needs = [
         (nodes.disk_mib.is_some(), Need::Mounts),
-        (nodes.store.is_some(), Need::Postgres),
+        (is(StoreKind::Postgres), Need::Postgres),
+        (is(StoreKind::Opensearch), Need::OpenSearch),
+        (is(StoreKind::Elasticsearch), Need::Elasticsearch),
         (nodes.leases, Need::S3),
         (does(|it| matches!(it, Action::Disk { .. })), Need::Strace),
         (

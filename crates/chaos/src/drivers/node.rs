@@ -16,6 +16,7 @@ use super::status::Status;
 use super::{SharedGuard, cores, disk};
 use crate::guard::{Process, Ticket, Undo};
 use crate::plan::Nodes;
+use crate::program;
 
 /// Shell script that starts the server once its guard knows of it: until then it waits for a line, and it ends if nobody will write one.
 pub(super) const HELD: &str = r#"read -r _ && exec "$@" </dev/null"#;
@@ -257,6 +258,34 @@ impl Node {
         }
     }
 
+    /// A pod of a foreign cluster, with forwarded ports of REST, gRPC and management; `program` is that of `skep status`.
+    pub(super) fn of_pod(number: u32, ports: [u16; 3], program: &Path) -> Self {
+        let [rest, grpc, management] = ports.map(|port| format!("127.0.0.1:{port}"));
+        Self {
+            number,
+            rest,
+            grpc,
+            management,
+            command: vec![program.display().to_string()],
+            ..Self::of_others("")
+        }
+    }
+
+    /// Whether a pod is reached.
+    pub(super) fn set_reached(&mut self, is_reached: bool) {
+        self.state = if is_reached {
+            State::Foreign
+        } else {
+            State::Down
+        };
+    }
+
+    /// Its data directory, if the node is ours.
+    pub fn data(&self) -> Option<PathBuf> {
+        let is_ours = !self.data.as_os_str().is_empty();
+        is_ours.then(|| self.data.join("data"))
+    }
+
     /// Whether it was started, or is foreign.
     pub fn is_up(&self) -> bool {
         !self.is_down()
@@ -358,14 +387,19 @@ impl Node {
         words.chain(self.setting_words()).collect()
     }
 
-    /// Sends a signal to its process.
+    /// Sends a signal to its process, unless that has ended by itself.
     fn signal(&self, process: Process, signal: &str) -> io::Result<()> {
-        match &self.container {
-            None => {
-                process.signal(signal);
-                Ok(())
-            }
-            Some(container) => container.signal(signal),
+        let Some(container) = &self.container else {
+            process.signal(signal);
+            return Ok(());
+        };
+        if !process.is_alive() {
+            return Ok(());
+        }
+        match container.signal(signal) {
+            // It has ended meanwhile, and the engine knows no container of this name.
+            Err(_) if !process.is_alive() => Ok(()),
+            signalled => signalled,
         }
     }
 
@@ -411,15 +445,9 @@ impl Node {
         let State::Up { child, ticket, .. } = &mut self.state else {
             return Err(io::Error::other(format!("node {} is not up", self.number)));
         };
-        let end = Instant::now() + END;
-        while child.try_wait()?.is_none() {
-            if Instant::now() >= end {
-                return Err(io::Error::other(format!(
-                    "node {} does not end",
-                    self.number
-                )));
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        if program::ended(child, END)?.is_none() {
+            let text = format!("node {} does not end", self.number);
+            return Err(io::Error::other(text));
         }
         let ticket = *ticket;
         self.state = State::Down;
@@ -497,5 +525,36 @@ impl Node {
         let status = child.try_wait().ok().flatten()?;
         self.state = State::Down;
         Some(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drivers::Engine;
+    use crate::guard::Guard;
+
+    #[test]
+    fn a_node_in_a_container_that_has_ended_by_itself_can_be_killed_and_started_again() {
+        let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
+        // An engine that does not know the container any more.
+        let engine = Engine::new(Some("false"), "skep:1");
+        let child = Command::new("true").spawn().unwrap();
+        let process = Process::of(child.id()).unwrap();
+        let ticket = guard.with(|guard| guard.push(Undo::Kill(process))).unwrap();
+        let mut node = Node::of_others("127.0.0.1");
+        node.container = Some(Container::new(engine, 0, "/run/nodes".into()));
+        node.state = State::Up {
+            child,
+            process,
+            ticket,
+        };
+        let end = Instant::now() + END;
+        while process.is_alive() {
+            assert!(Instant::now() < end);
+            std::thread::yield_now();
+        }
+        node.end(false, &guard).unwrap();
+        assert!(node.is_down());
     }
 }

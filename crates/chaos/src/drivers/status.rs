@@ -1,31 +1,38 @@
 //! What `skep status` says about a node, as its operator would read it.
 
 use std::io;
-use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::program;
+
+/// Time limit for the program, which has limits of its own.
+const ANSWER: Duration = Duration::from_secs(60);
 
 /// A call of `skep status`.
 #[derive(Debug)]
-pub struct Status(Command);
+pub struct Status {
+    program: String,
+    rest: String,
+    management: String,
+}
 
 impl Status {
     pub(super) fn new(program: &str, rest: &str, management: &str) -> Self {
-        let mut command = Command::new(program);
-        command
-            .args(["status", "--address"])
-            .arg(format!("http://{rest}"))
-            .arg("--management")
-            .arg(format!("http://{management}"))
-            .stdin(Stdio::null());
-        Self(command)
+        Self {
+            program: program.into(),
+            rest: format!("http://{rest}"),
+            management: format!("http://{management}"),
+        }
     }
 
     /// All that it prints. Blocks.
     ///
     /// # Errors
-    /// The program cannot be started.
-    pub fn answer(mut self) -> io::Result<String> {
-        let printed = self.0.output()?;
-        let texts = [&printed.stdout, &printed.stderr];
-        Ok(texts.map(|text| String::from_utf8_lossy(text)).concat())
+    /// The program cannot be started, or does not end.
+    pub fn answer(self) -> io::Result<String> {
+        let words = ["status", "--address", &self.rest];
+        let words = [&words[..], &["--management", &self.management]].concat();
+        let called = program::call(&self.program, &words, "", ANSWER)?;
+        Ok(called.printed + &called.complained)
     }
 }

@@ -79,6 +79,24 @@ impl Topology {
     }
 }
 
+/// Whether none of these nodes leads a partition, by its own account. Blocks.
+pub fn lead_nothing(nodes: &[(u32, Rest)]) -> bool {
+    nodes
+        .iter()
+        .all(|(node, rest)| Topology::of(rest).is_ok_and(|topology| topology.leads(*node) == 0))
+}
+
+/// Whether as many of these nodes answer as there are members, and all agree on leaders that are spread evenly among them; of a foreign
+/// cluster (`None`) it is unknown how many there are, so every partition must have a leader. Blocks.
+pub fn are_even(rests: &[Rest], members: Option<usize>) -> bool {
+    let seen = rests.iter().filter_map(|rest| Topology::of(rest).ok());
+    let seen: Vec<Topology> = seen.collect();
+    let is_even = |topology: &Topology| {
+        members.map_or_else(|| topology.is_led(), |members| topology.is_even(members))
+    };
+    seen.len() >= members.unwrap_or(1) && seen.iter().all(is_even)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

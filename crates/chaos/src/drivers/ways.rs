@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use skep_testbed::{Direction, Proxy};
+use skep_testbed::{Direction, Proxy, Slowness};
 
 use super::Node;
 use super::links::{Links, Said};
@@ -35,10 +35,20 @@ fn rest_port(node: &Node) -> io::Result<u16> {
 /// A change to a way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Its messages arrive later by this much.
-    Late(Duration),
+    /// Its messages arrive later, or bit by bit.
+    Slow(Slowness),
     /// Nothing arrives, but connections stay open.
     Cut,
+}
+
+/// The directions of messages on a way, from the view of the node at its end.
+pub(super) fn said(way: Way) -> &'static [Said] {
+    match way {
+        Way::ToWorkers => &[],
+        Way::Into(_) => &[Said::Into],
+        Way::OutOf(_) => &[Said::OutOf],
+        Way::Around(_) => &[Said::Into, Said::OutOf],
+    }
 }
 
 impl Ways {
@@ -91,28 +101,26 @@ impl Ways {
     /// Changes a way. `node` is the node at its end.
     pub(super) fn change(&self, way: Way, node: Option<u32>, change: Change) -> io::Result<()> {
         let none = || io::Error::other(format!("{way}: there is no such way"));
-        let said: &[Said] = match way {
-            Way::ToWorkers if self.workers.is_empty() => return Err(none()),
-            Way::ToWorkers => {
-                for proxy in &self.workers {
-                    match change {
-                        Change::Late(delay) => proxy.delay(Direction::Back, delay),
-                        Change::Cut => proxy.hold_way(Direction::Back, true),
-                    }
-                }
-                return Ok(());
+        if way == Way::ToWorkers {
+            if self.workers.is_empty() {
+                return Err(none());
             }
-            Way::Into(_) => &[Said::Into],
-            Way::OutOf(_) => &[Said::OutOf],
-            Way::Around(_) => &[Said::Into, Said::OutOf],
-        };
+            for proxy in &self.workers {
+                match change {
+                    Change::Slow(slowness) => proxy.slow(Direction::Back, slowness),
+                    Change::Cut => proxy.hold_way(Direction::Back, true),
+                }
+            }
+            return Ok(());
+        }
+        let said = said(way);
         if let (Some(own), Some(node), Change::Cut) = (&self.own, node, change) {
             return said.iter().try_for_each(|said| own.cut(node, *said));
         }
         let node = node.filter(|_| !self.links.is_empty()).ok_or_else(none)?;
         for said in said {
             match change {
-                Change::Late(delay) => self.links.slow(node, *said, delay),
+                Change::Slow(slowness) => self.links.slow(node, *said, slowness),
                 Change::Cut => self.links.cut(node, *said),
             }
         }
@@ -122,7 +130,7 @@ impl Ways {
     /// Restores all ways to their original state.
     pub(super) fn heal(&self) -> io::Result<()> {
         for way in &self.workers {
-            way.delay(Direction::Back, Duration::ZERO);
+            way.slow(Direction::Back, Slowness::default());
             way.hold_way(Direction::Back, false);
         }
         self.links.heal();

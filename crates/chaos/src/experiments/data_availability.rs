@@ -1,30 +1,74 @@
-//! How long until data can be searched, under increasing load.
+//! How long until data can be searched, under increasing load: at the node that leads the partition, and at another one.
 
-use super::{Experiment, invariants, step};
-use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take};
+use super::{Experiment, invariants, step, wait};
+use crate::plan::{
+    Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Take, Through, Until, Who,
+};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "data-availability",
-    about: "instances are searched for once they are created, at 0.3, 0.63 and 1.25 M",
+    about: "instances are searched for once they are created, at the leader of three nodes and at a follower, at 0.3, 0.63 and 1.25 M",
     plan,
 };
 
+/// A place to search at, and the names of its steps: one at 0.3 M, one at 0.63 M, and the end.
+struct Place {
+    who: Who,
+    low: &'static str,
+    normal: &'static str,
+    end: &'static str,
+}
+
+const LEADER: Place = Place {
+    who: Who::LeaderOf(1),
+    low: "low",
+    normal: "normal",
+    end: "normal-end",
+};
+const FOLLOWER: Place = Place {
+    who: Who::Follower,
+    low: "low-elsewhere",
+    normal: "normal-elsewhere",
+    end: "elsewhere-end",
+};
+
+/// Clients start and search instances through one node.
+fn turn(place: &Place, long: f64) -> [Step; 4] {
+    let load = |share| Action::Load(Rate::OfMaximum(share));
+    [
+        step("through", 1.0, Action::Through(Through::Who(place.who))),
+        step(place.low, 0.0, load(0.3)),
+        step(place.normal, long, load(0.63)),
+        step(place.end, long, Action::StopLoad),
+    ]
+}
+
 fn plan(full: bool) -> Plan {
     let long = if full { 120.0 } else { 12.0 };
+    let mut steps = vec![
+        step("workers", 0.0, Action::Workers(true)),
+        wait("even", Until::Even, 90.0),
+    ];
+    steps.extend(turn(&LEADER, long));
+    steps.extend(turn(&FOLLOWER, long));
+    steps.extend([
+        step("through", 1.0, Action::Through(Through::Who(LEADER.who))),
+        step("over", 0.0, Action::Flood(Rate::OfMaximum(1.25))),
+        step("end", long, Action::StopLoad),
+    ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A change can be searched a moment later, by other callers too, and no load that the node can carry makes that moment \
-                     long. The caller who made the change finds it at once."
+        hypothesis: "A change can be searched a moment later, at every node and by other callers too, and no load that the cluster can carry \
+                     makes that moment long. The caller who made the change finds it at once."
             .into(),
-        nodes: Nodes::default(),
+        nodes: Nodes {
+            count: 3,
+            // One leader and two that lead nothing.
+            partitions: 1,
+            ..Nodes::default()
+        },
         words: Vec::new(),
-        steps: vec![
-            step("workers", 0.0, Action::Workers(true)),
-            step("low", 0.0, Action::Load(Rate::OfMaximum(0.3))),
-            step("normal", long, Action::Load(Rate::OfMaximum(0.63))),
-            step("over", long, Action::Flood(Rate::OfMaximum(1.25))),
-            step("end", long, Action::StopLoad),
-        ],
+        steps,
         drain_s: 120.0,
         criteria: criteria(),
     }
@@ -41,8 +85,26 @@ fn criteria() -> Vec<Criterion> {
             .timed()
     };
     let mut criteria = vec![
-        timed("0.3 M: found after, p99", found("low", "normal"), 200.0),
-        timed("0.63 M: found after, p99", found("normal", "over"), 200.0),
+        timed(
+            "0.3 M, at the leader: found after, p99",
+            found(LEADER.low, LEADER.normal),
+            200.0,
+        ),
+        timed(
+            "0.63 M, at the leader: found after, p99",
+            found(LEADER.normal, LEADER.end),
+            200.0,
+        ),
+        timed(
+            "0.3 M, at a follower: found after, p99",
+            found(FOLLOWER.low, FOLLOWER.normal),
+            700.0,
+        ),
+        timed(
+            "0.63 M, at a follower: found after, p99",
+            found(FOLLOWER.normal, FOLLOWER.end),
+            700.0,
+        ),
         timed("1.25 M: found after, p99", found("over", "end"), 2000.0).post("60 s and more"),
         Criterion::new(
             "own instances that were looked for",

@@ -1,11 +1,11 @@
 //! The settings that limit the concurrent requests of a gateway.
 
 use super::{Experiment, invariants, ready, settings, step};
-use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Wire};
+use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Take, Wire};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "executor-sweep",
-    about: "the gateway in turn has few slots, has many, and refuses requests beyond them",
+    about: "the gateway in turn has few slots, has many, and refuses requests beyond them, each beside its default",
     plan,
 };
 
@@ -14,11 +14,10 @@ const CAPACITY: &str = "camunda.api.rest.executor.queue-capacity";
 const PER_WORKER: &str = "skep.api.executor.requests-per-worker";
 const POLICY: &str = "skep.api.executor.policy";
 
-/// Workers per processor, and requests per worker.
-const QUICK: [(&str, &str); 3] = [DEFAULT, ("1", "16"), ("16", "128")];
-const DEFAULT: (&str, &str) = ("2", "128");
-const FULL: [(&str, &str); 10] = [
-    DEFAULT,
+const DEFAULT: [(&str, &str); 2] = [(MULTIPLIER, "2"), (PER_WORKER, "128")];
+/// Workers per processor, and requests per worker; those of the default are not among them.
+const QUICK: [(&str, &str); 2] = [("1", "16"), ("16", "128")];
+const FULL: [(&str, &str); 9] = [
     ("1", "16"),
     ("2", "16"),
     ("4", "16"),
@@ -30,64 +29,93 @@ const FULL: [(&str, &str); 10] = [
     ("16", "128"),
 ];
 const FEW: f64 = 150.0;
+/// Each setting is compared with the default so often.
+const PAIRS: usize = 3;
 
-/// Workers per processor, and requests that may wait for one; those beyond are refused.
-const QUICK_REFUSING: [(&str, &str); 1] = [("1", "16")];
-const FULL_REFUSING: [(&str, &str); 15] = [
-    ("1", "16"),
-    ("1", "64"),
-    ("1", "256"),
-    ("2", "16"),
-    ("2", "64"),
-    ("2", "256"),
-    ("4", "16"),
-    ("4", "64"),
-    ("4", "256"),
-    ("8", "16"),
-    ("8", "64"),
-    ("8", "256"),
-    ("16", "16"),
-    ("16", "64"),
-    ("16", "256"),
-];
+/// Workers per processor.
+const MULTIPLIERS: [&str; 5] = ["1", "2", "4", "8", "16"];
+/// Requests that may wait for a worker; those beyond are refused.
+const CAPACITIES: [&str; 3] = ["16", "64", "256"];
+
+/// A setting, by the names of the steps that saturate a node with it and with the default.
+struct Sweep {
+    title: String,
+    step: String,
+    default: String,
+    settings: Vec<(&'static str, &'static str)>,
+}
+
+/// Settings with which callers wait.
+fn waiting(full: bool) -> Vec<Sweep> {
+    let all: &[_] = if full { &FULL } else { &QUICK };
+    let sweeps = all.iter().map(|(multiplier, per_worker)| Sweep {
+        title: format!("{multiplier} × {per_worker}"),
+        step: format!("other-{multiplier}-{per_worker}"),
+        default: format!("default-{multiplier}-{per_worker}"),
+        settings: vec![(MULTIPLIER, *multiplier), (PER_WORKER, *per_worker)],
+    });
+    sweeps.collect()
+}
+
+/// Settings with which callers are refused.
+fn refusing(full: bool) -> Vec<Sweep> {
+    let all = MULTIPLIERS.iter().flat_map(|multiplier| {
+        CAPACITIES
+            .iter()
+            .map(move |capacity| (multiplier, capacity))
+    });
+    let sweeps = all.map(|(multiplier, capacity)| Sweep {
+        title: format!("abort, {multiplier} × 16 and {capacity} waiting"),
+        step: format!("abort-{multiplier}-{capacity}"),
+        default: format!("default-abort-{multiplier}-{capacity}"),
+        settings: vec![
+            (MULTIPLIER, *multiplier),
+            (PER_WORKER, "16"),
+            (CAPACITY, *capacity),
+            (POLICY, "abort"),
+        ],
+    });
+    sweeps.take(if full { usize::MAX } else { 1 }).collect()
+}
+
+/// Slices in the order A B B A: the default, and a setting.
+fn compared(sweep: &Sweep, long: f64) -> Vec<Step> {
+    let default = (&sweep.default, [&DEFAULT[..], &WAITING].concat());
+    let other = (&sweep.step, [&WAITING[..], &sweep.settings].concat());
+    let mut steps = Vec::new();
+    for number in 0..PAIRS {
+        let (first, second) = if number % 2 == 0 {
+            (&default, &other)
+        } else {
+            (&other, &default)
+        };
+        for (name, settings) in [first, second] {
+            steps.extend(again(settings));
+            steps.push(step(name, 0.0, Action::Saturate(Wire::Http2)));
+            steps.push(step("turn", long, Action::StopLoad));
+        }
+    }
+    steps
+}
+
+/// What takes back the settings with which callers are refused.
+const WAITING: [(&str, &str); 2] = [(CAPACITY, "64"), (POLICY, "caller-runs")];
 
 fn plan(full: bool) -> Plan {
-    let (waiting, long): (&[_], f64) = if full { (&FULL, 20.0) } else { (&QUICK, 8.0) };
+    let long = if full { 20.0 } else { 6.0 };
     let mut steps = Vec::new();
-    for slots in waiting {
-        let (multiplier, per_worker) = *slots;
-        let name = if *slots == DEFAULT {
-            "default"
-        } else {
-            "other"
-        };
-        let slots = [(MULTIPLIER, multiplier), (PER_WORKER, per_worker)];
-        steps.extend(again(&slots));
+    for sweep in waiting(full) {
+        steps.extend(compared(&sweep, long));
+        steps.extend(again(&sweep.settings));
         steps.extend([
-            step(name, 0.0, Action::Saturate(Wire::Http2)),
-            step("turn", long, Action::StopLoad),
             step("workers", 0.0, Action::Workers(true)),
             step("few", 2.0, Action::Load(Rate::PerSecond(FEW))),
             step("turn", long, Action::StopLoad),
             step("away", 1.0, Action::Workers(false)),
         ]);
     }
-    let refusing: &[_] = if full {
-        &FULL_REFUSING
-    } else {
-        &QUICK_REFUSING
-    };
-    for (multiplier, capacity) in refusing {
-        steps.extend(again(&[
-            (MULTIPLIER, *multiplier),
-            (PER_WORKER, "16"),
-            (CAPACITY, *capacity),
-            (POLICY, "abort"),
-        ]));
-        steps.extend([
-            step("abort", 0.0, Action::Saturate(Wire::Http2)),
-            step("turn", long, Action::StopLoad),
-        ]);
+    for sweep in refusing(full) {
+        steps.extend(compared(&sweep, long));
     }
     Plan {
         name: EXPERIMENT.name.into(),
@@ -98,12 +126,12 @@ fn plan(full: bool) -> Plan {
         words: vec!["limit of concurrent requests".into()],
         steps,
         drain_s: 60.0,
-        criteria: criteria(),
+        criteria: criteria(full),
     }
 }
 
 /// Restarts the node with these settings.
-fn again(with: &[(&str, &str)]) -> [crate::plan::Step; 2] {
+fn again(with: &[(&str, &str)]) -> [Step; 2] {
     let settings = settings(with);
     [
         step("again", 2.0, Action::Settings { node: 0, settings }),
@@ -111,30 +139,14 @@ fn again(with: &[(&str, &str)]) -> [crate::plan::Step; 2] {
     ]
 }
 
-fn criteria() -> Vec<Criterion> {
+fn criteria(full: bool) -> Vec<Criterion> {
     let completed = |name: &str| {
         let completed = Measure::of("completed-per-s").take(Take::Mean);
         completed.between(name, "turn").skip(2.0)
     };
+    let ratio = |sweep: &Sweep| completed(&sweep.step).paired_with(completed(&sweep.default));
     let refused = Measure::of("refused-total").take(Take::Growth);
     let mut criteria = vec![
-        Criterion::new(
-            "the worst ÷ the default: instances completed",
-            completed("other")
-                .across(Take::Min)
-                .over(completed("default")),
-            Limit::AtLeast(0.9),
-            "×",
-        )
-        .timed()
-        .post("0.16 ×"),
-        Criterion::new(
-            "the best ÷ the default: instances completed",
-            completed("other").over(completed("default")),
-            Limit::AtMost(1.1),
-            "×",
-        )
-        .timed(),
         Criterion::new(
             "150/s: p50 of a creation, at its worst",
             Measure::of("create-p50-ms")
@@ -147,32 +159,38 @@ fn criteria() -> Vec<Criterion> {
         .flushes(1.0)
         .timed()
         .post("21 to 40 ms"),
-        Criterion::new(
-            "refused where callers wait",
-            refused.clone().between("other", "turn"),
-            Limit::AtMost(0.0),
-            "",
-        ),
-        Criterion::new(
-            "refused where that was asked for: share with this reason",
-            Measure::of("refused-for.limit of concurrent requests")
-                .take(Take::Growth)
-                .between("abort", "turn")
-                .across(Take::Mean)
-                .over(refused.between("abort", "turn").across(Take::Mean)),
-            Limit::AtLeast(1.0),
-            "×",
-        ),
-        Criterion::new(
-            "abort ÷ the default: instances completed, at its worst",
-            completed("abort")
-                .across(Take::Min)
-                .over(completed("default")),
-            Limit::AtLeast(0.9),
-            "×",
-        )
-        .timed(),
     ];
+    for sweep in waiting(full) {
+        let name = format!("{} ÷ the default: instances completed", sweep.title);
+        let least = Criterion::new(&name, ratio(&sweep), Limit::AtLeast(0.9), "×");
+        let most = Criterion::new(&name, ratio(&sweep), Limit::AtMost(1.1), "×");
+        criteria.extend([
+            least.timed().post("0.16 ×"),
+            most.timed(),
+            Criterion::new(
+                &format!("{}: refused, where callers wait", sweep.title),
+                refused.clone().between(&sweep.step, "turn"),
+                Limit::AtMost(0.0),
+                "",
+            ),
+        ]);
+    }
+    for sweep in refusing(full) {
+        let growth = |series: &str| {
+            let growth = Measure::of(series).take(Take::Growth);
+            growth.between(&sweep.step, "turn").across(Take::Mean)
+        };
+        let name = format!("{} ÷ the default: instances completed", sweep.title);
+        criteria.extend([
+            Criterion::new(&name, ratio(&sweep), Limit::AtLeast(0.9), "×").timed(),
+            Criterion::new(
+                &format!("{}: share of refusals with this reason", sweep.title),
+                growth("refused-for.limit of concurrent requests").over(growth("refused-total")),
+                Limit::AtLeast(1.0),
+                "×",
+            ),
+        ]);
+    }
     criteria.extend(invariants());
     criteria
 }

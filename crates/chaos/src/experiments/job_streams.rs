@@ -1,21 +1,63 @@
 //! Jobs are pushed to workers, one of which hangs.
 
 use super::{Experiment, invariants, step, wait};
-use crate::plan::{Action, Criterion, Delivery, Limit, Measure, Nodes, Plan, Rate, Take, Until};
+use crate::plan::{
+    Action, Criterion, Delivery, Limit, Measure, Nodes, Plan, Rate, Step, Take, Until,
+};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "job-streams",
-    about: "workers get jobs by polling, from job streams, and from job streams beside a worker that hangs",
+    about: "workers get jobs by polling and from job streams, in turn, and from job streams beside a worker that hangs",
     plan,
 };
 
 /// Seconds after which the jobs of the hung worker have timed out and are done by others.
 const TIMED_OUT: f64 = 10.0;
 
+const LOAD: Action = Action::Load(Rate::OfMaximum(0.3));
+
+fn ended() -> Step {
+    wait("ended", Until::OpenAtMost(0.0), 60.0)
+}
+
+/// Slices in the order A B B A: workers poll, and get jobs from streams.
+fn pairs(full: bool) -> Vec<Step> {
+    let (pairs, long) = if full { (10, 30.0) } else { (3, 8.0) };
+    let ways = [("polled", Delivery::Poll), ("streamed", Delivery::Push)];
+    let mut steps = Vec::new();
+    for pair in 0..pairs {
+        let mut both = ways;
+        if pair % 2 == 1 {
+            both.reverse();
+        }
+        for (name, delivery) in both {
+            steps.extend([
+                step("delivery", 0.0, Action::Delivery(delivery)),
+                step("slice-workers", 0.0, Action::Workers(true)),
+                step(name, 1.0, LOAD),
+                step("slice-end", long, Action::StopLoad),
+                ended(),
+                step("away", 0.0, Action::Workers(false)),
+            ]);
+        }
+    }
+    steps
+}
+
 fn plan(full: bool) -> Plan {
     let long = if full { 120.0 } else { 20.0 };
-    let load = Action::Load(Rate::OfMaximum(0.3));
-    let ended = || wait("ended", Until::OpenAtMost(0.0), 60.0);
+    let mut steps = pairs(full);
+    steps.extend([
+        step("push", 0.0, Action::Delivery(Delivery::Push)),
+        step("streams", 0.0, Action::Workers(true)),
+        // Counters are read each second: they are read once before the load and once after it.
+        step("pushed", 2.5, LOAD),
+        step("pushed-end", long, Action::StopLoad),
+        ended(),
+        step("hang", 2.5, Action::HungWorker(true)),
+        step("beside", 1.0, LOAD),
+        step("end", TIMED_OUT + long, Action::StopLoad),
+    ]);
     Plan {
         name: EXPERIMENT.name.into(),
         hypothesis: "With job streams each job is pushed once and completed once, workers hardly poll, and creations are not delayed. A worker \
@@ -23,23 +65,7 @@ fn plan(full: bool) -> Plan {
             .into(),
         nodes: Nodes::default(),
         words: Vec::new(),
-        steps: vec![
-            step("poll", 0.0, Action::Delivery(Delivery::Poll)),
-            step("workers", 0.0, Action::Workers(true)),
-            step("polled", 0.0, load.clone()),
-            step("polled-end", long, Action::StopLoad),
-            ended(),
-            step("away", 0.0, Action::Workers(false)),
-            step("push", 0.0, Action::Delivery(Delivery::Push)),
-            step("streams", 0.0, Action::Workers(true)),
-            // Counters are read each second: they are read once before the load and once after it.
-            step("pushed", 2.5, load.clone()),
-            step("pushed-end", long, Action::StopLoad),
-            ended(),
-            step("hang", 2.5, Action::HungWorker(true)),
-            step("beside", 1.0, load),
-            step("end", TIMED_OUT + long, Action::StopLoad),
-        ],
+        steps,
         drain_s: 60.0,
         criteria: criteria(long).into_iter().chain(invariants()).collect(),
     }
@@ -78,10 +104,10 @@ fn criteria(long: f64) -> Vec<Criterion> {
         ),
         Criterion::new(
             "creations: p99 with streams ÷ p99 with polls",
-            median("create-p99-ms", "pushed", "pushed-end", 2.0).over(median(
+            median("create-p99-ms", "streamed", "slice-end", 2.0).paired_with(median(
                 "create-p99-ms",
                 "polled",
-                "polled-end",
+                "slice-end",
                 2.0,
             )),
             Limit::AtMost(1.2),

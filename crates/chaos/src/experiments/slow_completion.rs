@@ -31,6 +31,8 @@ fn plan(full: bool) -> Plan {
                 Action::Slow {
                     way: Way::ToWorkers,
                     delay_ms: DELAY_MS,
+                    kib_per_s: None,
+                    stall: None,
                 },
             ),
             step("heal", long, Action::Heal),

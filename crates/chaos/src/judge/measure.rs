@@ -4,8 +4,12 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::interval::{Interval, median};
 use crate::plan::{Measure, Take, Window};
 use crate::record::{Kind, Record};
+
+/// With fewer pairs an interval says nothing.
+const LEAST_PAIRS: usize = 3;
 
 /// A finite value that comes from the record; there is no other way to make one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -32,10 +36,15 @@ impl Measured {
     /// # Errors
     /// There is no window, or one without a value.
     pub fn of(measure: &Measure, record: &Record) -> Result<Measured, Missing> {
-        let value = value(measure, record)?;
-        let value = match &measure.over {
-            None => value,
-            Some(other) => value / Measured::of(other, record)?.0,
+        let value = if measure.pairs {
+            let ratios = ratios(measure, record)?;
+            median(&ratios).ok_or_else(|| Missing(format!("{} has no pairs", measure.of)))?
+        } else {
+            let value = value(measure, record)?;
+            match &measure.over {
+                None => value,
+                Some(other) => value / Measured::of(other, record)?.0,
+            }
         };
         if value.is_finite() {
             Ok(Measured(value))
@@ -45,11 +54,69 @@ impl Measured {
     }
 }
 
+/// The interval of a measure of pairs.
+pub(super) fn interval(measure: &Measure, record: &Record) -> Option<Interval> {
+    let ratios = measure.pairs.then(|| ratios(measure, record));
+    Interval::of(&ratios?.ok()?)
+}
+
+/// The value of each window divided by that of the window with the same number: other work on the machine changes slowly, and is the same
+/// for both.
+fn ratios(measure: &Measure, record: &Record) -> Result<Vec<f64>, Missing> {
+    let ratios = divided(measure, record)?;
+    if ratios.len() < LEAST_PAIRS {
+        return Err(Missing(format!(
+            "{} pairs of {} were measured, and {LEAST_PAIRS} are the least",
+            ratios.len(),
+            measure.of
+        )));
+    }
+    if ratios.iter().all(|ratio| ratio.is_finite()) {
+        Ok(ratios)
+    } else {
+        Err(Missing(format!("{} is divided by zero", measure.of)))
+    }
+}
+
+fn divided(measure: &Measure, record: &Record) -> Result<Vec<f64>, Missing> {
+    let values = each(measure, record)?.into_iter();
+    let values: Vec<f64> = values.map(|(_, value)| value).collect();
+    let Some(over) = &measure.over else {
+        return Ok(values);
+    };
+    let others = divided(over, record)?;
+    if values.len() != others.len() {
+        return Err(Missing(format!(
+            "the windows of {} and {} are no pairs: there are {} and {}",
+            measure.of,
+            over.of,
+            values.len(),
+            others.len()
+        )));
+    }
+    let pairs = values.iter().zip(others);
+    Ok(pairs.map(|(value, other)| value / other).collect())
+}
+
 fn value(measure: &Measure, record: &Record) -> Result<f64, Missing> {
+    let each = each(measure, record)?;
+    let Some(window) = &measure.window else {
+        return each
+            .first()
+            .map(|(_, value)| *value)
+            .ok_or_else(|| Missing(format!("{} was not measured", measure.of)));
+    };
+    take(measure.across, &each)
+        .ok_or_else(|| Missing(format!("the step {} did not begin", window.from)))
+}
+
+/// The value of each window, or of the whole run, with its time.
+fn each(measure: &Measure, record: &Record) -> Result<Vec<(f64, f64)>, Missing> {
     let Some(window) = &measure.window else {
         let values: Vec<(f64, f64)> = record.series(&measure.of).collect();
-        return take(measure.take, &values)
-            .ok_or_else(|| Missing(format!("{} was not measured", measure.of)));
+        let value = take(measure.take, &values);
+        let value = value.ok_or_else(|| Missing(format!("{} was not measured", measure.of)))?;
+        return Ok(vec![(0.0, value)]);
     };
     let mut each = Vec::new();
     for (from, to) in windows(window, record) {
@@ -65,8 +132,7 @@ fn value(measure: &Measure, record: &Record) -> Result<f64, Missing> {
         })?;
         each.push((from, value));
     }
-    take(measure.across, &each)
-        .ok_or_else(|| Missing(format!("the step {} did not begin", window.from)))
+    Ok(each)
 }
 
 /// The begin and end of each window, in seconds.

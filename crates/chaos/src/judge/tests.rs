@@ -71,6 +71,58 @@ fn a_measure_is_taken_of_each_window_and_across_them() {
     assert_eq!(value(&fault.over(base.across(Take::Min))), 4.0);
 }
 
+/// Slices A B B A A B, each of 10 s.
+fn slices(of_a: [f64; 3], of_b: [f64; 3]) -> Record {
+    let mut record = Record::default();
+    let ([a1, a2, a3], [b1, b2, b3]) = (of_a, of_b);
+    let order = [
+        ("a", a1),
+        ("b", b1),
+        ("b", b2),
+        ("a", a2),
+        ("a", a3),
+        ("b", b3),
+    ];
+    for (number, (step, value)) in (0_u8..).zip(order) {
+        let at = f64::from(number) * 10.0;
+        record.events.push(event(at, Kind::Begin, step));
+        record.events.push(event(at + 9.0, Kind::Begin, "turn"));
+        record.samples.push(sample(at + 5.0, "rate", value));
+    }
+    record.samples.push(sample(0.0, NOISY, 0.0));
+    record
+}
+
+#[test]
+fn a_ratio_of_two_settings_is_the_median_over_pairs_with_an_interval() {
+    let of = |step: &str| Measure::of("rate").take(Take::Mean).between(step, "turn");
+    let ratio = of("a").paired_with(of("b"));
+    // The machine is half as fast during the last pair.
+    let record = slices([100.0, 120.0, 50.0], [100.0, 100.0, 50.0]);
+    let judged_of = |record: &Record| judged(at_most(ratio.clone(), 1.0), record);
+    let Verdict::Held(finding) = judged_of(&record) else {
+        panic!("{:?}", judged_of(&record));
+    };
+    let interval = finding.interval().unwrap();
+    assert_eq!(
+        (finding.measured(), interval.low, interval.high),
+        (1.0, 1.0, 1.2)
+    );
+    let unpaired = Measured::of(&of("a").across(Take::Min).over(of("b")), &record).unwrap();
+    assert_eq!(unpaired.value(), 0.5);
+    let slower = slices([110.0, 120.0, 55.0], [100.0, 100.0, 50.0]);
+    assert!(matches!(judged_of(&slower), Verdict::Refuted(_)));
+    let mut short = record.clone();
+    short.events.retain(|event| event.at < 50.0);
+    let why = Measured::of(&ratio, &short).unwrap_err().to_string();
+    assert!(why.contains("there are 3 and 2"), "{why}");
+    short.events.retain(|event| event.at < 40.0);
+    let why = Measured::of(&ratio, &short).unwrap_err().to_string();
+    assert!(why.contains("2 pairs of rate were measured"), "{why}");
+    let nothing = slices([1.0; 3], [0.0; 3]);
+    assert!(Measured::of(&ratio, &nothing).is_err());
+}
+
 #[test]
 fn a_slope_is_the_hourly_median_over_pairs() {
     let mut record = Record::default();

@@ -1,6 +1,6 @@
 //! Validation of a plan before it begins.
 
-use super::{Action, Plan, Through, Until, Way, Who};
+use super::{Action, Plan, Stall, StoreKind, StoreState, Through, Until, Way, Who};
 
 impl Plan {
     /// Checks the plan for contradictions.
@@ -95,6 +95,16 @@ impl Plan {
             Action::Disk { late_ms, .. } if !(0.0..=10_000.0).contains(late_ms) => {
                 Some("disk: late-ms: from 0 to 10000")
             }
+            Action::Hog(65..) => Some("hog: at most 64"),
+            Action::Ramp { over_s, .. } if !(0.001..=1e6).contains(over_s) => {
+                Some("ramp: over-s: from 0.001 to 1000000")
+            }
+            Action::Slow {
+                delay_ms,
+                kib_per_s,
+                stall,
+                ..
+            } => wrong_slowness(*delay_ms, *kib_per_s, *stall),
             _ => None,
         }
     }
@@ -103,8 +113,13 @@ impl Plan {
     fn lack(&self, action: &Action) -> Option<&'static str> {
         let nodes = &self.nodes;
         match action {
-            Action::Store(_) if nodes.store.is_none() => {
-                Some("there is no database: set nodes.store to postgres")
+            Action::Store(_) if nodes.store.is_none() => Some(
+                "there is no database: set nodes.store to postgres, opensearch or elasticsearch",
+            ),
+            Action::Store(StoreState::WrongPassword)
+                if nodes.store != Some(StoreKind::Postgres) =>
+            {
+                Some("store: wrong-password: search servers of a run have no passwords")
             }
             Action::Issuer(_) if nodes.tokens_s.is_none() => {
                 Some("there is no identity provider: set nodes.tokens-s")
@@ -137,6 +152,7 @@ impl Plan {
             | Action::Pause(who)
             | Action::Fill { who, .. }
             | Action::FailDisk { who, .. }
+            | Action::Through(Through::Who(who))
             | Action::Limit { who, .. } => node_of(*who),
             Action::Slow { way, .. } | Action::Cut(way) => match way {
                 Way::ToWorkers => None,
@@ -161,6 +177,7 @@ impl Plan {
             Action::Request(request) => Some(request.node),
             Action::Wait { until, .. } => node_asked(until),
             Action::Load(_)
+            | Action::Ramp { .. }
             | Action::Flood(_)
             | Action::Saturate(_)
             | Action::StopLoad
@@ -172,6 +189,7 @@ impl Plan {
             | Action::Start
             | Action::Free
             | Action::MendDisks
+            | Action::Hog(_)
             | Action::Heal
             | Action::Store(_)
             | Action::Issuer(_)
@@ -214,6 +232,12 @@ impl Plan {
                         criterion.name
                     ));
                 }
+                if of.pairs && (of.over.is_none() || of.window.is_none()) {
+                    return Err(format!(
+                        "criterion {}: pairs: each window is divided by one of another measure: set window and over",
+                        criterion.name
+                    ));
+                }
                 measure = of.over.as_deref();
             }
         }
@@ -223,6 +247,30 @@ impl Plan {
 
 fn is_part_of_machine(cores: f64) -> bool {
     (0.01..=1024.0).contains(&cores)
+}
+
+/// Why a way cannot be slowed down like this.
+fn wrong_slowness(
+    delay_ms: f64,
+    kib_per_s: Option<f64>,
+    stall: Option<Stall>,
+) -> Option<&'static str> {
+    const LONGEST_MS: f64 = 600_000.0;
+    let is_odd = |stall: Stall| {
+        let is_part = stall.for_ms > 0.0 && stall.for_ms < stall.every_ms;
+        !is_part || stall.every_ms > LONGEST_MS
+    };
+    if !(0.0..=LONGEST_MS).contains(&delay_ms) {
+        Some("slow: delay-ms: from 0 to 600000")
+    } else if kib_per_s.is_some_and(|kib| !(1.0..=1e6).contains(&kib)) {
+        Some("slow: kib-per-s: from 1 to 1000000")
+    } else if stall.is_some_and(is_odd) {
+        Some("slow: stall: for-ms above 0 and below every-ms, which is at most 600000")
+    } else if delay_ms == 0.0 && kib_per_s.is_none() && stall.is_none() {
+        Some("slow: at least one of delay-ms, kib-per-s and stall")
+    } else {
+        None
+    }
 }
 
 fn node_asked(until: &Until) -> Option<u32> {
@@ -265,13 +313,28 @@ mod tests {
             ("{memory: {node: 0, mib: 1}}", "from 16 to 1048576"),
             ("{disk: {node: 0, late-ms: 1e6}}", "from 0 to 10000"),
             ("{cut: {into: {node: 0}}}", "no way leads to another"),
+            ("{slow: {way: to-workers}}", "at least one of delay-ms"),
+            (
+                "{slow: {way: to-workers, kib-per-s: 0}}",
+                "kib-per-s: from 1",
+            ),
+            (
+                "{slow: {way: to-workers, stall: {for-ms: 9, every-ms: 9}}}",
+                "below every-ms",
+            ),
+            (
+                "{ramp: {from: {per-second: 1}, to: {per-second: 9}, over-s: 0}}",
+                "over-s: from 0.001",
+            ),
             ("{scale: {nodes: 2}}", "missing field `partitions`"),
             ("{scale: {partitions: 2, nodes: 2}}", "there is no node 1"),
             ("{scale: {partitions: 2, nodes: 0}}", "at least one"),
+            ("{hog: 65}", "at most 64"),
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),
             ("{through: {nodes: [0, 3]}}", "there is no node 3"),
             ("{through: {nodes: []}}", "at least one"),
+            ("{through: {who: {node: 1}}}", "there is no node 1"),
             (
                 "{fill: {who: {node: 0}, leave-mib: 1}}",
                 "set nodes.disk-mib",
@@ -301,6 +364,10 @@ mod tests {
     fn plans_that_contradict_themselves_are_refused_with_the_reason() {
         let good = PLAN.replace("FAULT", "{kill: {node: 0}}");
         Plan::from_yaml(&good).unwrap();
+        let searched = PLAN.replace("FAULT", "{store: wrong-password}");
+        let searched = searched.replace("steps:", "nodes: {store: opensearch}\nsteps:");
+        let error = Plan::from_yaml(&searched).unwrap_err();
+        assert!(error.contains("have no passwords"), "{error}");
         for (from, to, said) in [
             ("from: base", "from: bse", "no step is named bse"),
             ("name: a\n", "name: A b\n", "lower-case"),
@@ -329,6 +396,9 @@ mod tests {
             let error = Plan::from_yaml(&good.replace(from, to)).unwrap_err();
             assert!(error.contains(said), "{error}");
         }
+        let alone = good.replace("of: open,", "of: open, pairs: true,");
+        let error = Plan::from_yaml(&alone).unwrap_err();
+        assert!(error.contains("set window and over"), "{error}");
         let provided = "limit: {at-most: 1}, provided: [{measure: {of: open, window: {from: bse}}, limit: {at-most: 1}, otherwise: x}]}";
         let error = Plan::from_yaml(&good.replace("limit: {at-most: 1}}", provided)).unwrap_err();
         assert!(error.contains("no step is named bse"), "{error}");

@@ -71,6 +71,10 @@ pub struct Measure {
     /// A divisor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Box<Measure>>,
+    /// Whether each window is divided by the window of the divisor with the same number. The value is then the median of these ratios, of
+    /// which there must be three at least.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pairs: bool,
 }
 
 /// An aggregate of several values.
@@ -122,6 +126,7 @@ impl Measure {
             window: None,
             across: Take::Max,
             over: None,
+            pairs: false,
         }
     }
 
@@ -157,6 +162,12 @@ impl Measure {
     pub fn over(mut self, other: Measure) -> Self {
         self.over = Some(Box::new(other));
         self
+    }
+
+    /// Divides each window by the window of another measure with the same number; see [`Measure::pairs`].
+    pub fn paired_with(mut self, other: Measure) -> Self {
+        self.pairs = true;
+        self.over(other)
     }
 }
 

@@ -1,10 +1,11 @@
 //! What steps do, as text for reports.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{
-    Action, BucketState, Delivery, DiskFault, IssuerState, Rate, Request, SATURATED, StoreState,
-    Through, Until, Way, Who, Wire,
+    Action, BucketState, Delivery, DiskFault, IssuerState, Rate, Request, SATURATED, Stall,
+    StoreState, Through, Until, Way, Who, Wire,
 };
 
 impl fmt::Display for Rate {
@@ -24,6 +25,7 @@ impl fmt::Display for Through {
                 let nodes: Vec<String> = nodes.iter().map(|node| format!("node {node}")).collect();
                 f.write_str(&nodes.join(" and "))
             }
+            Self::Who(who) => who.fmt(f),
             Self::Service => f.write_str("the address of a service"),
         }
     }
@@ -124,6 +126,9 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Load(rate) => write!(f, "load of {rate}"),
+            Self::Ramp { from, to, over_s } => {
+                write!(f, "load from {from} to {to} within {over_s} s")
+            }
             Self::Flood(rate) => write!(f, "load of {rate}, refused or not"),
             Self::Saturate(Wire::Http1) => {
                 write!(f, "{SATURATED} instances at a time, by HTTP/1.1")
@@ -153,13 +158,7 @@ impl fmt::Display for Action {
             Self::Free => f.write_str("room on the disks again"),
             Self::Limit { who, cores } => write!(f, "{who} gets {cores} cores"),
             Self::Memory { node, mib } => write!(f, "node {node} starts again with {mib} MiB"),
-            Self::Settings { node, settings } => {
-                let settings = settings
-                    .iter()
-                    .map(|(name, value)| format!("{name}: {value}"));
-                let settings: Vec<String> = settings.collect();
-                write!(f, "node {node} starts again with {}", settings.join(", "))
-            }
+            Self::Settings { node, settings } => set(f, *node, settings),
             Self::Disk { node, late_ms } => {
                 write!(
                     f,
@@ -167,8 +166,15 @@ impl fmt::Display for Action {
                 )
             }
             Self::FailDisk { who, how } => write!(f, "the disk of {who} {how}"),
+            Self::Hog(0) => f.write_str("no other program uses CPU"),
+            Self::Hog(cores) => write!(f, "{cores} other programs use CPU"),
             Self::MendDisks => f.write_str("all disks work again"),
-            Self::Slow { way, delay_ms } => write!(f, "what is said {way} is {delay_ms} ms late"),
+            Self::Slow {
+                way,
+                delay_ms,
+                kib_per_s,
+                stall,
+            } => slowed(f, *way, (*delay_ms, *kib_per_s, *stall)),
             Self::Store(state) => write!(f, "the database {state}"),
             Self::Issuer(state) => write!(f, "the identity provider {state}"),
             Self::Bucket(state) => write!(f, "the bucket with the leases {state}"),
@@ -187,4 +193,27 @@ impl fmt::Display for Action {
             Self::Wait { until, limit_s } => write!(f, "wait until {until}, at most {limit_s} s"),
         }
     }
+}
+
+fn set(f: &mut fmt::Formatter<'_>, node: u32, settings: &BTreeMap<String, String>) -> fmt::Result {
+    let settings = settings
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"));
+    let settings: Vec<String> = settings.collect();
+    write!(f, "node {node} starts again with {}", settings.join(", "))
+}
+
+fn slowed(
+    f: &mut fmt::Formatter<'_>,
+    way: Way,
+    (delay_ms, kib_per_s, stall): (f64, Option<f64>, Option<Stall>),
+) -> fmt::Result {
+    write!(f, "what is said {way} is {delay_ms} ms late")?;
+    if let Some(kib) = kib_per_s {
+        write!(f, ", {kib} KiB/s at most")?;
+    }
+    if let Some(Stall { for_ms, every_ms }) = stall {
+        write!(f, ", still for {for_ms} of each {every_ms} ms")?;
+    }
+    Ok(())
 }

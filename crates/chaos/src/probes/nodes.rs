@@ -9,18 +9,26 @@ use std::time::{Duration, Instant};
 use skep_load::server::usage;
 
 use super::shares::Shares;
-use super::{float, leases};
+use super::{float, leases, sizes};
 use crate::drivers::Node;
 use crate::http;
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 14] = [
+const FAMILIES: [&str; 22] = [
+    CPU_SECONDS,
+    RESIDENT,
+    "atomix_heartbeat_miss_count_total",
+    "atomix_journal_flush_time_seconds_count",
+    "atomix_journal_flush_time_seconds_sum",
+    "process_cpu_usage",
     "skep_cpu_throttled_periods_total",
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
+    "skep_element_instances",
     "skep_exporter_failing",
     "skep_gateway_new_work_slots",
     "skep_jobs_activatable",
+    "skep_state_resident_bytes",
     "zeebe_backpressure_inflight_requests_count",
     "zeebe_backpressure_requests_limit",
     "zeebe_broker_jobs_push_fail_count_total",
@@ -32,7 +40,13 @@ const FAMILIES: [&str; 14] = [
 ];
 
 /// Series that count the lines of a family which contain a text; an empty text is in all of them.
-const LABELLED: [(&str, &str, &str); 6] = [
+const LABELLED: [(&str, &str, &str); 8] = [
+    ("exported-by-sink", EXPORTED, "exporter=\"sink\""),
+    (
+        "exported-by-storage",
+        EXPORTED,
+        "exporter=\"secondary-storage\"",
+    ),
     ("jobs-created", JOBS, "action=\"created\""),
     ("jobs-completed", JOBS, "action=\"completed\""),
     ("jobs-failed", JOBS, "action=\"failed\""),
@@ -40,6 +54,10 @@ const LABELLED: [(&str, &str, &str); 6] = [
     ("job-polls", REQUESTS, "uri=\"/v2/jobs/activation\""),
     ("requests", REQUESTS, ""),
 ];
+/// What nodes say of their processes, for those that are not on this machine.
+const CPU_SECONDS: &str = "process_cpu_seconds_total";
+pub(super) const RESIDENT: &str = "process_resident_memory_bytes";
+const EXPORTED: &str = "zeebe_exporter_last_exported_position";
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
 
@@ -56,6 +74,8 @@ pub struct Seen {
     pub quota: Option<f64>,
     /// Its log.
     pub log: PathBuf,
+    /// Its data directory, if it is on this machine.
+    pub data: Option<PathBuf>,
 }
 
 impl Seen {
@@ -66,6 +86,7 @@ impl Seen {
             management: node.management.clone(),
             quota: node.quota(),
             log: node.log.clone(),
+            data: node.data(),
         }
     }
 }
@@ -120,6 +141,7 @@ impl Nodes {
             values.insert("idlest-partition".into(), idlest);
         }
         cores_of_all(nodes, values);
+        sizes::note(nodes, values);
     }
 
     /// Lines in the logs of these nodes; `None` for a foreign cluster.
@@ -148,22 +170,38 @@ impl Nodes {
         values: &mut BTreeMap<String, f64>,
         own: impl Fn(&str) -> String,
     ) {
-        let Some(usage) = node.pid.and_then(|pid| usage(&pid.to_string())) else {
+        let Some((rss_bytes, cpu_seconds)) = used(node, values, &own) else {
             return;
         };
-        let rss = float(usage.rss_bytes) / float(1 << 20);
+        let rss = rss_bytes / float(1 << 20);
         values.insert(own("rss-mib"), rss);
         let most = values.entry("node-rss-mib".into()).or_default();
         *most = most.max(rss);
-        let now = (node.pid, Instant::now(), usage.cpu_seconds);
+        let now = (node.pid, Instant::now(), cpu_seconds);
         if let Some((pid, at, cpu)) = self.before.insert(node.number, now)
+            // Another process begins again.
             && pid == node.pid
+            && cpu <= cpu_seconds
         {
             let seconds = now.1.saturating_duration_since(at).as_secs_f64().max(1e-9);
-            let cores = (usage.cpu_seconds - cpu) / seconds;
+            let cores = (cpu_seconds - cpu) / seconds;
             values.insert(own("cores"), cores);
         }
     }
+}
+
+/// Resident bytes and CPU seconds of a node's process.
+fn used(
+    node: &Seen,
+    values: &BTreeMap<String, f64>,
+    own: impl Fn(&str) -> String,
+) -> Option<(f64, f64)> {
+    if let Some(pid) = node.pid {
+        let usage = usage(&pid.to_string())?;
+        return Some((float(usage.rss_bytes), usage.cpu_seconds));
+    }
+    let said = |name: &str| values.get(&own(name)).copied();
+    Some((said(RESIDENT)?, said(CPU_SECONDS)?))
 }
 
 /// Cores of all nodes together, and the share of their quotas that nodes with one used.
@@ -256,6 +294,37 @@ mod tests {
     }
 
     #[test]
+    fn a_node_elsewhere_says_itself_what_it_uses() {
+        let node = Seen {
+            number: 2,
+            pid: None,
+            management: String::new(),
+            quota: None,
+            log: PathBuf::new(),
+            data: None,
+        };
+        let own = |name: &str| format!("node2.{name}");
+        let mut values = BTreeMap::new();
+        let mut nodes = Nodes::default();
+        nodes.process(&node, &mut values, own);
+        assert!(values.is_empty(), "it has not answered");
+        values.insert(own(RESIDENT), f64::from(64 << 20));
+        values.insert(own(CPU_SECONDS), 5.0);
+        nodes.process(&node, &mut values, own);
+        assert_eq!(values.get("node2.rss-mib"), Some(&64.0));
+        assert_eq!(values.get("node-rss-mib"), Some(&64.0));
+        assert_eq!(values.get("node2.cores"), None);
+        values.insert(own(CPU_SECONDS), 7.0);
+        nodes.process(&node, &mut values, own);
+        assert!(values.get("node2.cores").is_some_and(|cores| *cores > 0.0));
+        // It has been started again.
+        values.remove("node2.cores");
+        values.insert(own(CPU_SECONDS), 0.5);
+        nodes.process(&node, &mut values, own);
+        assert_eq!(values.get("node2.cores"), None);
+    }
+
+    #[test]
     fn jobs_of_a_partition_are_summed_over_the_nodes_that_led_it() {
         let line = |action: &str, partition: u32, count: u32| {
             format!(
@@ -275,6 +344,7 @@ mod tests {
             management: String::new(),
             quota,
             log: PathBuf::new(),
+            data: None,
         };
         let nodes = [seen(0, Some(0.5)), seen(1, Some(0.5)), seen(2, None)];
         let mut values = BTreeMap::new();

@@ -96,7 +96,10 @@ impl Judged {
     pub(super) fn measured(&self) -> String {
         match &self.verdict {
             Verdict::Held(finding) | Verdict::Refuted(finding) => {
-                amount(finding.measured(), &self.criterion.unit)
+                let measured = amount(finding.measured(), &self.criterion.unit);
+                finding.interval().map_or(measured.clone(), |it| {
+                    format!("{measured} ({:.2} to {:.2})", it.low, it.high)
+                })
             }
             Verdict::NotRun(_) => "–".into(),
         }

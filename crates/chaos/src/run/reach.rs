@@ -58,6 +58,9 @@ impl Reach {
                 let some = nodes.filter(|(node, _)| numbers.contains(&node.number));
                 (some.map(|(_, address)| address).collect(), 1)
             }
+            Through::Who(who) => {
+                return Err(io::Error::other(format!("{who} has not been found")));
+            }
             Through::Service => {
                 let address = cluster.service_address();
                 let address = address.ok_or_else(|| io::Error::other("there is no service"))?;

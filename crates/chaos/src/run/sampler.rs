@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::{Stage, lock};
 use crate::drivers::Died;
-use crate::probes::{Clients, Machine, Nodes, float, own_memory};
+use crate::probes::{Causes, Clients, Machine, Nodes, float, own_memory};
 use crate::record::Sample;
 
 const STEP: Duration = Duration::from_secs(1);
@@ -60,6 +60,7 @@ struct Probes {
     clients: Clients,
     nodes: Nodes,
     machine: Machine,
+    causes: Causes,
     died: Died,
 }
 
@@ -69,6 +70,7 @@ impl Probes {
             clients: Clients::new(Arc::clone(&stage.live)),
             nodes: Nodes::default(),
             machine: Machine::default(),
+            causes: Causes::default(),
             died: Died::default(),
         }
     }
@@ -77,13 +79,14 @@ impl Probes {
         let mut values = BTreeMap::new();
         self.clients.look(stage.rate(), &mut values);
         let at = stage.now();
-        let seen = {
+        let (seen, members) = {
             let mut cluster = lock(&stage.cluster);
             let died = cluster.died();
             self.died.nodes += died.nodes;
             self.died.by_sigbus += died.by_sigbus;
             let up = cluster.nodes().iter().filter(|node| node.is_up());
-            up.map(crate::probes::Seen::of).collect::<Vec<_>>()
+            let seen = up.map(crate::probes::Seen::of).collect::<Vec<_>>();
+            (seen, cluster.members().unwrap_or(1))
         };
         let up = u64::try_from(seen.len()).unwrap_or(u64::MAX);
         values.insert("nodes-up".into(), float(up));
@@ -100,6 +103,7 @@ impl Probes {
             values.insert("tool-memory-mib".into(), float(own) / MIB);
         }
         self.nodes.look(&seen, &mut values);
+        self.causes.note(at, members, &mut values);
         lock(&stage.record).samples.push(Sample { at, values });
     }
 }

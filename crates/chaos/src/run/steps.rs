@@ -6,13 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skep_load::Running;
+use skep_testbed::Slowness;
 
+use super::offered::Offered;
 use super::readers::Readers;
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
 use crate::drivers::{Change, Cluster, are_even, have_partitions, lead_nothing, owners};
 use crate::http::Rest;
-use crate::plan::{Action, Plan, Rate, Request, Step, Until, Wire};
+use crate::plan::{Action, Plan, Rate, Request, Stall, Step, Through, Until, Wire};
 use crate::probes::float;
 use crate::record::{Event, Kind, Record};
 
@@ -51,7 +53,14 @@ pub(super) async fn carry_out(
         stage.note(Kind::Begin, step, step.action.to_string(), show);
         match act(step, &stage, &mut loads).await {
             Ok(said) => stage.note(Kind::Done, step, said, show),
-            Err(why) => stage.note(Kind::Unbitten, step, format!("{why:#}"), show),
+            Err(why) => {
+                stage.note(Kind::Unbitten, step, format!("{why:#}"), show);
+                if lock(&stage.cluster).is_foreign() {
+                    // A cluster of others is not left in a state that nobody has planned.
+                    on_cluster(&stage, Cluster::heal).await?;
+                    break;
+                }
+            }
         }
     }
     *lock(&stage.rate) = None;
@@ -81,18 +90,8 @@ pub(super) async fn carry_out(
 async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Result<String> {
     let said = String::new();
     match &step.action {
-        Action::Load(rate) | Action::Flood(rate) => {
-            let rate = per_second(*rate, stage)?;
-            let clients = stage.clients(Wire::Http2)?;
-            let starters = match step.action {
-                Action::Flood(_) => stage.live.flood(&clients, rate, FLOOD)?,
-                _ => stage.live.start(&clients, rate)?,
-            };
-            if let Some(before) = loads.starters.replace(starters) {
-                before.end().await?;
-            }
-            *lock(&stage.rate) = Some(rate);
-            return Ok(format!("{rate:.0}/s"));
+        Action::Load(_) | Action::Flood(_) | Action::Ramp { .. } => {
+            return load(&step.action, stage, loads).await;
         }
         Action::Saturate(wire) => {
             let saturated = stage.live.saturate(&stage.clients(*wire)?)?;
@@ -117,7 +116,7 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
             }
         }
         Action::Delivery(delivery) => lock(&stage.reach).delivery = *delivery,
-        Action::Through(through) => lock(&stage.reach).through = through.clone(),
+        Action::Through(through) => return choose(through, stage).await,
         Action::HungWorker(true) => {
             let hung = stage.live.hang(&stage.clients(Wire::Grpc)?)?;
             if let Some(before) = loads.hung.replace(hung) {
@@ -142,6 +141,50 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
         }
     }
     Ok(said)
+}
+
+/// Sets the nodes of clients that start from now on.
+async fn choose(through: &Through, stage: &Arc<Stage>) -> anyhow::Result<String> {
+    let through = match through {
+        Through::Who(who) => {
+            let who = *who;
+            let node = on_cluster(stage, move |cluster| cluster.find(who)).await?;
+            Through::Nodes(vec![node])
+        }
+        others => others.clone(),
+    };
+    let chosen = through.to_string();
+    lock(&stage.reach).through = through;
+    Ok(chosen)
+}
+
+/// Starts the load of an action in place of the one before.
+async fn load(action: &Action, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Result<String> {
+    let clients = stage.clients(Wire::Http2)?;
+    let constant = |rate: Rate| anyhow::Ok(Offered::constant(per_second(rate, stage)?));
+    let live = &stage.live;
+    let (starters, offered) = match action {
+        Action::Load(rate) => {
+            let offered = constant(*rate)?;
+            (live.start(&clients, offered.to)?, offered)
+        }
+        Action::Flood(rate) => {
+            let offered = constant(*rate)?;
+            (live.flood(&clients, offered.to, FLOOD)?, offered)
+        }
+        Action::Ramp { from, to, over_s } => {
+            let (from, to) = (per_second(*from, stage)?, per_second(*to, stage)?);
+            let time = Duration::from_secs_f64(*over_s);
+            let starters = live.ramp(&clients, (from, to), time)?;
+            (starters, Offered::ramp(from, to, time))
+        }
+        _ => anyhow::bail!("{action} is no load"),
+    };
+    if let Some(before) = loads.starters.replace(starters) {
+        before.end().await?;
+    }
+    *lock(&stage.rate) = Some(offered);
+    Ok(offered.to_string())
 }
 
 fn per_second(rate: Rate, stage: &Stage) -> anyhow::Result<f64> {
@@ -220,9 +263,14 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.flush_late(*node, Duration::from_secs_f64(late_ms / 1e3))?;
             *node
         }
-        Action::Slow { way, delay_ms } => {
-            let delay = Duration::from_secs_f64(delay_ms / 1e3);
-            let node = cluster.change_way(*way, Change::Late(delay))?;
+        Action::Slow {
+            way,
+            delay_ms,
+            kib_per_s,
+            stall,
+        } => {
+            let slowness = slowness(*delay_ms, *kib_per_s, *stall);
+            let node = cluster.change_way(*way, Change::Slow(slowness))?;
             return Ok(node.map_or_else(String::new, |node| format!("node {node}")));
         }
         Action::Cut(way) => {
@@ -234,11 +282,30 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
     Ok(format!("node {node}"))
 }
 
+/// The plan has been checked: numbers fit.
+fn slowness(delay_ms: f64, kib_per_s: Option<f64>, stall: Option<Stall>) -> Slowness {
+    let time = |millis: f64| Duration::from_secs_f64(millis / 1e3);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most a million KiB, and above 0"
+    )]
+    let bytes_per_second = (kib_per_s.unwrap_or(0.0) * 1024.0) as u32;
+    Slowness {
+        delay: time(delay_ms),
+        bytes_per_second,
+        stall: stall
+            .map(|it| (time(it.for_ms), time(it.every_ms)))
+            .unwrap_or_default(),
+    }
+}
+
 /// Carries out actions on the cluster as a whole.
 fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
     match action {
         Action::Scale { partitions, nodes } => cluster.scale(*partitions, *nodes)?,
         Action::CancelChange => return cluster.cancel_change(),
+        Action::Hog(cores) => return cluster.hog(*cores),
         Action::Store(state) => cluster.set_store(*state)?,
         Action::Issuer(state) => cluster.set_issuer(*state)?,
         Action::Bucket(state) => cluster.set_bucket(*state)?,
@@ -262,6 +329,7 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         | Action::Slow { .. }
         | Action::Cut(_)
         | Action::Load(_)
+        | Action::Ramp { .. }
         | Action::Flood(_)
         | Action::Saturate(_)
         | Action::StopLoad

@@ -100,12 +100,30 @@ impl Live {
     /// # Errors
     /// A rate that is not above 0, and threads that cannot be started.
     pub fn start(&self, clients: &Clients, rate: f64) -> anyhow::Result<Running> {
-        let constant = Rate::try_from(rate)?;
+        self.start_at(clients, Rate::try_from(rate)?, Duration::ZERO)
+    }
+
+    /// Starts instances at a rate that grows or falls evenly for this time, and then stays.
+    ///
+    /// # Errors
+    /// A rate that is not above 0, and threads that cannot be started.
+    pub fn ramp(
+        &self,
+        clients: &Clients,
+        (from, to): (f64, f64),
+        time: Duration,
+    ) -> anyhow::Result<Running> {
+        self.start_at(clients, Rate::ramp(from, to)?, time)
+    }
+
+    fn start_at(&self, clients: &Clients, rate: Rate, time: Duration) -> anyhow::Result<Running> {
         if let Some(audit) = &mut self.ledger().audit {
             audit.begin_gaps();
         }
         self.run(clients, |args, _| {
-            args.rate = Some(constant);
+            args.rate = Some(rate);
+            args.warmup = Duration::ZERO;
+            args.duration = time;
             args.workers = 0;
         })
     }

@@ -1,8 +1,9 @@
-//! Tables with names in them that fit the terminal. Elsewhere, as in a pipe, they are as wide as they need to be, and nothing is cut.
+//! Tables with names in them that fit the terminal. Elsewhere, as in a pipe, they have all columns, as wide as they need to be, and nothing is
+//! cut.
 
 use std::io::{IsTerminal, stdout};
 
-use super::{columns, table};
+use super::{columns, table_of};
 
 /// The least width of a terminal that is believed.
 const LEAST: usize = 40;
@@ -26,10 +27,13 @@ fn width() -> Option<usize> {
 }
 
 fn fit<const N: usize>(rows: &[[String; N]], names: &[usize], width: Option<usize>) -> String {
-    let widths = columns(rows).into_iter().map(|(_, width)| width + 2);
-    let Some(width) = width.filter(|width| widths.sum::<usize>() > width + 2) else {
-        return table(rows);
+    let Some(width) = width else {
+        return table_of(rows, false);
     };
+    let widths = columns(rows, true).into_iter().map(|(_, width)| width + 2);
+    if widths.sum::<usize>() <= width + 2 {
+        return table_of(rows, true);
+    }
     let mut without = rows.to_vec();
     for row in &mut without {
         for name in names {
@@ -38,7 +42,7 @@ fn fit<const N: usize>(rows: &[[String; N]], names: &[usize], width: Option<usiz
             }
         }
     }
-    let above = table(&without);
+    let above = table_of(&without, true);
     let mut lines = above.lines();
     let heading = lines.next().unwrap_or_default();
     let mut text = format!("{heading}\n");
@@ -110,9 +114,16 @@ mod tests {
     fn a_table_that_fits_stays_as_it_is() {
         let expected = "JOB               TYPE  STATE    INSTANCE\n\
                         2251799813685250  pay   CREATED  2251799813685249\n";
-        for width in [None, Some(80), Some(49)] {
-            assert_eq!(fit(&rows("pay"), &[1, 3], width), expected);
+        for width in [80, 49] {
+            assert_eq!(fit(&rows("pay"), &[1, 3], Some(width)), expected);
         }
+    }
+
+    #[test]
+    fn a_pipe_gets_all_columns_and_whole_names() {
+        let expected = "JOB               TYPE  STATE    WORKER  INSTANCE\n\
+                        2251799813685250  pay   CREATED  -       2251799813685249\n";
+        assert_eq!(fit(&rows("pay"), &[1, 3], None), expected);
         let long = "x".repeat(200);
         assert!(fit(&rows(&long), &[1, 3], None).contains(&long));
     }

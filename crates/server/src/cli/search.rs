@@ -1,5 +1,7 @@
 //! Shared by the commands that search.
 
+use std::io::{IsTerminal, stdout};
+
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -59,9 +61,14 @@ pub fn word(item: &Value, name: &str) -> String {
     }
 }
 
-/// A field with a time, as short as it can be told in a table: of today without the date, of another year without the time of day.
+/// A field with a time; on a terminal as short as it can be told in a table: of today without the date, of another year without the time of
+/// day. Programs that read a table get it as the server returned it.
 pub fn time(item: &Value, name: &str) -> String {
-    short(&word(item, name), Timestamp::now())
+    shown(word(item, name), stdout().is_terminal(), Timestamp::now())
+}
+
+fn shown(text: String, on_terminal: bool, now: Timestamp) -> String {
+    if on_terminal { short(&text, now) } else { text }
 }
 
 fn short(text: &str, now: Timestamp) -> String {
@@ -87,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_as_short_as_it_can_be() {
+    fn a_time_is_short_on_a_terminal_and_whole_in_a_pipe() {
         let now = "2026-11-29T10:05:04.251Z".parse().unwrap();
         for (time, shown) in [
             ("2026-11-29T00:00:00.190Z", "00:00:00Z"),
@@ -97,7 +104,8 @@ mod tests {
             ("2025-11-29T10:05:04.251Z", "2025-11-29"),
             ("-", "-"),
         ] {
-            assert_eq!(short(time, now), shown, "{time}");
+            assert_eq!(super::shown(time.into(), true, now), shown, "{time}");
+            assert_eq!(super::shown(time.into(), false, now), time);
         }
     }
 }

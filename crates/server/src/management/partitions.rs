@@ -1,8 +1,10 @@
 //! `/actuator/partitions`: the state of each partition, and pausing, resuming, snapshots.
 
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crossbeam_channel::Receiver;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
@@ -15,7 +17,7 @@ use super::exporters::set_phase_of_partitions as set_phase;
 use super::health::{health, role};
 use super::reply::{Answer, Handled, message, ok};
 
-/// Maximum time that a request waits for a snapshot; the snapshot itself continues.
+/// Maximum time that a request waits for the snapshots of all partitions; they continue by themselves.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn all(broker: &Broker) -> Answer {
@@ -239,19 +241,26 @@ async fn snapshot(broker: &Broker) -> Result<(), Answer> {
         partition.inbox.send(Report::TakeSnapshot(Some(done)));
         waiting.push((partition.status.partition, wait));
     }
-    let all_done = tokio::task::spawn_blocking(move || {
-        for (id, wait) in waiting {
-            match wait.recv_timeout(SNAPSHOT_TIMEOUT) {
-                Ok(Ok(())) => {}
-                Ok(Err(reason)) => return Err(failed(id, &reason)),
-                Err(_) => return Err(failed(id, "it did not finish in time")),
-            }
-        }
-        Ok(())
-    });
+    let end = Instant::now() + SNAPSHOT_TIMEOUT;
+    let all_done = tokio::task::spawn_blocking(move || done_by(end, waiting));
     all_done
         .await
         .unwrap_or_else(|error| Err(failed(0, &error.to_string())))
+}
+
+/// Waits for all partitions until the same time: callers wait no longer for many than for one.
+fn done_by<E: Display>(
+    end: Instant,
+    waiting: Vec<(u32, Receiver<Result<(), E>>)>,
+) -> Result<(), Answer> {
+    for (id, wait) in waiting {
+        match wait.recv_deadline(end) {
+            Ok(Ok(())) => {}
+            Ok(Err(reason)) => return Err(failed(id, &reason.to_string())),
+            Err(_) => return Err(failed(id, "it did not finish in time")),
+        }
+    }
+    Ok(())
 }
 
 fn failed(partition: u32, reason: &str) -> Answer {
@@ -259,4 +268,39 @@ fn failed(partition: u32, reason: &str) -> Answer {
         StatusCode::INTERNAL_SERVER_ERROR,
         format!("partition {partition} took no snapshot: {reason}"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam_channel::{Sender, bounded};
+
+    use super::*;
+
+    type Stored = Result<(), String>;
+
+    /// Partitions, and the senders by which they say that they are done.
+    fn partitions(count: u32) -> (Vec<Sender<Stored>>, Vec<(u32, Receiver<Stored>)>) {
+        let each = (1..=count).map(|id| {
+            let (done, wait) = bounded(1);
+            (done, (id, wait))
+        });
+        each.unzip()
+    }
+
+    #[test]
+    fn many_snapshots_have_no_more_time_than_one() {
+        let now = Instant::now();
+        let (done, waiting) = partitions(60);
+        for sender in &done {
+            sender.send(Ok(())).unwrap();
+        }
+        assert!(done_by(now, waiting).is_ok());
+        // The last one is not done when the time of all is over.
+        let (done, waiting) = partitions(60);
+        for sender in done.iter().take(59) {
+            sender.send(Ok(())).unwrap();
+        }
+        let late = done_by(now, waiting).unwrap_err();
+        assert_eq!(late.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    }
 }

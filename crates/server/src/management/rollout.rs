@@ -130,7 +130,9 @@ impl Look {
             for (id, copy) in partitions {
                 let applied = copy["appliedIndex"].as_u64().unwrap_or(0);
                 if copy["role"] == "LEADER" {
-                    self.newest.insert(id.clone(), applied);
+                    // A node that was cut off may take itself for a leader still, with less than the other one has.
+                    let newest = self.newest.entry(id.clone()).or_default();
+                    *newest = applied.max(*newest);
                 }
                 if !self.whole && node.to_string() != self.node {
                     continue;
@@ -203,6 +205,18 @@ mod tests {
         assert!(look.missing(&lost).is_some());
         let unled = look.missing(&nodes([Some(100), Some(100), Some(100)]));
         assert_eq!(unled.as_deref(), Some("partition 1 had no leader"));
+    }
+
+    #[test]
+    fn of_two_leaders_the_one_with_more_entries_counts() {
+        let mut look = look(false);
+        let mut seen = nodes([Some(100), Some(40), None]);
+        let old = json!({"1": {"role": "LEADER", "appliedIndex": 30}});
+        seen.insert(2, Some(old));
+        look.missing(&seen);
+        let behind = look.missing(&seen);
+        let said = "node 1 lacks 60 entries of partition 1";
+        assert_eq!(behind.as_deref(), Some(said));
     }
 
     #[test]

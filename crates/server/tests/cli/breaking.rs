@@ -51,6 +51,8 @@ const UNKNOWN: &str = "{fail-disk: {who: {node: 0}, how: space-unknown}}}
 - {name: unknown, do: {wait: {until: {created: 150}, limit-s: 120}}}
 - {name: mend, do: mend-disks}
 - {name: again, do: {wait: {until: {created: 10}, limit-s: 120}}";
+const HOGGED: &str = "{hog: 1}}
+- {name: long, after-s: 600, do: {hog: 0}";
 const PAUSED: &str = "{pause: {node: 0}}}
 - {name: long, after-s: 600, do: resume";
 
@@ -142,6 +144,36 @@ fn a_run_that_is_killed_leaves_nothing_behind() {
     chaos.wait().unwrap();
     eventually("the node is gone", || processes_of(here).is_empty());
     eventually("its data is gone", || !here.join("report/nodes").exists());
+}
+
+fn is_hog(number: &u32) -> bool {
+    let line = std::fs::read_to_string(format!("/proc/{number}/cmdline"));
+    line.is_ok_and(|line| line.contains("while :; do :; done"))
+}
+
+#[test]
+fn a_program_that_uses_cpu_goes_with_a_run_that_is_killed() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, HOGGED);
+    let mut chaos = skep(here)
+        .args(["chaos", "plan.yaml", "--report", "report"])
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(here.join("said")).unwrap())
+        .spawn()
+        .unwrap();
+    eventually("the program runs", || {
+        let said = std::fs::read_to_string(here.join("said")).unwrap();
+        assert!(chaos.try_wait().unwrap().is_none(), "{said}");
+        said.contains("fault      done")
+    });
+    let hogs = descendants(chaos.id());
+    let hogs: Vec<u32> = hogs.into_iter().filter(is_hog).collect();
+    assert_eq!(hogs.len(), 1);
+    chaos.kill().unwrap();
+    chaos.wait().unwrap();
+    eventually("it is gone", || !hogs.iter().any(is_hog));
+    eventually("the node is gone", || processes_of(here).is_empty());
 }
 
 #[test]
@@ -290,12 +322,22 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         (
             &["broker-loss", "--driver", "kubernetes"][..],
             2,
-            "the kubernetes driver is not built yet",
+            "needs --context and --namespace",
+        ),
+        (
+            &["broker-loss", "--allow", "kill"],
+            2,
+            "add --driver kubernetes",
+        ),
+        (
+            &["broker-loss", "--allow", "pause"],
+            2,
+            "pods cannot be paused",
         ),
         (
             &["broker-loss", "--driver", "vm"],
             2,
-            "the drivers are `process` and `container`",
+            "the drivers are `process`, `container` and `kubernetes`",
         ),
         (
             &["broker-loss", "--driver", "container", "--net", "namespace"],
@@ -321,7 +363,7 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         (
             &["plan.yaml", "--against", "127.0.0.1"],
             1,
-            "faults on a cluster of others (127.0.0.1) are not built yet",
+            "--against changes nothing on a cluster of others (127.0.0.1)",
         ),
         (&["report", "."], 1, "has no report"),
     ] {
@@ -329,6 +371,12 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         assert_eq!(refused.status.code(), Some(code), "{}", stderr(&refused));
         assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
     }
+}
+
+#[test]
+fn the_list_of_experiments_fits_a_terminal_and_each_is_shown() {
+    let directory = workplace();
+    let here = directory.path();
     let page = stdout(&run(here, &["chaos", "list"]));
     let is_short = |line: &str| line.chars().count() <= 80 || line.contains("no: needs");
     assert!(page.lines().all(is_short), "{page}");
@@ -378,5 +426,37 @@ fn without_an_engine_a_run_in_containers_says_what_is_missing() {
         "{}",
         stdout(&ran)
     );
+    assert!(here.join("out/run.json").exists());
+}
+
+/// Flags of a run on pods, with a `kubectl` that is not there.
+const ON_PODS: &str =
+    "--driver kubernetes --context here --namespace orders --engine ./no-kubectl --report out";
+
+#[test]
+fn what_is_not_allowed_on_pods_is_refused_before_anything_is_asked() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, KILLED);
+    let on_pods = |more: &[&str]| {
+        let words: Vec<&str> = ON_PODS.split(' ').collect();
+        run(here, &[&["chaos", "plan.yaml"][..], &words, more].concat())
+    };
+    let refused = on_pods(&[]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    let said = stderr(&refused);
+    assert!(
+        said.contains("step fault (kill -9 of node 0): it is not allowed; --allow kill permits it"),
+        "{said}"
+    );
+    assert!(!here.join("out").exists());
+    let refused = on_pods(&["--allow", "kill"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("orders was not typed"));
+    // Without kubectl nothing is done, which does not count as success.
+    let ran = on_pods(&["--allow", "kill", "--yes"]);
+    assert_eq!(ran.status.code(), Some(3), "{}", stderr(&ran));
+    let said = stdout(&ran);
+    assert!(said.contains("the pods cannot be looked at"), "{said}");
     assert!(here.join("out/run.json").exists());
 }

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -43,6 +44,10 @@ fn upload(server: &Server, content: &str, metadata: &str) -> String {
 
 fn read(server: &Server, path: &str) -> (u16, String) {
     server.ask(server.rest, "GET", path, "").unwrap()
+}
+
+fn json(command: &[&str], data: &Path, arguments: &[String]) -> Value {
+    serde_json::from_str(&printed(command, data, arguments)).unwrap()
 }
 
 fn printed(command: &[&str], data: &Path, arguments: &[String]) -> String {
@@ -132,6 +137,13 @@ async fn a_document_that_cannot_be_read_is_named_and_does_not_stop_the_backup() 
     let names = |text: &str| text.contains(expected) && text.contains("zz/zz12");
     let (_, listed) = server.management("GET", &format!("{PATH}/20")).unwrap();
     assert!(names(&listed), "{listed}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skep"));
+    command.args(["backup", "take", "21", "--json", "--management"]);
+    let management = format!("http://127.0.0.1:{}", server.management);
+    let taken = command.arg(management).output().unwrap();
+    assert!(taken.status.success(), "{}", said(&taken));
+    let taken: Value = serde_json::from_slice(&taken.stdout).unwrap();
+    assert!(names(taken["warning"].as_str().unwrap()), "{taken}");
     drop(server);
 
     let verified = printed(&["backup", "verify", "20"], data.path(), &arguments);
@@ -141,6 +153,9 @@ async fn a_document_that_cannot_be_read_is_named_and_does_not_stop_the_backup() 
     );
     let restored = tempfile::tempdir().unwrap();
     let command = ["restore", "--backup", "20"];
+    let plan = [&command[..], &["--dry-run", "--json"]].concat();
+    let plan = json(&plan, restored.path(), &arguments);
+    assert_eq!(plan["unreadableDocuments"][0]["path"], "zz/zz12", "{plan}");
     let output = printed(&command, restored.path(), &arguments);
     assert!(names(&output), "{output}");
     let log = data.path().join("restored.log");

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bench::Figures;
+use crate::judge::median;
 
 /// Two turns each of the same build on a machine with two cores, in instances per second.
 const SAME: [(f64, f64); 10] = [
@@ -63,7 +64,7 @@ fn noisy_or_inconclusive_comparisons_count_as_not_run() {
 
 #[test]
 fn the_interval_of_the_median_is_reproducible() {
-    let interval_of = |values: &[f64]| interval(values).unwrap();
+    let interval_of = |values: &[f64]| Interval::of(values).unwrap();
     let same = interval_of(&[1.0; 10]);
     assert_eq!((same.low, same.median, same.high), (1.0, 1.0, 1.0));
     let values: Vec<f64> = (1..=11_u8).map(f64::from).collect();

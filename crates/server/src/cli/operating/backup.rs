@@ -137,17 +137,21 @@ async fn take(args: TakeArgs) -> anyhow::Result<()> {
     };
     let body = json!({ "backupId": id }).to_string();
     expect(fetch::post(base, PATH, body, TIMEOUT).await?)?;
-    let said = |state: &str, text: String| {
-        print(&if args.json {
-            format!("{:#}\n", json!({ "backupId": id, "state": state }))
-        } else {
-            text
-        })
+    let said = |state: &str, lacks: Option<String>, text: String| {
+        if !args.json {
+            let warning = lacks.map_or_else(String::new, |lacks| format!("WARNING: {lacks}.\n"));
+            return print(&format!("{text}{warning}"));
+        }
+        let mut taken = json!({ "backupId": id, "state": state });
+        if let (Some(lacks), Some(whole)) = (lacks, taken.as_object_mut()) {
+            whole.insert("warning".to_string(), lacks.into());
+        }
+        print(&format!("{taken:#}\n"))
     };
     if args.no_wait {
         let text =
             format!("The backup {id} has started; `skep backup list` shows when it is complete.\n");
-        return said("IN_PROGRESS", text);
+        return said("IN_PROGRESS", None, text);
     }
     let began = Instant::now();
     loop {
@@ -157,10 +161,8 @@ async fn take(args: TakeArgs) -> anyhow::Result<()> {
             "IN_PROGRESS" => tokio::time::sleep(LOOK).await,
             "COMPLETED" => {
                 let seconds = began.elapsed().as_secs_f64();
-                let lacks = shown.failure_reason;
-                let lacks = lacks.map_or_else(String::new, |lacks| format!("WARNING: {lacks}.\n"));
-                let text = format!("The backup {id} is complete ({seconds:.1} s).\n{lacks}");
-                return said("COMPLETED", text);
+                let text = format!("The backup {id} is complete ({seconds:.1} s).\n");
+                return said("COMPLETED", shown.failure_reason, text);
             }
             state => {
                 let reason = shown.failure_reason.unwrap_or_else(|| state.to_string());
@@ -339,7 +341,7 @@ fn documents(manifest: &Manifest, files: u64) -> String {
 }
 
 /// The documents that could not be read when the backup was taken.
-fn unreadable(manifest: &Manifest) -> Vec<Value> {
+pub fn unreadable(manifest: &Manifest) -> Vec<Value> {
     let all = manifest.documents.iter().flat_map(|of| {
         let store = &of.store;
         let unreadable = of.unreadable.iter();

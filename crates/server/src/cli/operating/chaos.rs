@@ -1,5 +1,6 @@
 //! `skep chaos`: breaks a cluster on purpose and judges a hypothesis.
 
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use skep_chaos::drivers::{Engine, Launcher, Need};
+use skep_chaos::drivers::{Allowed, Engine, Kubernetes, Launcher, Need, Refused};
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 
 use crate::cli::Usage;
@@ -81,21 +82,49 @@ struct RunArgs {
     /// Judge speed even if the machine has other work.
     #[arg(long)]
     noisy: bool,
-    /// Kind of nodes: `process`, processes on this machine, or `container`, containers on it.
+    /// Kind of nodes: `process`, processes on this machine, `container`, containers on it, or `kubernetes`, the pods of an existing cluster.
     #[arg(long, value_name = "DRIVER", default_value = "process", value_parser = driver)]
     driver: Driver,
     /// Network of the nodes: `loopback`, with proxies where a plan cuts or slows a way, or `namespace`, a network of the run's own, as root.
     #[arg(long, value_name = "NETWORK", value_enum, default_value = "loopback")]
     net: Net,
-    /// Program of the container engine [default: docker, or podman if that answers and docker does not].
+    /// Program of the container engine, or `kubectl` [default: docker, or podman if that answers and docker does not].
     #[arg(long, value_name = "PROGRAM")]
     engine: Option<String>,
-    /// Image of the containers [default: skep with the version of this program].
+    /// Image of the containers, or of the pod that tries whether ways can be cut [default: skep with the version of this program; the
+    /// brokers' own].
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
     /// Host of an existing cluster: it gets load, and no faults are injected.
     #[arg(long, value_name = "HOST")]
     against: Option<String>,
+    #[command(flatten)]
+    pods: PodsArgs,
+}
+
+/// Which pods, and what may be done to them.
+#[derive(Args)]
+struct PodsArgs {
+    /// Context of `kubectl`, for the driver `kubernetes`.
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Namespace of the pods.
+    #[arg(long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// Labels of the brokers' pods.
+    #[arg(
+        long,
+        value_name = "LABELS",
+        default_value = "app.kubernetes.io/component=broker"
+    )]
+    selector: String,
+    /// Faults that are allowed, separated by commas: `kill`, `limit`, `cut`; and `majority`, to hit more than a minority of the brokers at
+    /// once.
+    #[arg(long, value_name = "FAULTS", value_delimiter = ',')]
+    allow: Vec<Allowed>,
+    /// Do not ask for the namespace again before faults are injected.
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -108,17 +137,15 @@ enum Net {
 enum Driver {
     Process,
     Container,
+    Kubernetes,
 }
 
-/// Parses the driver; another one is known by name but not built.
 fn driver(name: &str) -> Result<Driver, String> {
     match name {
         "process" => Ok(Driver::Process),
         "container" => Ok(Driver::Container),
-        "kubernetes" => Err(
-            "the kubernetes driver is not built yet; `process` and `container` start the nodes on this machine".into(),
-        ),
-        _ => Err("the drivers are `process` and `container`".into()),
+        "kubernetes" => Ok(Driver::Kubernetes),
+        _ => Err("the drivers are `process`, `container` and `kubernetes`".into()),
     }
 }
 
@@ -127,9 +154,8 @@ fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
     let image = args.image.as_deref();
     let own = concat!("skep:", env!("CARGO_PKG_VERSION"));
     match args.driver {
-        Driver::Container if args.net == Net::Namespace => {
-            let text =
-                "containers share the machine's network: --net namespace needs --driver process";
+        Driver::Container | Driver::Kubernetes if args.net == Net::Namespace => {
+            let text = "containers and pods have a network already: --net namespace needs --driver process";
             Err(Usage(text.into()).into())
         }
         Driver::Container => {
@@ -140,8 +166,59 @@ fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
             let text = "--engine and --image are about containers: add --driver container";
             Err(Usage(text.into()).into())
         }
-        Driver::Process => Ok(None),
+        Driver::Process | Driver::Kubernetes => Ok(None),
     }
+}
+
+/// The pods that get the load, if they are to be used.
+fn pods(args: &RunArgs) -> anyhow::Result<Option<Kubernetes>> {
+    let given = &args.pods;
+    if args.driver != Driver::Kubernetes {
+        let named = given.context.is_some() || given.namespace.is_some();
+        if named || !given.allow.is_empty() || given.yes {
+            let text =
+                "--context, --namespace, --allow and --yes are about pods: add --driver kubernetes";
+            return Err(Usage(text.into()).into());
+        }
+        return Ok(None);
+    }
+    if args.against.is_some() {
+        let text = "--driver kubernetes finds the cluster by its pods: omit --against";
+        return Err(Usage(text.into()).into());
+    }
+    let (Some(context), Some(namespace)) = (&given.context, &given.namespace) else {
+        let text =
+            "--driver kubernetes needs --context and --namespace, so that no other cluster is hit";
+        return Err(Usage(text.into()).into());
+    };
+    let kubectl = args.engine.as_deref().unwrap_or("kubectl");
+    Ok(Some(Kubernetes {
+        kubectl: kubectl.into(),
+        context: context.clone(),
+        namespace: namespace.clone(),
+        selector: given.selector.clone(),
+        image: args.image.clone(),
+        allow: given.allow.iter().copied().collect(),
+    }))
+}
+
+/// Whoever injects faults into a cluster of others types its namespace again.
+fn confirm(pods: &Kubernetes, yes: bool, typed: impl BufRead) -> anyhow::Result<()> {
+    if yes || pods.allow.is_empty() {
+        return Ok(());
+    }
+    let (context, namespace) = (&pods.context, &pods.namespace);
+    complain!(
+        "Faults will be injected into the namespace {namespace} of {context}. Type the namespace to go on:"
+    );
+    // Longer than any name.
+    let mut line = String::new();
+    typed.take(1_024).read_line(&mut line)?;
+    if line.trim() == namespace {
+        return Ok(());
+    }
+    let text = format!("{namespace} was not typed, and nothing was done; --yes does not ask");
+    Err(Usage(text).into())
 }
 
 pub fn run(args: ChaosArgs) -> anyhow::Result<ExitCode> {
@@ -253,7 +330,17 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let plans = plans.map(|what| Ok(seeded(plan(what, args.full)?, args.seed)));
     // All are read before the first one runs.
     let plans = plans.collect::<anyhow::Result<Vec<Plan>>>()?;
-    let engine = engine(args)?;
+    let how = How {
+        engine: engine(args)?,
+        pods: pods(args)?,
+    };
+    if let Some(pods) = &how.pods {
+        for plan in &plans {
+            let refused = |why: Refused| Usage(why.to_string());
+            pods.check(plan).map_err(refused)?;
+        }
+        confirm(pods, args.pods.yes, std::io::stdin().lock())?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -261,7 +348,7 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut codes = Vec::new();
     let several = plans.len() > 1;
     for plan in plans {
-        codes.push(runtime.block_on(one(plan, args, (several, engine.clone())))?);
+        codes.push(runtime.block_on(one(plan, args, (several, how.clone())))?);
     }
     Ok(ExitCode::from(judge::worst(codes)))
 }
@@ -293,12 +380,15 @@ fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
     plan.map_err(|why| Usage(format!("{what}: {why}")).into())
 }
 
+/// By what the nodes are reached.
+#[derive(Clone)]
+struct How {
+    engine: Option<Engine>,
+    pods: Option<Kubernetes>,
+}
+
 /// The exit code of one run.
-async fn one(
-    plan: Plan,
-    args: &RunArgs,
-    (several, engine): (bool, Option<Engine>),
-) -> anyhow::Result<u8> {
+async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow::Result<u8> {
     let program = std::env::current_exe().context("the path of this program")?;
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     let directory = match &args.report {
@@ -318,11 +408,12 @@ async fn one(
         ),
         launcher: Launcher {
             program,
-            engine,
+            engine: how.engine,
             namespaces: args.net == Net::Namespace,
         },
         directory: directory.clone(),
         against: args.against.clone(),
+        pods: how.pods,
         noisy: args.noisy,
         command: command.collect::<Vec<_>>().join(" "),
     };
@@ -346,4 +437,29 @@ async fn one(
         directory.display()
     );
     Ok(report.outcome.exit_code())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_in_a_cluster_of_others_need_its_namespace_typed_again() {
+        let mut pods = Kubernetes {
+            kubectl: "kubectl".into(),
+            context: "test".into(),
+            namespace: "orders".into(),
+            selector: "a=b".into(),
+            image: None,
+            allow: [Allowed::Kill].into(),
+        };
+        assert!(confirm(&pods, false, &b"orders\n"[..]).is_ok());
+        assert!(confirm(&pods, true, &b""[..]).is_ok());
+        for typed in [&b""[..], b"y\n", b"order\n"] {
+            let refused = confirm(&pods, false, typed).unwrap_err().to_string();
+            assert!(refused.contains("nothing was done"), "{refused}");
+        }
+        pods.allow.clear();
+        assert!(confirm(&pods, false, &b""[..]).is_ok(), "load alone");
+    }
 }

@@ -8,7 +8,7 @@ use skep_backup::{BackupError, DocumentsManifest, Moment, Reader, Store};
 use skep_broker::backup::restore::{self, DocumentsFate, How, Plan, RestoreError};
 
 use crate::args::ConfigArgs;
-use crate::cli::backup::{size, store};
+use crate::cli::backup::{size, store, unreadable};
 use crate::cli::{Usage, print};
 use crate::errors::Coded;
 
@@ -161,6 +161,7 @@ fn as_json(
         "partitions": plan.here,
         "bytes": plan.bytes,
         "documents": documents.collect::<Vec<Value>>(),
+        "unreadableDocuments": unreadable(&reader.manifest),
         "epoch": joined.epoch,
         "otherRestore": other,
         "unclaimed": joined.unclaimed,

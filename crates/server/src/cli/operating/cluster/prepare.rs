@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::apply::refusal;
 use crate::cli::{fetch, given, interrupted};
-use crate::errors::Coded;
+use crate::errors::{Coded, code_of};
 
 /// Longer than a node waits for its snapshots.
 const ANSWER: Duration = Duration::from_secs(90);
@@ -136,6 +136,8 @@ impl NodesArgs {
             let why = match state(node).await {
                 Ok(None) => return Ok(()),
                 Ok(Some(why)) => why,
+                // Another try would be refused as well.
+                Err(error) if is_forbidden(&error) => return Err(error),
                 Err(error) => format!("{error:#}"),
             };
             if Instant::now() >= deadline {
@@ -190,9 +192,16 @@ async fn state(node: &str) -> anyhow::Result<Option<String>> {
         let version = version.unwrap_or("an unknown version");
         return Ok(Some(format!("it runs {version}, not {own}")));
     }
-    let (status, _) = fetch::look(node, "/ready", UNDO).await?;
-    let is_ready = status == StatusCode::OK;
-    Ok((!is_ready).then(|| "it does not accept work yet".to_string()))
+    let (status, body) = fetch::look(node, "/ready", UNDO).await?;
+    match status {
+        StatusCode::OK => Ok(None),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(refusal(node, status, &body)),
+        _ => Ok(Some("it does not accept work yet".to_string())),
+    }
+}
+
+fn is_forbidden(error: &anyhow::Error) -> bool {
+    matches!(code_of(error), "UNAUTHENTICATED" | "PERMISSION_DENIED")
 }
 
 /// Says once why it waits.
@@ -210,7 +219,6 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
-    use crate::errors::code_of;
 
     /// What nodes were asked, in order: the number of the node and the last part of the path.
     type Asked = Arc<Mutex<Vec<String>>>;
@@ -331,5 +339,20 @@ mod tests {
         let refused = prepare(args(nodes, true)).await.unwrap_err();
         assert_eq!(code_of(&refused), "PERMISSION_DENIED");
         assert_eq!(list(&asked).len(), 1);
+        for (operation, status, code) in [
+            ("info", 401, "UNAUTHENTICATED"),
+            ("info", 403, "PERMISSION_DENIED"),
+            ("ready", 403, "PERMISSION_DENIED"),
+        ] {
+            let asked = Asked::default();
+            let nodes = args(vec![node(0, &asked, operation, status).await], true);
+            let upgraded = true;
+            let refused = resume(ResumeArgs { nodes, upgraded }).await.unwrap_err();
+            assert_eq!(code_of(&refused), code, "{operation} {status}");
+            let times = list(&asked)
+                .into_iter()
+                .filter(|it| it.ends_with(operation));
+            assert_eq!(times.count(), 1, "{operation} {status}");
+        }
     }
 }

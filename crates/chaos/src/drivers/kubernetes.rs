@@ -1,0 +1,341 @@
+//! Pods of an existing cluster, by the command line of `kubectl`: those of one selector in one namespace. They get load through forwarded
+//! ports, and only the faults that the caller has allowed.
+//!
+//! Its StatefulSet starts a deleted pod again, so that kills need no undoing. The guard takes back limits and network policies, and ends
+//! the forwarding.
+
+mod allowed;
+mod forward;
+mod found;
+mod limits;
+mod policy;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::links::Said;
+use super::{Node, SharedGuard};
+use crate::guard::{Ticket, Undo};
+use crate::plan::{Action, Plan, Way};
+use crate::program;
+pub use allowed::{Allowed, Refused};
+use forward::Forward;
+use found::Found;
+
+/// Time limit for a command.
+const ANSWER: Duration = Duration::from_secs(30);
+/// Time limit for a pod to end by itself; longer than the chart grants it.
+const END: Duration = Duration::from_secs(150);
+/// Time limit for the StatefulSet to start a pod again.
+const START: Duration = Duration::from_secs(180);
+const PAUSE: Duration = Duration::from_millis(500);
+/// Maximum number of pods, as of nodes in a plan.
+const MOST: usize = 9;
+
+/// The pods of a run, and what may be done to them.
+#[derive(Clone, Debug)]
+pub struct Kubernetes {
+    /// The `kubectl` program.
+    pub kubectl: String,
+    pub context: String,
+    pub namespace: String,
+    /// Labels of the brokers' pods.
+    pub selector: String,
+    /// The image of the pod that tries whether policies are enforced; by default that of the brokers.
+    pub image: Option<String>,
+    pub allow: BTreeSet<Allowed>,
+}
+
+impl Kubernetes {
+    /// The command line in front of a command.
+    fn words(&self) -> [&str; 4] {
+        ["--context", &self.context, "--namespace", &self.namespace]
+    }
+
+    /// What a command prints.
+    fn ask(&self, words: &[&str], input: &str, limit: Duration) -> io::Result<String> {
+        let words = [&self.words()[..], words].concat();
+        program::ask(&self.kubectl, &words, input, limit)
+    }
+
+    /// The same command, to be carried out by the guard.
+    fn undo(&self, words: &[&str]) -> Undo {
+        let words = [&[self.kubectl.as_str()][..], &self.words(), words].concat();
+        Undo::Run(words.into_iter().map(String::from).collect())
+    }
+
+    /// The brokers, by the number at the end of the pod's name.
+    fn find(&self) -> io::Result<BTreeMap<u32, Found>> {
+        let words = ["get", "pods", "--selector", &self.selector, "-o", "json"];
+        found::read(&self.ask(&words, "", ANSWER)?)
+    }
+
+    /// Why a plan cannot be carried out on these pods now.
+    pub fn lack(&self, plan: &Plan) -> Option<String> {
+        let found = match self.find() {
+            Ok(found) => found,
+            Err(why) => return Some(format!("the pods cannot be looked at: {why}")),
+        };
+        let wanted = usize::try_from(plan.nodes.count).unwrap_or(usize::MAX);
+        if !(wanted..=MOST).contains(&found.len()) {
+            return Some(format!(
+                "the plan is for {wanted} to {MOST} brokers, and there are {} with the labels {} in the namespace {}",
+                found.len(),
+                self.selector,
+                self.namespace
+            ));
+        }
+        let of = |is: fn(&Action) -> bool| plan.steps.iter().any(|step| is(&step.action));
+        let needed = [
+            (
+                of(|it| matches!(it, Action::Kill(_) | Action::Stop(_))),
+                &["delete", "pods"][..],
+            ),
+            (
+                of(|it| matches!(it, Action::Limit { .. })),
+                &["patch", "pods", "--subresource=resize"],
+            ),
+            (cuts(plan), &["create", "networkpolicies.networking.k8s.io"]),
+            (cuts(plan), &["delete", "networkpolicies.networking.k8s.io"]),
+            // Two of them try whether policies have an effect.
+            (cuts(plan), &["create", "pods"]),
+            (cuts(plan), &["delete", "pods"]),
+        ];
+        let mut needed = needed.into_iter().filter(|(is_needed, _)| *is_needed);
+        needed.find_map(|(_, what)| {
+            let words = [&["auth", "can-i"][..], what].concat();
+            let refused = self.ask(&words, "", ANSWER).err()?;
+            Some(format!("the account may not {}: {refused}", what.join(" ")))
+        })
+    }
+}
+
+/// Whether the plan cuts ways between brokers.
+fn cuts(plan: &Plan) -> bool {
+    let mut steps = plan.steps.iter();
+    steps.any(|step| matches!(step.action, Action::Cut(way) if way != Way::ToWorkers))
+}
+
+/// A broker's pod.
+#[derive(Debug)]
+struct Pod {
+    found: Found,
+    /// Local ports of REST, gRPC and management.
+    local: [u16; 3],
+    /// `None` while the run has ended the pod.
+    forward: Option<Forward>,
+}
+
+/// The pods of a run.
+#[derive(Debug)]
+pub(super) struct Pods {
+    kubernetes: Kubernetes,
+    pods: BTreeMap<u32, Pod>,
+    /// Unique in the cluster of Kubernetes.
+    run: String,
+    /// Which messages of each broker are cut off, and the undoing of that.
+    cut: BTreeMap<u32, (Vec<Said>, Ticket)>,
+    limited: BTreeSet<u32>,
+    /// Why network policies have no effect here.
+    not_enforced: Option<String>,
+    log: PathBuf,
+    guard: SharedGuard,
+}
+
+impl Pods {
+    /// Forwards ports of all pods. If the plan cuts ways, tries whether that has an effect.
+    pub(super) fn attach(
+        kubernetes: &Kubernetes,
+        plan: &Plan,
+        directory: &Path,
+        guard: &SharedGuard,
+    ) -> io::Result<Self> {
+        let found = kubernetes.find()?;
+        let ports = skep_testbed::free_ports(found.len() * 3)?;
+        let ports = ports.chunks_exact(3).filter_map(|ports| match ports {
+            [rest, grpc, management] => Some([*rest, *grpc, *management]),
+            _ => None,
+        });
+        let each = found.into_iter().zip(ports);
+        let pods = each.map(|((number, found), local)| {
+            let pod = Pod {
+                found,
+                local,
+                forward: None,
+            };
+            (number, pod)
+        });
+        let begun = SystemTime::now().duration_since(UNIX_EPOCH);
+        let begun = begun.map_or(0, |since| since.as_secs());
+        let mut pods = Self {
+            kubernetes: kubernetes.clone(),
+            pods: pods.collect(),
+            run: format!("skep-chaos-{begun:x}-{}", std::process::id()),
+            cut: BTreeMap::new(),
+            limited: BTreeSet::new(),
+            not_enforced: None,
+            log: directory.join("kubectl.log"),
+            guard: guard.clone(),
+        };
+        if cuts(plan) {
+            let tried = pods.try_policies();
+            pods.not_enforced = tried.err().map(|why| why.to_string());
+        }
+        for number in pods.numbers() {
+            pods.forward(number)?;
+        }
+        Ok(pods)
+    }
+
+    fn numbers(&self) -> Vec<u32> {
+        self.pods.keys().copied().collect()
+    }
+
+    /// The pods as nodes of the run; `program` is that of `skep status`.
+    pub(super) fn nodes(&self, program: &Path) -> Vec<Node> {
+        let pods = self.pods.iter();
+        pods.map(|(number, pod)| Node::of_pod(*number, pod.local, program))
+            .collect()
+    }
+
+    fn pod(&mut self, number: u32) -> io::Result<&mut Pod> {
+        let pod = self.pods.get_mut(&number);
+        pod.ok_or_else(|| io::Error::other(format!("there is no pod of broker {number}")))
+    }
+
+    fn name(&mut self, number: u32) -> io::Result<String> {
+        Ok(self.pod(number)?.found.name.clone())
+    }
+
+    /// Forwards the ports of a pod.
+    fn forward(&mut self, number: u32) -> io::Result<()> {
+        let (kubernetes, guard, log) = (
+            self.kubernetes.clone(),
+            self.guard.clone(),
+            self.log.clone(),
+        );
+        let pod = self.pod(number)?;
+        let forward = Forward::start(&kubernetes, &pod.found, pod.local, (&log, &guard))?;
+        pod.forward = Some(forward);
+        Ok(())
+    }
+
+    /// Whether this broker may be hit too. A minority of them at most is away at once, unless the caller has allowed more.
+    fn permit(&self, number: u32, what: Allowed) -> io::Result<()> {
+        let allow = &self.kubernetes.allow;
+        if !allow.contains(&what) {
+            return Err(io::Error::other(format!("--allow does not say {what}")));
+        }
+        if allow.contains(&Allowed::Majority) {
+            return Ok(());
+        }
+        let seen = self.kubernetes.find()?;
+        let is_hit = |other: &u32| {
+            let is_away = seen.get(other).is_none_or(|found| !found.is_ready);
+            *other == number
+                || is_away
+                || self.cut.contains_key(other)
+                || self.limited.contains(other)
+        };
+        let all = self.pods.len();
+        let hit = self.pods.keys().filter(|other| is_hit(other)).count();
+        if hit > all.saturating_sub(1) / 2 {
+            return Err(io::Error::other(format!(
+                "{hit} of {all} brokers would be away at once or slowed down, which is no minority: --allow majority permits it"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Deletes a pod: at once, or with the time that it has to end by itself.
+    pub(super) fn end(&mut self, number: u32, gently: bool) -> io::Result<()> {
+        self.permit(number, Allowed::Kill)?;
+        let guard = self.guard.clone();
+        let pod = self.pod(number)?;
+        if pod.forward.is_none() {
+            return Err(io::Error::other(format!("{} is not up", pod.found.name)));
+        }
+        let name = pod.found.name.clone();
+        let delete = ["delete", "pod", &name];
+        let how: &[&str] = if gently {
+            &["--wait=true"]
+        } else {
+            &["--grace-period=0", "--force", "--wait=false"]
+        };
+        self.kubernetes.ask(&[&delete[..], how].concat(), "", END)?;
+        // Its limit was that of the pod.
+        self.limited.remove(&number);
+        match self.pod(number)?.forward.take() {
+            Some(forward) => forward.end(&guard),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until the StatefulSet has started all pods that were ended. Returns their numbers.
+    pub(super) fn start_again(&mut self) -> io::Result<Vec<u32>> {
+        let down = self.pods.iter().filter(|(_, pod)| pod.forward.is_none());
+        let down: Vec<u32> = down.map(|(number, _)| *number).collect();
+        let end = Instant::now() + START;
+        for number in &down {
+            let before = self.pod(*number)?.found.clone();
+            loop {
+                let found = self.kubernetes.find()?.remove(number);
+                let new = found.filter(|found| !found.is_same(&before) && found.is_running);
+                if let Some(found) = new {
+                    self.pod(*number)?.found = found;
+                    break;
+                }
+                if Instant::now() >= end {
+                    let seconds = START.as_secs();
+                    return Err(io::Error::other(format!(
+                        "{} has not started again within {seconds} s",
+                        before.name
+                    )));
+                }
+                std::thread::sleep(PAUSE);
+            }
+            self.forward(*number)?;
+        }
+        Ok(down)
+    }
+
+    /// Pods that have ended by themselves since the last call. Forwarding that has ended without its pod begins again.
+    pub(super) fn died(&mut self) -> Vec<(u32, ExitStatus)> {
+        let mut died = Vec::new();
+        for number in self.numbers() {
+            let Some(status) = self.pods.get_mut(&number).and_then(Pod::is_cut_off) else {
+                continue;
+            };
+            if self.is_the_same(number) && self.forward(number).is_ok() {
+                continue;
+            }
+            if let Some(pod) = self.pods.get_mut(&number) {
+                pod.forward = None;
+            }
+            died.push((number, status));
+        }
+        died
+    }
+
+    /// Whether the container of this broker is the one that the run knows.
+    fn is_the_same(&self, number: u32) -> bool {
+        let known = self.pods.get(&number).map(|pod| &pod.found);
+        let seen = self.kubernetes.find().unwrap_or_default();
+        seen.get(&number)
+            .zip(known)
+            .is_some_and(|(seen, known)| seen.is_same(known))
+    }
+}
+
+impl Pod {
+    /// How the forwarding of its ports has ended by itself.
+    fn is_cut_off(&mut self) -> Option<ExitStatus> {
+        self.forward.as_mut()?.has_ended()
+    }
+}
+
+#[cfg(test)]
+mod tests;

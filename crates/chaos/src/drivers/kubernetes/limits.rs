@@ -1,0 +1,91 @@
+//! Less CPU for a running pod: its resources are changed in place, which Kubernetes does from 1.33 on.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use super::found::Found;
+use super::{ANSWER, Allowed, Pods};
+
+impl Pods {
+    /// Limits a pod to this many cores from now on, until it is another pod.
+    pub(in crate::drivers) fn limit(&mut self, number: u32, cores: f64) -> io::Result<()> {
+        let found = self.pod(number)?.found.clone();
+        let before = of(&found)?;
+        let is_less = cores < before;
+        if is_less {
+            self.permit(number, Allowed::Limit)?;
+        }
+        if is_less && self.limited.insert(number) {
+            let undo = self
+                .kubernetes
+                .undo(&resize(&found.name, &original(&found)));
+            self.guard.with(|guard| guard.push(undo))?;
+        }
+        let change = patch(&found.container, &limited(&found, cores));
+        let change = if is_less { change } else { original(&found) };
+        self.kubernetes
+            .ask(&resize(&found.name, &change), "", ANSWER)?;
+        if !is_less {
+            self.limited.remove(&number);
+        }
+        Ok(())
+    }
+}
+
+fn resize<'w>(pod: &'w str, patch: &'w str) -> [&'w str; 6] {
+    let subresource = "--subresource=resize";
+    ["patch", "pod", pod, subresource, "--patch", patch]
+}
+
+/// The cores that a pod may use.
+fn of(found: &Found) -> io::Result<f64> {
+    let [_, limit] = &found.cpu;
+    limit.as_deref().and_then(cores).ok_or_else(|| {
+        let name = &found.name;
+        io::Error::other(format!(
+            "the container of {name} has no limit of CPU, and one that is added cannot be taken away again"
+        ))
+    })
+}
+
+/// `1500m` and `1.5` are 1.5 cores.
+fn cores(quantity: &str) -> Option<f64> {
+    match quantity.strip_suffix('m') {
+        Some(thousandths) => Some(thousandths.parse::<f64>().ok()? / 1e3),
+        None => quantity.parse().ok(),
+    }
+}
+
+/// A request above the limit would be refused.
+fn limited(found: &Found, limit: f64) -> Value {
+    let written = format!("{:.0}m", limit * 1e3);
+    let [request, _] = &found.cpu;
+    let stays = request
+        .as_deref()
+        .filter(|it| cores(it).is_some_and(|it| it <= limit));
+    let request = request.as_ref().map(|_| stays.unwrap_or(&written));
+    resources(request, Some(&written))
+}
+
+/// The resources that the pod has without the run.
+fn original(found: &Found) -> String {
+    let [request, limit] = &found.cpu;
+    let resources = resources(request.as_deref(), limit.as_deref());
+    patch(&found.container, &resources)
+}
+
+fn resources(request: Option<&str>, limit: Option<&str>) -> Value {
+    let mut resources = json!({});
+    for (kind, cpu) in [("requests", request), ("limits", limit)] {
+        if let Some(cpu) = cpu {
+            resources[kind] = json!({ "cpu": cpu });
+        }
+    }
+    resources
+}
+
+fn patch(container: &str, resources: &Value) -> String {
+    let container = json!({ "name": container, "resources": resources });
+    json!({ "spec": { "containers": [container] } }).to_string()
+}

@@ -1,0 +1,199 @@
+//! Ways between brokers are cut by network policies, which have an effect only where the network of the cluster enforces them.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{ANSWER, Allowed, Pods};
+use crate::drivers::links::Said;
+use crate::guard::Ticket;
+
+/// Time limit for a pod that tries to reach a broker.
+const TRY: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_millis(500);
+/// The label of everything that a run makes.
+const LABEL: &str = "skep-chaos";
+
+impl Pods {
+    /// From now on nothing arrives that is said to the broker, or by it to others, at the port that brokers have for each other.
+    pub(in crate::drivers) fn cut(&mut self, number: u32, said: &[Said]) -> io::Result<()> {
+        if let Some(why) = &self.not_enforced {
+            return Err(io::Error::other(why.clone()));
+        }
+        self.permit(number, Allowed::Cut)?;
+        let pod = self.name(number)?;
+        let policy = format!("{}-{number}", self.run);
+        let (mut all, ticket) = match self.cut.remove(&number) {
+            Some(cut) => cut,
+            None => (Vec::new(), self.undone("networkpolicy", &policy)?),
+        };
+        for said in said {
+            if !all.contains(said) {
+                all.push(*said);
+            }
+        }
+        let selector = json!({ "statefulset.kubernetes.io/pod-name": pod });
+        let [.., internal, _] = self.pod(number)?.found.ports;
+        let object = self.policy(&policy, &selector, &rules(&all, internal));
+        self.cut.insert(number, (all, ticket));
+        self.apply(&object)
+    }
+
+    /// Takes all cuts back.
+    pub(in crate::drivers) fn heal(&mut self) -> io::Result<()> {
+        while let Some((number, (_, ticket))) = self.cut.pop_first() {
+            self.delete("networkpolicy", &format!("{}-{number}", self.run), ticket)?;
+        }
+        Ok(())
+    }
+
+    /// Tries whether a policy has an effect: a pod reaches a broker, and one that a policy keeps from everything does not.
+    pub(super) fn try_policies(&self) -> io::Result<()> {
+        let none = || io::Error::other("there are no brokers");
+        let first = self.pods.values().next().ok_or_else(none)?;
+        let management = {
+            let [.., port] = first.found.ports;
+            format!("http://{}:{port}", first.found.address)
+        };
+        let image = first.found.image.clone();
+        let image = self.kubernetes.image.clone().unwrap_or(image);
+        let policy = format!("{}-try", self.run);
+        let ticket = self.undone("networkpolicy", &policy)?;
+        let selector = json!({ LABEL: policy });
+        let nothing = json!({ "policyTypes": ["Egress"], "egress": [] });
+        self.apply(&self.policy(&policy, &selector, &nothing))?;
+        let reached = [("free", "free"), ("kept", &policy)].map(|(name, label)| {
+            let name = format!("{policy}-{name}");
+            self.reaches(&name, label, (&image, &management))
+        });
+        self.delete("networkpolicy", &policy, ticket)?;
+        let [free, kept] = reached;
+        match (free?, kept?) {
+            (true, false) => Ok(()),
+            (true, true) => Err(io::Error::other(
+                "the network of this cluster does not enforce policies: nothing can be cut",
+            )),
+            (false, _) => Err(io::Error::other(format!(
+                "a pod of the image {image} does not reach {management}, so that it is unknown whether policies are enforced; --image names another one"
+            ))),
+        }
+    }
+
+    /// Whether a pod with this label reaches the management port of a broker.
+    fn reaches(
+        &self,
+        name: &str,
+        label: &str,
+        (image, management): (&str, &str),
+    ) -> io::Result<bool> {
+        let ticket = self.undone("pod", name)?;
+        self.apply(&trying(name, label, (image, management)))?;
+        let end = Instant::now() + TRY;
+        let phase = ["get", "pod", name, "-o", "jsonpath={.status.phase}"];
+        let reached = loop {
+            match self.kubernetes.ask(&phase, "", ANSWER)?.trim() {
+                "Succeeded" => break Ok(true),
+                "Failed" => break Ok(false),
+                other if Instant::now() >= end => {
+                    let seconds = TRY.as_secs();
+                    break Err(io::Error::other(format!(
+                        "the pod {name} is still {other} after {seconds} s"
+                    )));
+                }
+                _ => std::thread::sleep(PAUSE),
+            }
+        };
+        self.delete("pod", name, ticket)?;
+        reached
+    }
+
+    fn policy(&self, name: &str, selector: &Value, rules: &Value) -> Value {
+        let mut spec = rules.clone();
+        spec["podSelector"] = json!({ "matchLabels": selector });
+        json!({
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": { "name": name, "labels": { LABEL: self.run } },
+            "spec": spec,
+        })
+    }
+
+    fn apply(&self, object: &Value) -> io::Result<()> {
+        let words = ["apply", "-f", "-"];
+        let input = object.to_string();
+        self.kubernetes.ask(&words, &input, ANSWER).map(|_| ())
+    }
+
+    /// Lets the guard delete an object of the run.
+    fn undone(&self, kind: &str, name: &str) -> io::Result<Ticket> {
+        let undo = self.kubernetes.undo(&deletion(kind, name));
+        self.guard.with(|guard| guard.push(undo))
+    }
+
+    fn delete(&self, kind: &str, name: &str, ticket: Ticket) -> io::Result<()> {
+        self.kubernetes.ask(&deletion(kind, name), "", ANSWER)?;
+        self.guard.with(|guard| guard.pop(ticket))
+    }
+}
+
+fn deletion<'w>(kind: &'w str, name: &'w str) -> [&'w str; 5] {
+    let wait = "--wait=false";
+    ["delete", kind, name, "--ignore-not-found", wait]
+}
+
+/// All that is permitted in these directions: every port but the internal one.
+fn rules(said: &[Said], internal: u16) -> Value {
+    let others = json!([{ "ports": [
+        { "protocol": "TCP", "port": 1, "endPort": internal - 1 },
+        { "protocol": "TCP", "port": internal + 1, "endPort": 65535 },
+        { "protocol": "UDP", "port": 1, "endPort": 65535 },
+    ] }]);
+    let mut rules = json!({ "policyTypes": [] });
+    let mut types = Vec::new();
+    for (direction, kind, name) in [
+        (Said::Into, "Ingress", "ingress"),
+        (Said::OutOf, "Egress", "egress"),
+    ] {
+        if said.contains(&direction) {
+            types.push(kind);
+            rules[name] = others.clone();
+        }
+    }
+    rules["policyTypes"] = json!(types);
+    rules
+}
+
+/// A pod that ends well if it reaches this address.
+fn trying(name: &str, label: &str, (image, management): (&str, &str)) -> Value {
+    let container = json!({
+        "name": "try",
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "args": ["status", "--ready", "--management", management],
+        "securityContext": {
+            "allowPrivilegeEscalation": false,
+            "capabilities": { "drop": ["ALL"] },
+            "readOnlyRootFilesystem": true,
+        },
+        "resources": {
+            "requests": { "cpu": "10m", "memory": "16Mi" },
+            "limits": { "memory": "64Mi" },
+        },
+    });
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": { "name": name, "labels": { LABEL: label } },
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": false,
+            "securityContext": {
+                "runAsNonRoot": true,
+                "runAsUser": 1001,
+                "seccompProfile": { "type": "RuntimeDefault" },
+            },
+            "containers": [container],
+        },
+    })
+}

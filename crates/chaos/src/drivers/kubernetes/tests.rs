@@ -1,0 +1,344 @@
+//! Pods of a `kubectl` that notes what it is asked.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::experiments;
+use crate::guard::Guard;
+use crate::plan::Who;
+
+/// Answers from files beside the program, and listens where it is to forward ports.
+const ANSWERS: &str = r#"here=${0%/*}
+case "$*" in
+*"get pods"*) cat "$here/pods.json" ;;
+*"get pod "*-kept*) cat "$here/kept" ;;
+*"get pod "*) echo Succeeded ;;
+*apply*) cat >>"$here/applied" && echo >>"$here/applied" ;;
+*port-forward*) exec python3 -c '
+import socket, sys, time
+sockets = [socket.create_server(("127.0.0.1", int(pair.split(":")[0]))) for pair in sys.argv[1:]]
+time.sleep(600)' $(echo "$*" | grep -oE "[0-9]+:[0-9]+") ;;
+esac
+"#;
+
+fn kubernetes(directory: &Path, allow: &[Allowed]) -> Kubernetes {
+    let program = directory.join("kubectl");
+    let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine");
+    std::os::unix::fs::symlink(fake, &program).unwrap();
+    std::fs::write(directory.join("answers"), ANSWERS).unwrap();
+    std::fs::write(directory.join("kept"), "Failed").unwrap();
+    Kubernetes {
+        kubectl: program.display().to_string(),
+        context: "here".into(),
+        namespace: "orders".into(),
+        selector: "a=b".into(),
+        image: None,
+        allow: allow.iter().copied().collect(),
+    }
+}
+
+fn pod(number: u32, uid: &str, is_ready: bool) -> Value {
+    let ports = [8080, 26500, 26502, 9600].map(|port| json!({ "containerPort": port }));
+    let cpu = json!({ "requests": { "cpu": "250m" }, "limits": { "cpu": "2" } });
+    let ready = if is_ready { "True" } else { "False" };
+    json!({
+        "metadata": {
+            "name": format!("skep-{number}"),
+            "uid": format!("{uid}-{number}"),
+            "ownerReferences": [{ "kind": "StatefulSet", "name": "skep" }],
+        },
+        "spec": { "containers": [
+            { "name": "sidecar" },
+            { "name": "skep", "image": "skep:1", "ports": ports, "resources": cpu },
+        ] },
+        "status": {
+            "podIP": format!("10.0.0.{number}"),
+            "conditions": [{ "type": "Ready", "status": ready }],
+            "containerStatuses": [
+                { "name": "skep", "restartCount": 0, "state": { "running": {} } },
+            ],
+        },
+    })
+}
+
+fn list(pods: &[Value]) -> String {
+    json!({ "items": pods }).to_string()
+}
+
+/// What the brokers look like from now on.
+fn show(directory: &Path, pods: &[Value]) {
+    std::fs::write(directory.join("pods.json"), list(pods)).unwrap();
+}
+
+fn three(uid: &str) -> Vec<Value> {
+    (0..3).map(|number| pod(number, uid, true)).collect()
+}
+
+/// The commands that `kubectl` was asked for, without the flags that all of them have.
+fn asked(directory: &Path) -> Vec<String> {
+    let log = std::fs::read_to_string(directory.join("asked")).unwrap();
+    let lines = log.lines();
+    let own = lines.filter_map(|line| line.strip_prefix("--context here --namespace orders "));
+    own.map(String::from).collect()
+}
+
+fn count(directory: &Path, text: &str) -> usize {
+    let asked = asked(directory).into_iter();
+    asked.filter(|line| line.contains(text)).count()
+}
+
+fn plan(name: &str) -> Plan {
+    (experiments::find(name).unwrap().plan)(false)
+}
+
+/// Pods under test, whose forwarding ends with them.
+struct Attached(Pods);
+
+impl Attached {
+    fn new(directory: &Path, allow: &[Allowed], plan: &Plan) -> Self {
+        // A guard that does nothing.
+        let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
+        let kubernetes = kubernetes(directory, allow);
+        Self(Pods::attach(&kubernetes, plan, directory, &guard).unwrap())
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let pods = self.0.pods.values_mut();
+        for forward in pods.filter_map(|pod| pod.forward.take()) {
+            forward.end(&self.0.guard).unwrap();
+        }
+    }
+}
+
+#[test]
+fn brokers_are_the_pods_of_one_stateful_set() {
+    let found = found::read(&list(&three("a"))).unwrap();
+    assert_eq!(found.keys().copied().collect::<Vec<u32>>(), [0, 1, 2]);
+    let second = &found[&1];
+    assert_eq!((&*second.name, &*second.container), ("skep-1", "skep"));
+    assert!(second.is_ready && second.is_running);
+    let mut other = pod(1, "a", true);
+    other["metadata"]["ownerReferences"][0]["name"] = "another".into();
+    let mut alone = pod(1, "a", true);
+    alone["metadata"]["ownerReferences"] = json!([]);
+    let mut closed = pod(1, "a", true);
+    closed["spec"]["containers"] = json!([{ "name": "web" }]);
+    for (second, said) in [
+        (other, "--selector chooses those of one"),
+        (alone, "nobody would start it again"),
+        (
+            closed,
+            "skep-1 has no container with the ports 8080, 26500, 26502, 9600",
+        ),
+    ] {
+        let error = found::read(&list(&[pod(0, "a", true), second])).unwrap_err();
+        assert!(error.to_string().contains(said), "{error}");
+    }
+}
+
+#[test]
+fn plans_that_need_more_than_is_allowed_are_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut kubernetes = kubernetes(directory.path(), &[]);
+    let refused =
+        |kubernetes: &Kubernetes, name| kubernetes.check(&plan(name)).unwrap_err().to_string();
+    let said = refused(&kubernetes, "broker-loss");
+    assert!(said.contains("--allow kill permits it"), "{said}");
+    kubernetes.allow.insert(Allowed::Kill);
+    assert_eq!(kubernetes.check(&plan("broker-loss")), Ok(()));
+    let said = refused(&kubernetes, "network-cut");
+    assert!(said.contains("--allow cut permits it"), "{said}");
+    for (name, said) in [
+        (
+            "cold-start",
+            "store of the plan is for nodes that the run starts",
+        ),
+        ("disk-full", "disk-mib of the plan"),
+        ("scale-up", "does not do this to pods"),
+    ] {
+        let refused = refused(&kubernetes, name);
+        assert!(refused.contains(said), "{refused}");
+    }
+    let mut paused = plan("broker-loss");
+    paused.steps[2].action = Action::Pause(Who::Node(0));
+    let refused = kubernetes.check(&paused).unwrap_err().to_string();
+    assert!(refused.contains("pods cannot be paused"), "{refused}");
+}
+
+#[test]
+fn what_the_cluster_lacks_is_said_before_the_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let kubernetes = kubernetes(here, &[Allowed::Kill]);
+    let loss = plan("broker-loss");
+    show(here, &three("a"));
+    assert_eq!(kubernetes.lack(&loss), None);
+    assert_eq!(count(here, "auth can-i delete pods"), 1);
+    show(here, &three("a")[..2]);
+    let lack = kubernetes.lack(&loss).unwrap();
+    assert!(lack.contains("3 to 9 brokers, and there are 2"), "{lack}");
+    let answers = format!("case \"$*\" in *can-i*) exit 1 ;; esac\n{ANSWERS}");
+    std::fs::write(here.join("answers"), answers).unwrap();
+    show(here, &three("a"));
+    let lack = kubernetes.lack(&loss).unwrap();
+    assert!(lack.contains("may not delete pods"), "{lack}");
+}
+
+#[test]
+fn the_guard_works_in_the_same_namespace_of_the_same_cluster() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubernetes = kubernetes(directory.path(), &[]);
+    let undo = kubernetes.undo(&["delete", "networkpolicy", "a"]);
+    let words = "--context here --namespace orders delete networkpolicy a";
+    let words = words.split(' ').map(String::from);
+    let all = std::iter::once(kubernetes.kubectl.clone()).chain(words);
+    assert_eq!(undo, Undo::Run(all.collect()));
+}
+
+#[test]
+fn a_killed_pod_is_reached_again_once_it_is_another_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[Allowed::Kill], &plan("broker-loss"));
+    let pods = &mut attached.0;
+    pods.end(1, false).unwrap();
+    let killed = "delete pod skep-1 --grace-period=0 --force --wait=false";
+    assert_eq!(asked(here).last().map(String::as_str), Some(killed));
+    assert!(pods.end(1, false).is_err(), "it is not there any more");
+    let mut seen = three("a");
+    seen[1] = pod(1, "b", true);
+    show(here, &seen);
+    assert_eq!(pods.start_again().unwrap(), [1]);
+    assert_eq!(count(here, "pod/skep-1 "), 2);
+    assert!(pods.died().is_empty());
+    pods.end(2, true).unwrap();
+    assert_eq!(count(here, "delete pod skep-2 --wait=true"), 1);
+}
+
+#[test]
+fn forwarding_that_ends_alone_begins_again_and_a_container_that_ends_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[], &plan("broker-loss"));
+    let pods = &mut attached.0;
+    let end = |pods: &mut Pods| {
+        let forward = pods.pods.get_mut(&0).unwrap().forward.as_mut().unwrap();
+        forward.kill();
+    };
+    end(pods);
+    assert!(pods.died().is_empty());
+    assert!(pods.pods[&0].forward.is_some());
+    let mut seen = three("a");
+    seen[0]["status"]["containerStatuses"][0]["restartCount"] = 1.into();
+    show(here, &seen);
+    end(pods);
+    let died = pods.died();
+    assert_eq!(died.len(), 1);
+    assert_eq!(died[0].0, 0);
+    assert!(pods.died().is_empty(), "it is counted once");
+    assert_eq!(pods.start_again().unwrap(), [0]);
+}
+
+#[test]
+fn a_minority_of_the_brokers_is_hit_at_most_unless_more_is_allowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[Allowed::Kill], &plan("broker-loss"));
+    let pods = &mut attached.0;
+    assert!(pods.permit(0, Allowed::Kill).is_ok());
+    let refused = pods.permit(0, Allowed::Limit).unwrap_err().to_string();
+    assert!(refused.contains("--allow does not say limit"), "{refused}");
+    // Another one is away already, for whatever reason.
+    let mut seen = three("a");
+    seen[2] = pod(2, "a", false);
+    show(here, &seen);
+    let refused = pods.end(0, false).unwrap_err().to_string();
+    assert!(refused.contains("2 of 3 brokers"), "{refused}");
+    assert_eq!(count(here, "delete pod"), 0);
+    assert!(pods.permit(2, Allowed::Kill).is_ok(), "the same one");
+    pods.kubernetes.allow.insert(Allowed::Majority);
+    pods.end(0, false).unwrap();
+}
+
+#[test]
+fn cuts_are_policies_for_the_port_between_brokers_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[Allowed::Cut], &plan("network-cut"));
+    let pods = &mut attached.0;
+    pods.cut(1, &[Said::Into]).unwrap();
+    pods.cut(1, &[Said::OutOf]).unwrap();
+    let refused = pods.cut(0, &[Said::Into]).unwrap_err().to_string();
+    assert!(refused.contains("2 of 3 brokers"), "{refused}");
+    let applied = std::fs::read_to_string(here.join("applied")).unwrap();
+    let last: Value = serde_json::from_str(applied.lines().last().unwrap()).unwrap();
+    let spec = &last["spec"];
+    assert_eq!(spec["policyTypes"], json!(["Ingress", "Egress"]));
+    let chosen = &spec["podSelector"]["matchLabels"];
+    assert_eq!(chosen["statefulset.kubernetes.io/pod-name"], "skep-1");
+    for way in ["ingress", "egress"] {
+        let ports = &spec[way][0]["ports"];
+        assert_eq!(
+            (&ports[0]["endPort"], &ports[1]["port"]),
+            (&json!(26501), &json!(26503))
+        );
+    }
+    pods.heal().unwrap();
+    let name = last["metadata"]["name"].as_str().unwrap();
+    let deleted = format!("delete networkpolicy {name} --ignore-not-found --wait=false");
+    assert_eq!(asked(here).last(), Some(&deleted));
+    assert!(pods.cut.is_empty());
+    // The pods and the policy of the trial are gone too.
+    assert_eq!(count(here, "-try-free --ignore-not-found"), 1);
+    assert_eq!(count(here, "-try-kept --ignore-not-found"), 1);
+    assert_eq!(count(here, "-try --ignore-not-found"), 1);
+}
+
+#[test]
+fn nothing_is_cut_where_policies_have_no_effect() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
+    let kubernetes = kubernetes(here, &[Allowed::Cut]);
+    std::fs::write(here.join("kept"), "Succeeded").unwrap();
+    let pods = Pods::attach(&kubernetes, &plan("network-cut"), here, &guard).unwrap();
+    let mut attached = Attached(pods);
+    let refused = attached.0.cut(1, &[Said::Into]).unwrap_err().to_string();
+    assert!(refused.contains("does not enforce policies"), "{refused}");
+    // That of the trial alone.
+    assert_eq!(count(here, "delete networkpolicy"), 1);
+}
+
+#[test]
+fn less_cpu_is_a_change_of_the_running_pod_and_can_be_taken_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[Allowed::Limit], &plan("broker-loss"));
+    let pods = &mut attached.0;
+    pods.limit(1, 0.1).unwrap();
+    let patched = |pod: &str| -> Value {
+        let last = asked(here).pop().unwrap();
+        let command = format!("patch pod {pod} --subresource=resize --patch ");
+        let patch: Value = serde_json::from_str(last.strip_prefix(&command).unwrap()).unwrap();
+        let container = &patch["spec"]["containers"][0];
+        assert_eq!(container["name"], "skep");
+        container["resources"].clone()
+    };
+    let cpu = |request: &str, limit: &str| json!({ "requests": { "cpu": request }, "limits": { "cpu": limit } });
+    // A request above the limit would be refused.
+    assert_eq!(patched("skep-1"), cpu("100m", "100m"));
+    let refused = pods.limit(0, 0.1).unwrap_err().to_string();
+    assert!(refused.contains("2 of 3 brokers"), "{refused}");
+    pods.limit(1, 2.0).unwrap();
+    assert_eq!(patched("skep-1"), cpu("250m", "2"));
+    pods.limit(0, 1.0).unwrap();
+    assert_eq!(patched("skep-0"), cpu("250m", "1000m"));
+}
