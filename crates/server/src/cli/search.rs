@@ -91,8 +91,6 @@ fn short(text: &str, now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a_time_is_short_on_a_terminal_and_whole_in_a_pipe() {
         let now = "2026-11-29T10:05:04.251Z".parse().unwrap();

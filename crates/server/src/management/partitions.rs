@@ -278,8 +278,10 @@ mod tests {
 
     type Stored = Result<(), String>;
 
+    type Waiting = Vec<(u32, Receiver<Stored>)>;
+
     /// Partitions, and the senders by which they say that they are done.
-    fn partitions(count: u32) -> (Vec<Sender<Stored>>, Vec<(u32, Receiver<Stored>)>) {
+    fn partitions(count: u32) -> (Vec<Sender<Stored>>, Waiting) {
         let each = (1..=count).map(|id| {
             let (done, wait) = bounded(1);
             (done, (id, wait))

@@ -76,13 +76,9 @@ fn original(found: &Found) -> String {
 }
 
 fn resources(request: Option<&str>, limit: Option<&str>) -> Value {
-    let mut resources = json!({});
-    for (kind, cpu) in [("requests", request), ("limits", limit)] {
-        if let Some(cpu) = cpu {
-            resources[kind] = json!({ "cpu": cpu });
-        }
-    }
-    resources
+    let kinds = [("requests", request), ("limits", limit)].into_iter();
+    let given = kinds.filter_map(|(kind, cpu)| Some((kind.to_string(), json!({ "cpu": cpu? }))));
+    Value::Object(given.collect())
 }
 
 fn patch(container: &str, resources: &Value) -> String {

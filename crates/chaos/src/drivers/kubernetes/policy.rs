@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{ANSWER, Allowed, Pods};
 use crate::drivers::links::Said;
@@ -61,7 +61,9 @@ impl Pods {
         let policy = format!("{}-try", self.run);
         let ticket = self.undone("networkpolicy", &policy)?;
         let selector = json!({ LABEL: policy });
-        let nothing = json!({ "policyTypes": ["Egress"], "egress": [] });
+        let nothing = [("policyTypes", json!(["Egress"])), ("egress", json!([]))];
+        let nothing = nothing.map(|(name, value)| (name.to_string(), value));
+        let nothing = Map::from_iter(nothing);
         self.apply(&self.policy(&policy, &selector, &nothing))?;
         let reached = [("free", "free"), ("kept", &policy)].map(|(name, label)| {
             let name = format!("{policy}-{name}");
@@ -108,9 +110,10 @@ impl Pods {
         reached
     }
 
-    fn policy(&self, name: &str, selector: &Value, rules: &Value) -> Value {
+    fn policy(&self, name: &str, selector: &Value, rules: &Map<String, Value>) -> Value {
         let mut spec = rules.clone();
-        spec["podSelector"] = json!({ "matchLabels": selector });
+        let pods = json!({ "matchLabels": selector });
+        spec.insert("podSelector".to_string(), pods);
         json!({
             "apiVersion": "networking.k8s.io/v1",
             "kind": "NetworkPolicy",
@@ -143,13 +146,13 @@ fn deletion<'w>(kind: &'w str, name: &'w str) -> [&'w str; 5] {
 }
 
 /// All that is permitted in these directions: every port but the internal one.
-fn rules(said: &[Said], internal: u16) -> Value {
+fn rules(said: &[Said], internal: u16) -> Map<String, Value> {
     let others = json!([{ "ports": [
         { "protocol": "TCP", "port": 1, "endPort": internal - 1 },
         { "protocol": "TCP", "port": internal + 1, "endPort": 65535 },
         { "protocol": "UDP", "port": 1, "endPort": 65535 },
     ] }]);
-    let mut rules = json!({ "policyTypes": [] });
+    let mut rules = Map::new();
     let mut types = Vec::new();
     for (direction, kind, name) in [
         (Said::Into, "Ingress", "ingress"),
@@ -157,10 +160,10 @@ fn rules(said: &[Said], internal: u16) -> Value {
     ] {
         if said.contains(&direction) {
             types.push(kind);
-            rules[name] = others.clone();
+            rules.insert(name.to_string(), others.clone());
         }
     }
-    rules["policyTypes"] = json!(types);
+    rules.insert("policyTypes".to_string(), json!(types));
     rules
 }
 

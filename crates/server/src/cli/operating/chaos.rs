@@ -1,6 +1,6 @@
 //! `skep chaos`: breaks a cluster on purpose and judges a hypothesis.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
