@@ -9,6 +9,7 @@ mod samples;
 pub mod select;
 mod settled;
 pub mod statistics;
+mod unselective;
 pub mod upsert;
 
 use std::fmt::Write as _;
@@ -33,8 +34,8 @@ pub struct Sql<'a> {
     pub dialect: Dialect,
     /// The column along which rows are scanned in order. All other conditions are only evaluated, not used for index access.
     walks: Option<&'static str>,
-    /// Columns that are only evaluated.
-    apart: Vec<&'static str>,
+    /// Columns whose indices are not entered.
+    without: Vec<&'static str>,
     /// Conditions on related rows that match very many of them. They are evaluated row by row.
     broad: Vec<&'a Related>,
     /// Columns of the index by which related rows are found. Conditions on other columns are only evaluated.
@@ -50,7 +51,7 @@ impl<'a> Sql<'a> {
             parameters: Vec::new(),
             dialect,
             walks: None,
-            apart: Vec::new(),
+            without: Vec::new(),
             broad: Vec::new(),
             entered: None,
             prefix,

@@ -10,6 +10,7 @@ use skep_query::{
 };
 
 use super::page::{self, Part, Way};
+use super::unselective::unselective_columns;
 use super::{Dialect, Sql, flows, select, settled, statistics};
 
 /// A SQL database that answers queries.
@@ -173,9 +174,9 @@ fn counted<'a>(
         // Few rows of these values, or enough of them soon; else few of what other conditions lead to; else the one that reads an
         // index only.
         tries.push((Way::Listed(column), LIST));
-        let mut apart: Vec<_> = listed.into_iter().chain(of_tenants).collect();
-        apart.extend(page::vague_columns(search, &apart));
-        tries.push((Way::Apart(apart), LOOK));
+        let mut without: Vec<_> = listed.into_iter().chain(of_tenants).collect();
+        without.extend(unselective_columns(search, &without));
+        tries.push((Way::Without(without), LOOK));
         if from.sql().dialect == Dialect::Sqlite {
             last = Way::Listed(column);
         }

@@ -5,8 +5,7 @@
 
 use skep_query::entities::PREVIEW;
 use skep_query::{
-    Condition, Conditions, Cursor, Entity, Field, Indexed, Kind, Op, Related, Search, Sort, Start,
-    Value,
+    Condition, Conditions, Cursor, Entity, Indexed, Op, Related, Search, Sort, Start, Value,
 };
 
 use super::Sql;
@@ -47,8 +46,9 @@ pub enum Way<'a> {
     Walked,
     /// By this column only. See [`of_tenants`], [`listed_column`] and [`scanned_key`].
     Listed(&'static str),
-    /// As the database plans it, but not by these columns: without statistics it prefers them to those that leave fewer rows.
-    Apart(Vec<&'static str>),
+    /// As the database plans it, but not by the indices of these columns: without statistics it prefers them to those that leave fewer
+    /// rows.
+    Without(Vec<&'static str>),
 }
 
 /// The statement for the first rows of a part of the page. Before a cursor, rows come in reverse order. `None`: there is no
@@ -63,7 +63,7 @@ pub fn rows<'a>(
         Way::Planned(broad) => sql.broad = broad.to_vec(),
         Way::Walked => sql.walks = Some(walked(search, part)?),
         Way::Listed(column) => sql.walks = Some(*column),
-        Way::Apart(columns) => sql.apart.clone_from(columns),
+        Way::Without(columns) => sql.without.clone_from(columns),
     }
     sql.push("SELECT ");
     sql.push(&listed(search));
@@ -281,33 +281,6 @@ pub fn listed_column(search: &Search) -> Option<&'static str> {
     Some(found.name)
 }
 
-/// The columns with few different values, such as the state, if a condition on another column leads to an index, such as that on the
-/// process. A database without statistics may take either index. Columns that are apart lead to none.
-pub fn vague_columns(search: &Search, apart: &[&'static str]) -> Vec<&'static str> {
-    let entity = search.entity;
-    let equal = search
-        .filter
-        .iter()
-        .filter_map(|condition| match condition {
-            Condition::Field {
-                field,
-                op: Op::Eq(_),
-            } => Some(entity.field(*field)),
-            _ => None,
-        });
-    let (vague, clear): (Vec<&Field>, Vec<&Field>) =
-        equal.partition(|field| matches!(field.kind, Kind::Enum(_) | Kind::Bool));
-    let leads = |name: &str| {
-        let mut firsts = entity.indices.iter().map(|columns| columns.first());
-        !apart.contains(&name) && firsts.any(|first| first == Some(&name))
-    };
-    if clear.iter().any(|field| leads(field.name)) {
-        vague.iter().map(|field| field.name).collect()
-    } else {
-        Vec::new()
-    }
-}
-
 /// The values that a condition lists, with the field that must have one of them. Permissions are a list as the only alternative.
 pub fn values_of(condition: &Condition) -> Option<(usize, &[Value])> {
     match condition {
@@ -428,6 +401,7 @@ mod tests {
 
     use super::*;
     use crate::sql::samples::{self, FILTERS, searches, tables};
+    use crate::sql::unselective::unselective_columns;
     use crate::sql::{Dialect, select};
     use crate::sqlite::writer::Bound;
 
@@ -542,7 +516,7 @@ mod tests {
     #[test]
     fn other_conditions_lead_to_few_rows_of_a_large_tenant() {
         let connection = tables(300);
-        let apart = Way::Apart(vec!["processDefinitionId", "tenantId"]);
+        let without = Way::Without(vec!["processDefinitionId", "tenantId"]);
         for filter in [
             r#"{"state": "ACTIVE"}"#,
             r#"{"state": "ACTIVE", "processDefinitionId": {"$in": ["p0", "p2"]}}"#,
@@ -557,10 +531,10 @@ mod tests {
                 };
                 let planned = plan(&Way::Planned(&[]));
                 assert!(!planned.contains("(state=?"), "{planned}");
-                let apart = plan(&apart);
-                assert!(apart.contains("(state=?"), "{apart}");
+                let without = plan(&without);
+                assert!(without.contains("(state=?"), "{without}");
                 for part in parts(&search) {
-                    let found = [&Way::Planned(&[]), &Way::Apart(vec!["tenantId"])].map(|way| {
+                    let found = [&Way::Planned(&[]), &Way::Without(vec!["tenantId"])].map(|way| {
                         let sql = statement(&search, *part, way).unwrap();
                         first_columns::<i64>(&connection, &sql, 0, "")
                     });
@@ -571,26 +545,41 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_on_the_process_leads_rather_than_one_on_the_state() {
+    fn an_index_of_few_different_values_is_entered_only_if_none_leads_to_fewer_rows() {
         let connection = tables(300);
-        let [both, state] = [
-            r#"{"state": "ACTIVE", "hasIncident": false, "processDefinitionId": "p0"}"#,
-            r#"{"state": "ACTIVE", "hasIncident": false}"#,
-        ]
-        .map(|filter| searches(&[filter], &["startDate"]).remove(0));
-        assert!(vague_columns(&state, &[]).is_empty());
-        assert!(vague_columns(&both, &["processDefinitionId"]).is_empty());
-        let mut search = both;
-        search.filter.push(samples::of_tenants(&["acme"]));
-        let mut apart = vec!["tenantId"];
-        apart.extend(vague_columns(&search, &apart));
-        assert_eq!(apart, ["tenantId", "hasIncident", "state"]);
-        let sql = select::count(Sql::new(Dialect::Sqlite, ""), &search, &Way::Apart(apart));
-        let plan: Vec<String> = first_columns(&connection, &sql, 3, "EXPLAIN QUERY PLAN ");
-        assert!(
-            plan.join("; ").contains("(processDefinitionId=?"),
-            "{plan:?}"
-        );
+        let unknown: [&str; 0] = [];
+        for (filter, without, entered) in [
+            (r#"{"state": "ACTIVE"}"#, &unknown[..], "(state=?"),
+            (
+                r#"{"state": "ACTIVE", "processDefinitionId": "p0"}"#,
+                &["state"][..],
+                "(processDefinitionId=?",
+            ),
+            // The index has both.
+            (
+                r#"{"state": "ACTIVE", "processDefinitionKey": "10", "processDefinitionId": "p0"}"#,
+                &unknown[..],
+                "(state=? AND processDefinitionKey=?",
+            ),
+            // An index of the few rows that have it.
+            (
+                r#"{"hasIncident": true, "processDefinitionId": "p0"}"#,
+                &unknown[..],
+                "(hasIncident=?",
+            ),
+        ] {
+            let mut search = searches(&[filter], &["startDate"]).remove(0);
+            search.filter.push(samples::of_tenants(&["acme"]));
+            let mut columns = vec!["tenantId"];
+            let unselective = unselective_columns(&search, &columns);
+            assert_eq!(unselective, without, "{filter}");
+            columns.extend(unselective);
+            let way = Way::Without(columns);
+            let sql = select::count(Sql::new(Dialect::Sqlite, ""), &search, &way);
+            let plan: Vec<String> = first_columns(&connection, &sql, 3, "EXPLAIN QUERY PLAN ");
+            let plan = plan.join("; ");
+            assert!(plan.contains(entered), "{filter}: {plan}");
+        }
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub fn count<'a>(mut sql: Sql<'a>, search: &Search, way: &Way<'a>) -> Sql<'a> {
     match way {
         Way::Planned(broad) => sql.broad = broad.to_vec(),
         Way::Listed(column) => sql.walks = Some(*column),
-        Way::Apart(columns) => sql.apart.clone_from(columns),
+        Way::Without(columns) => sql.without.clone_from(columns),
         Way::Walked => {}
     }
     sql.push("SELECT count(*) FROM (SELECT 1");
@@ -235,7 +235,7 @@ fn link_index(related: &Related) -> Option<&'static [&'static str]> {
 /// A column in a condition. A unary plus keeps SQLite from using an index for it.
 fn column_of(sql: &Sql<'_>, table: &str, name: &str) -> String {
     let is_looked_at = match table {
-        "t" => sql.walks.is_some_and(|sorted| sorted != name) || sql.apart.contains(&name),
+        "t" => sql.walks.is_some_and(|sorted| sorted != name) || sql.without.contains(&name),
         _ => sql.entered.is_some_and(|columns| !columns.contains(&name)),
     };
     let sign = if is_looked_at { "+" } else { "" };
