@@ -191,7 +191,23 @@ pub fn delete_by(store: &Store, by: Writer<'_>, id: u64, now: i64) -> Result<(),
         owned => owned?,
     }
     delete(store, id)?;
-    delete_unused_documents(store).map(drop)
+    // The backup is gone in any case, and the next deletion tries that again.
+    if let Err(error) = delete_unused_documents(store) {
+        tracing::warn!(%error, "documents to which no backup refers any more are not deleted");
+    }
+    Ok(())
+}
+
+/// Whether a backup says itself that it has failed. One that has been silent for long counts as failed too, but may only be waiting for
+/// the store.
+///
+/// # Errors
+/// The store cannot be used.
+pub(crate) fn has_given_up(store: &Store, id: u64) -> Result<bool, BackupError> {
+    Ok(matches!(
+        small::<Failed>(store, &name(id, FAILED))?,
+        Small::Found(_)
+    ))
 }
 
 /// Deletes all objects of a backup, the manifest first, so that a partly deleted backup does not look complete. Documents stay until

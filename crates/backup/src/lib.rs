@@ -73,7 +73,7 @@ pub use read::Reader;
 pub use restores::{JOINED_FOR, Joined, Other, Participant, Restored, foresee, join};
 pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
 pub use store::Store;
-pub use unused::{delete_unused_documents, written_documents};
+pub use unused::{Unused, delete_unused_documents, written_documents};
 pub use upload::Upload;
 pub use verify::{Verified, verify};
 

@@ -88,8 +88,11 @@ pub enum NoListing {
 pub struct Listing(Vec<Row>);
 
 impl Listing {
+    /// A directory may name a file twice that changes while it is read: the one read later counts.
     pub fn of(mut rows: Vec<Row>) -> Listing {
-        rows.sort_unstable_by_key(|row| row.hash);
+        rows.reverse();
+        rows.sort_by_key(|row| row.hash);
+        rows.dedup_by_key(|row| row.hash);
         Listing(rows)
     }
 
@@ -176,6 +179,14 @@ mod tests {
         assert!(listing.find("cd/cd35").is_none());
         let has = [0, 1, 2, 3].map(|object| listing.has("cd/cd34", object));
         assert_eq!(has, [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_file_that_was_read_twice_is_in_the_listing_once() {
+        let rows = [(7, 100), (8, 120)];
+        let rows = rows.map(|(stamp, bytes)| Row::new("ab/ab12", stamp, bytes, 0..=0));
+        let listing = Listing::of(rows.to_vec());
+        assert_eq!(listing.rows(), &rows[1..]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::backups::{BackupState, list};
+use crate::backups::{BackupState, has_given_up, list, manifest};
 use crate::upload::DOCUMENTS;
 use crate::{BackupError, Store};
 
@@ -19,35 +19,48 @@ pub fn written_documents(
     Ok(sizes.collect())
 }
 
-/// Deletes documents that no backup in the store has. Returns how many objects these were. A backup in progress may refer to any of them, and
-/// so may one that this version cannot read: nothing is deleted while there is one.
+/// What became of the documents to which no backup refers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unused {
+    /// So many objects were deleted.
+    Deleted(u64),
+    /// This backup may refer to any of them: it is in progress, was so when it was last heard of, or cannot be read.
+    KeptFor(u64),
+}
+
+/// Deletes documents that no backup in the store has. Nothing is deleted while there is a backup that may refer to others.
 ///
 /// # Errors
 /// The store cannot be used.
-pub fn delete_unused_documents(store: &Store) -> Result<u64, BackupError> {
-    // Listed before the backups: what a backup writes that begins from now on is not among them. It can refer to none that no complete backup
-    // has, as it takes them from a complete one.
+pub fn delete_unused_documents(store: &Store) -> Result<Unused, BackupError> {
+    // Listed before the backups: what a backup writes that begins from now on is not among them. It refers to those of a backup that has a
+    // manifest already, all of which count below.
     let mut documents = store.list(DOCUMENTS)?;
     documents.retain(|object| is_written_by_a_backup(&object.name));
     if documents.is_empty() {
-        return Ok(0);
+        return Ok(Unused::Deleted(0));
     }
-    let backups = list(store, "")?;
-    let may_refer = |state| matches!(state, BackupState::InProgress | BackupState::Incompatible);
-    if backups.iter().any(|backup| may_refer(backup.state)) {
-        return Ok(0);
+    let mut used = BTreeSet::new();
+    for backup in list(store, "")? {
+        let manifest = match backup.manifest {
+            Some(manifest) => Some(manifest),
+            // The manifest of a backup that has failed may have been written all the same.
+            None if backup.state == BackupState::Failed && has_given_up(store, backup.id)? => {
+                manifest(store, backup.id)?
+            }
+            None => return Ok(Unused::KeptFor(backup.id)),
+        };
+        let objects = manifest.iter().flat_map(|it| it.document_objects());
+        used.extend(objects.map(|object| object.name.clone()));
     }
-    let manifests = backups.iter().filter_map(|backup| backup.manifest.as_ref());
-    let used = manifests.flat_map(|manifest| manifest.document_objects());
-    let used: BTreeSet<&str> = used.map(|object| object.name.as_str()).collect();
     let mut deleted = 0;
     for object in documents {
-        if !used.contains(object.name.as_str()) {
+        if !used.contains(&object.name) {
             store.delete(&object.name)?;
             deleted += 1;
         }
     }
-    Ok(deleted)
+    Ok(Unused::Deleted(deleted))
 }
 
 /// Whether it is `backup-documents/STORE/ID/N`: whatever else people have put there is not the backups'.

@@ -257,11 +257,13 @@ impl<'a> Restoring<'a> {
         let (listing, mut damaged) = (reader.listing(of), Vec::new());
         let listing = match listing {
             Err(error) if error.is_loss() => {
-                damaged.push(error.to_string());
                 if of.shares(reader.manifest.backup_id) {
-                    // Nobody knows any more what was deleted.
-                    return Ok(damaged);
+                    return Ok(vec![format!(
+                        "{error}: it says which documents of the store '{}' were deleted before the backup, so none of them is restored",
+                        of.store
+                    )]);
                 }
+                damaged.push(error.to_string());
                 None
             }
             listing => listing?,

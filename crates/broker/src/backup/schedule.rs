@@ -7,7 +7,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use skep_backup::{
-    Backup, BackupError, BackupKind, BackupState, Store, delete, delete_unused_documents, list,
+    Backup, BackupError, BackupKind, BackupState, Store, Unused, delete, delete_unused_documents,
+    list,
 };
 use skep_cluster::Refusal;
 use skep_model::timer_value::Cycle;
@@ -168,7 +169,7 @@ impl Keeper {
                         delete(&store, old.id).map_err(text)?;
                     }
                     // Also what failed backups have written.
-                    delete_unused_documents(&store).map_err(text)?;
+                    clean(&store);
                 }
                 // Deleting is final: a replica that lags behind puts it off.
                 Err(why) => tracing::warn!(%why, "no backup is deleted by age"),
@@ -187,6 +188,21 @@ impl Keeper {
             self.due = schedule.due(backups.first().and_then(began), now);
         }
         Ok(())
+    }
+}
+
+/// Deletes documents to which no backup refers any more. That it fails keeps nobody from taking the next backup.
+fn clean(store: &Store) {
+    match delete_unused_documents(store) {
+        Ok(Unused::Deleted(0)) => {}
+        Ok(Unused::Deleted(objects)) => {
+            tracing::info!(objects, "documents to which no backup refers are deleted");
+        }
+        Ok(Unused::KeptFor(backup)) => tracing::info!(
+            backup,
+            "no documents are deleted while this backup is in progress, or cannot be read"
+        ),
+        Err(error) => tracing::warn!(%error, "documents to which no backup refers are not deleted"),
     }
 }
 

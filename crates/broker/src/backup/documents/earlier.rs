@@ -42,7 +42,13 @@ impl Earlier {
         };
         match Earlier::of(store, newest.backup_id, documents) {
             // It is damaged, or was deleted meanwhile.
-            Err(error) if error.is_loss() || matches!(error, BackupError::Unusable { .. }) => {
+            Err(error)
+                if error.is_loss()
+                    || matches!(
+                        error,
+                        BackupError::Unusable { .. } | BackupError::Unknown(_)
+                    ) =>
+            {
                 tracing::warn!(
                     earlier = newest.backup_id,
                     %error,
@@ -62,11 +68,12 @@ impl Earlier {
         let listing = reader.listing(of)?.unwrap_or_default();
         let contents = of.listed.iter().flat_map(|it| &it.content_bytes).copied();
         let objects = of.objects.iter().flatten().cloned();
-        let mut needed = vec![0_u64; objects.clone().count()];
+        let mut needed = vec![0_u64; of.objects.iter().flatten().count()];
         for row in listing.rows() {
+            let each = row.bytes / (u64::from(row.last - row.first) + 1) + OVERHEAD;
             for object in row.objects() {
                 if let Some(bytes) = needed.get_mut(object) {
-                    *bytes = bytes.saturating_add(row.bytes).saturating_add(OVERHEAD);
+                    *bytes = bytes.saturating_add(each);
                 }
             }
         }
