@@ -95,29 +95,36 @@ impl DirectoryView {
     /// The replica on this node has committed this directory. A replica that catches up commits versions that are older than what another
     /// node has sent meanwhile: they are not shown, as revoked permissions would be back.
     pub fn set(&self, directory: Directory) {
-        let (known, directory) = (&mut *self.known.write(), Arc::new(directory));
-        match &mut known.received {
-            Some(received) => received.own = directory,
-            None => self.shows(known, directory),
-        }
+        let directory = Arc::new(directory);
+        self.change(|known| match &mut known.received {
+            Some(received) => {
+                received.own = directory;
+                None
+            }
+            None => Some(directory),
+        });
     }
 
     /// Like [`DirectoryView::set`], by a replica that leads: nobody has a newer one.
     pub fn lead_with(&self, directory: Directory) {
-        let known = &mut *self.known.write();
-        known.received = None;
-        self.shows(known, Arc::new(directory));
+        let directory = Arc::new(directory);
+        self.change(|known| {
+            known.received = None;
+            Some(directory)
+        });
     }
 
     /// Another node has sent the directory to this one, which has no replica, or one that may be behind.
     pub fn receive(&self, directory: Directory) {
-        let known = &mut *self.known.write();
-        let before = known.received.take().map(|received| received.own);
-        known.received = Some(Received {
-            own: before.unwrap_or_else(|| Arc::clone(&known.current)),
-            as_new_at: None,
+        let directory = Arc::new(directory);
+        self.change(|known| {
+            let before = known.received.take().map(|received| received.own);
+            known.received = Some(Received {
+                own: before.unwrap_or_else(|| Arc::clone(&known.current)),
+                as_new_at: None,
+            });
+            Some(directory)
         });
-        self.shows(known, Arc::new(directory));
     }
 
     /// Whether the directory is another node's.
@@ -145,24 +152,25 @@ impl DirectoryView {
 
     /// The replica on this node has published what it has up to this entry. From when it has caught up, the node goes by it.
     pub fn has_applied(&self, entry: u64) {
-        let known = &mut *self.known.write();
         let is_as_new = |it: &mut Received| it.as_new_at.is_some_and(|least| entry >= least);
-        if let Some(received) = known.received.take_if(is_as_new) {
-            self.shows(known, received.own);
-        }
+        self.change(|known| Some(known.received.take_if(is_as_new)?.own));
     }
 
-    /// The replica on this node leads: it has all that was committed.
+    /// The replica on this node leads: it has published all that was committed.
     pub fn leads(&self) {
-        let known = &mut *self.known.write();
-        if let Some(received) = known.received.take() {
-            self.shows(known, received.own);
-        }
+        self.change(|known| Some(known.received.take()?.own));
     }
 
-    fn shows(&self, known: &mut Known, directory: Arc<Directory>) {
-        known.current = directory;
+    /// Shows the directory that the change returns. The one before may be large: it is dropped when nobody waits for it.
+    fn change(&self, change: impl FnOnce(&mut Known) -> Option<Arc<Directory>>) {
+        let mut known = self.known.write();
+        let Some(directory) = change(&mut known) else {
+            return;
+        };
+        let before = std::mem::replace(&mut known.current, directory);
         self.number.fetch_add(1, Ordering::AcqRel);
+        drop(known);
+        drop(before);
     }
 }
 

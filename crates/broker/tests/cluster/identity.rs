@@ -103,6 +103,34 @@ async fn a_node_that_starts_while_the_first_partition_has_no_leader_asks_the_cop
     assert!(!rigs.iter().any(is_led));
 }
 
+/// What a replica finds in its log beyond what it has heard to be committed is committed by its election.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_goes_by_the_users_that_its_election_has_committed() {
+    let nodes = Nodes::new(3, 1);
+    let rigs = nodes.all().await;
+    make_user(&rigs[0], "anna").await;
+    for rig in &rigs {
+        knows(rig, &["anna"]).await;
+        snapshot(rig).await;
+    }
+    make_user(&rigs[0], "bert").await;
+    // Their logs have the second user, their snapshots only the first one.
+    for rig in rigs {
+        stop(rig).await;
+    }
+    for rig in &nodes.all().await {
+        knows(rig, &["anna", "bert"]).await;
+    }
+}
+
+async fn snapshot(rig: &Rig) {
+    let (done, wait) = crossbeam_channel::bounded(1);
+    let handle = &rig.broker.partitions()[0];
+    handle.inbox.send(Report::TakeSnapshot(Some(done)));
+    let taken = tokio::task::spawn_blocking(move || wait.recv());
+    taken.await.unwrap().unwrap().unwrap();
+}
+
 /// The second node has no copy of the first partition, and asks for changes ten times a second.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_known_to_the_node_that_was_asked_for_it_when_it_answers() {

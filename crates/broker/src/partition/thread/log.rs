@@ -64,13 +64,16 @@ impl Partition {
     fn publish_reached(&mut self) {
         let reached = self.core.reached();
         // Who waits for an entry to be applied finds its users and permissions.
+        self.publish_directory(!self.core.is_leader());
+        self.env.status.applied.store(reached, Ordering::Release);
+        self.exporters.progress.commit(reached);
+    }
+
+    fn publish_directory(&mut self, is_committed: bool) {
         if self.env.partition() == HOME && !self.core.is_stale() {
-            let is_committed = !self.core.is_leader();
             let directory = &self.core.engine().state.identity.directory;
             self.delivery.directory(directory, is_committed, &self.env);
         }
-        self.env.status.applied.store(reached, Ordering::Release);
-        self.exporters.progress.commit(reached);
     }
 
     fn release(&mut self, released: Released) {
@@ -122,6 +125,8 @@ impl Partition {
     fn begins_to_lead(&mut self) {
         let elected = Instant::now();
         let partition = self.env.partition();
+        // All entries of former leaders are committed with the election, and nothing is proposed yet.
+        self.publish_directory(true);
         // A new leader is asked for its commit position.
         let reached = self.core.reached();
         self.env.status.applied.store(reached, Ordering::Release);
