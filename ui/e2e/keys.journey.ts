@@ -45,3 +45,18 @@ test("who takes a condition away by keys goes on beside it", async ({ page, open
   await page.keyboard.press("Enter");
   await expect(page.getByRole("button", { name: "Filter", exact: true })).toBeFocused();
 });
+
+test("what opens at a button comes by key, is fetched with it, and gives the focus back", async ({ page, open }) => {
+  await open("/processes?process=order");
+  for (const name of ["Filter", "Columns", "More", "Saved views"]) {
+    const button = page.getByRole("button", { name, exact: true });
+    await button.focus();
+    await page.keyboard.press("Enter");
+    const float = page.locator('[role="dialog"], [role="menu"]');
+    await expect(float, name).toBeVisible();
+    await expect(float.locator(":focus").or(page.locator('[role="dialog"]:focus')).first(), name).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(float, name).toHaveCount(0);
+    await expect(button, name).toBeFocused();
+  }
+});
