@@ -5,12 +5,14 @@ import type { Kind } from "./identity";
 import { live } from "./live";
 import type { Lack } from "./permission";
 
-export type OwnGrant = Pick<Answer<"/authentication/me/authorizations/search", "post">["items"][number], "resourceType" | "permissionTypes">;
+export type OwnGrant = Pick<Answer<"/authentication/me/authorizations/search", "post">["items"][number], "resourceType" | "resourceId" | "permissionTypes">;
 
 /** Any of the permissions will do; the first is the one to ask for. */
 export interface Right {
   resource: string;
   any: readonly [string, ...string[]];
+  /** On which one of the kind; nothing: on any of them. */
+  on?: string;
 }
 
 const batch = (what: string): Right => ({ resource: "BATCH", any: [`CREATE_BATCH_OPERATION_${what}`, "CREATE"] });
@@ -32,6 +34,14 @@ export const RIGHTS = {
   listener: create("GLOBAL_LISTENER", "CREATE_TASK_LISTENER"),
 } as const satisfies Record<string, Right | Record<Kind, Right>>;
 
+/** What is done to one instance is a right on its process. */
+export const rightsOn = (process: string) => {
+  const of = (permission: string): Right => ({ resource: "PROCESS_DEFINITION", any: [permission], on: process });
+  return { cancel: of("CANCEL_PROCESS_INSTANCE"), modify: of("MODIFY_PROCESS_INSTANCE"), update: of("UPDATE_PROCESS_INSTANCE") };
+};
+
+const ALL = "*";
+
 /** With more grants than these it is not said before what one may not. */
 const MOST = 1_000;
 
@@ -44,8 +54,9 @@ export const ownGrants = () =>
     return page.totalItems > items.length ? undefined : items;
   }, 30_000);
 
-/** What is missing on every resource of the kind; on which single ones a right holds, the server decides. */
-export function lackOf(grants: readonly OwnGrant[], { resource, any }: Right): Lack | undefined {
-  const has = grants.some((grant) => grant.resourceType === resource && grant.permissionTypes.some((each) => (any as readonly string[]).includes(each)));
-  return has ? undefined : { permission: any[0], resource, ids: [] };
+/** What is missing on that one, or on every resource of the kind; on which of those a right holds, the server decides. */
+export function lackOf(grants: readonly OwnGrant[], { resource, any, on }: Right): Lack | undefined {
+  const covers = ({ resourceId }: OwnGrant) => on === undefined || resourceId === ALL || resourceId === on;
+  const has = grants.some((grant) => grant.resourceType === resource && covers(grant) && grant.permissionTypes.some((each) => (any as readonly string[]).includes(each)));
+  return has ? undefined : { permission: any[0], resource, ids: on === undefined ? [] : [on] };
 }
