@@ -52,11 +52,26 @@ test("what opens at a button comes by key, is fetched with it, and gives the foc
     const button = page.getByRole("button", { name, exact: true });
     await button.focus();
     await page.keyboard.press("Enter");
-    const float = page.locator('[role="dialog"], [role="menu"]');
+    const float = page.locator('[role="dialog"]');
     await expect(float, name).toBeVisible();
-    await expect(float.locator(":focus").or(page.locator('[role="dialog"]:focus')).first(), name).toBeVisible();
+    await expect.poll(() => float.evaluate((each) => each.contains(document.activeElement)), name).toBe(true);
     await page.keyboard.press("Escape");
     await expect(float, name).toHaveCount(0);
     await expect(button, name).toBeFocused();
   }
+});
+
+test("what was opened before the drawing is there stays open when it comes", async ({ page, open }) => {
+  const gate = { isHeld: true };
+  await page.route("**/process-definitions/search", async (route) => {
+    while (gate.isHeld && route.request().postData()?.includes('"order"')) await page.waitForTimeout(50);
+    await route.continue();
+  });
+  await open("/processes?process=order");
+  await page.getByRole("button", { name: "Columns" }).click();
+  const choice = page.getByRole("dialog", { name: "Variables as columns" });
+  await expect(choice).toBeVisible();
+  gate.isHeld = false;
+  await expect(page.locator(".djs-shape").first()).toBeVisible();
+  await expect(choice).toBeVisible();
 });
