@@ -89,7 +89,7 @@ function Row({ variable, needs, incidents }: RowProps) {
       <dd>
         <Value value={value} isCut={isCut} load={load} />
       </dd>
-      <span className="variable-acts">
+      <dd className="variable-acts">
         {same ? (
           <Link to="/processes" search={same} className="button quiet icon small" aria-label={t.sameValue(variable.name)} title={t.sameValue(variable.name)}>
             <ListFilter size={14} aria-hidden="true" />
@@ -100,7 +100,7 @@ function Row({ variable, needs, incidents }: RowProps) {
             <Pencil size={14} aria-hidden="true" />
           </MayButton>
         ) : null}
-      </span>
+      </dd>
       {editing && !isCut ? <EditVariable variable={variable} value={value} incidents={incidents} close={() => setEditing(false)} /> : null}
     </div>
   );
