@@ -1,5 +1,6 @@
 // Who waits for a message, and which messages came.
 import { type Correlated, type Subscription, type Wanted, useCame, useWaiting } from "../../api/messages";
+import { rightsOn } from "../../api/rights";
 import type { Col } from "../../parts/Table";
 import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
@@ -11,6 +12,12 @@ import { SendButton } from "./SendButton";
 const t = text.messages;
 
 const wanted = ({ name, key, process }: MessageSearch): Wanted => ({ name, key, process });
+
+/** What waits goes on; a start event makes an instance. */
+const neededFor = ({ messageSubscriptionType, processDefinitionId }: Subscription) => {
+  const { update, start } = rightsOn(processDefinitionId);
+  return messageSubscriptionType === "START_EVENT" ? start : update;
+};
 
 const waiting: readonly Col<Subscription>[] = [
   { id: "name", name: t.name, width: "2fr", minWidth: 130, cell: (row) => <span className="clip" title={row.messageName}>{row.messageName}</span> },
@@ -24,7 +31,7 @@ const waiting: readonly Col<Subscription>[] = [
     name: t.send,
     width: 104,
     number: true,
-    cell: (row) => <SendButton way="correlate" name={row.messageName} correlationKey={row.correlationKey ?? ""} tenant={row.tenantId} />,
+    cell: (row) => <SendButton way="correlate" name={row.messageName} correlationKey={row.correlationKey ?? ""} tenant={row.tenantId} needs={neededFor(row)} />,
   },
 ];
 
