@@ -37,4 +37,8 @@ test("the last of more than ten thousand steps is reached by link and by key, an
   await expect(page.locator('.djs-element[data-element-id="last"].sk-active')).toHaveCount(1);
   await page.setViewportSize({ width: 360, height: 760 });
   await fits(page);
+  // On a phone the bar stands below the drawing: over it, it would cover a third.
+  const [drawn, bar] = [await page.getByRole("application").boundingBox(), await replay.boundingBox()];
+  expect(Math.round(bar?.y ?? 0)).toBeGreaterThanOrEqual(Math.round((drawn?.y ?? 0) + (drawn?.height ?? 0)));
+  expect(drawn?.height).toBeGreaterThan(150);
 });
