@@ -21,7 +21,7 @@ const neededFor = ({ messageSubscriptionType, processDefinitionId }: Subscriptio
 
 const waiting: readonly Col<Subscription>[] = [
   { id: "name", name: t.name, width: "2fr", minWidth: 130, cell: (row) => <span className="clip" title={row.messageName}>{row.messageName}</span> },
-  { id: "key", name: t.key, width: "1fr", minWidth: 110, cell: (row) => <span className="clip mono" title={row.correlationKey ?? undefined}>{row.correlationKey}</span> },
+  { id: "key", name: t.key, width: "1fr", minWidth: 128, cell: (row) => <span className="clip mono" title={row.correlationKey ?? undefined}>{row.correlationKey}</span> },
   { id: "process", name: t.process, width: "1fr", minWidth: 110, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.processDefinitionName ?? row.processDefinitionId}</span> },
   { id: "element", name: t.element, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
   { id: "instance", name: t.instance, width: 176, cell: (row) => <InstanceCell row={row} /> },
@@ -42,7 +42,7 @@ export function Waiting({ search }: { search: MessageSearch }) {
 
 const came: readonly Col<Correlated>[] = [
   { id: "name", name: t.name, width: "2fr", minWidth: 130, cell: (row) => <span className="clip" title={row.messageName}>{row.messageName}</span> },
-  { id: "key", name: t.key, width: "1fr", minWidth: 110, cell: (row) => <span className="clip mono" title={row.correlationKey ?? undefined}>{row.correlationKey}</span> },
+  { id: "key", name: t.key, width: "1fr", minWidth: 128, cell: (row) => <span className="clip mono" title={row.correlationKey ?? undefined}>{row.correlationKey}</span> },
   { id: "process", name: t.process, width: "1fr", minWidth: 110, cell: (row) => <span className="clip">{row.processDefinitionId}</span> },
   { id: "element", name: t.element, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
   { id: "instance", name: t.instance, width: 176, cell: (row) => <InstanceCell row={row} /> },
