@@ -36,6 +36,13 @@ const WAYS = [
   [360, "light"],
 ] as const;
 
+/** What axe has to say of the page as it stands, in one look. */
+export async function passes(page: Page, name: string) {
+  await page.evaluate(axe);
+  const violations = await broken(page, "all");
+  expect(violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id} ${node.target.join(" ")}: ${node.failureSummary}`)), name).toEqual([]);
+}
+
 /** What has to hold of a page, as it stands: in two widths nothing sticks out, and in both looks axe has nothing to say. */
 export async function sound(page: Page, name: string) {
   // As a function of the page: its policy lets no script of ours in by an element.

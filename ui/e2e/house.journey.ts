@@ -1,4 +1,5 @@
 // What holds on every screen: contrast and names by axe, no sideways scroll, and the ways a server can be.
+import { readFile } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import { sound } from "./axe";
 import { expect, instanceOf, test } from "./journey";
@@ -11,6 +12,10 @@ const ROUTES = [
   "INSTANCE",
   "INSTANCE?do=modify&element=charge&plan=add+charge",
   "INSTANCE?do=migrate",
+  "INSTANCE?tab=variables&at=2026-11-01T00:00:00Z",
+  "INSTANCE?tab=jobs",
+  "INSTANCE?tab=messages",
+  "INSTANCE?tab=audit",
   "/incidents",
   "/incidents?error=1806147757",
   "/jobs",
@@ -19,6 +24,7 @@ const ROUTES = [
   "/processes?process=order&version=2&versus=1",
   "/processes?process=order&cols=orderId,amount",
   "/batches",
+  "BATCH",
   "/studio",
   "/studio?sample=order",
   "/help",
@@ -51,6 +57,19 @@ const ROUTES = [
   "/feel?expression=a+%2B",
 ];
 
+/** Held to the same in other files: people.journey.ts and look.journey.ts. The sample becomes a draft. */
+const ELSEWHERE = ["/login", "/logged-out", "/admin/users/olaf", "/parts", "/studio/draft"];
+
+test("no route of the router is left out", async () => {
+  const router = await readFile(new URL("../src/app/router.tsx", import.meta.url), "utf8");
+  const names: Record<string, string> = { INSTANCE: "/processes/i/1", TASK: "/tasks", EVALUATION: "/decisions/i/1", BATCH: "/batches/1" };
+  const seen = [...ROUTES, ...ELSEWHERE].map((route) => route.replace(/[?#].*$/, "").replace(/^[A-Z]+/, (name) => names[name] ?? name));
+  const paths = [...router.matchAll(/path: "([^"]+)"/g)].map(([, path = ""]) => path);
+  expect(paths.length).toBeGreaterThan(20);
+  const matches = (path: string) => seen.some((route) => new RegExp(`^${path.replaceAll(/\$\w+/g, "[^/]+")}$`).test(route));
+  expect(paths.filter((path) => !matches(path))).toEqual([]);
+});
+
 /** In parts, for workers to share. */
 const PARTS = 4;
 for (let part = 0; part < PARTS; part++) {
@@ -59,7 +78,9 @@ for (let part = 0; part < PARTS; part++) {
     const key = await instanceOf(api, "order", { hasIncident: true });
     const { items: tasks } = await api.post("/user-tasks/search", { filter: { elementId: "assess", state: "CREATED" }, page: { limit: 1 } });
     const { items: evaluations } = await api.post("/decision-instances/search", { filter: { state: "FAILED" }, page: { limit: 1 } });
+    const { batchOperationKey } = await api.post("/process-instances/cancellation", { filter: { processDefinitionId: "no-such-process" } });
     const places: Record<string, string> = {
+      BATCH: `/batches/${String(batchOperationKey)}`,
       INSTANCE: `/processes/i/${key}`,
       TASK: `/tasks?task=${String(tasks[0]?.userTaskKey)}`,
       EVALUATION: `/decisions/i/${String(evaluations[0]?.decisionEvaluationInstanceKey)}`,

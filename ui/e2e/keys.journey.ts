@@ -45,3 +45,33 @@ test("who takes a condition away by keys goes on beside it", async ({ page, open
   await page.keyboard.press("Enter");
   await expect(page.getByRole("button", { name: "Filter", exact: true })).toBeFocused();
 });
+
+test("what opens at a button comes by key, is fetched with it, and gives the focus back", async ({ page, open }) => {
+  await open("/processes?process=order");
+  for (const name of ["Filter", "Columns", "More", "Saved views"]) {
+    const button = page.getByRole("button", { name, exact: true });
+    await button.focus();
+    await page.keyboard.press("Enter");
+    const float = page.locator('[role="dialog"]');
+    await expect(float, name).toBeVisible();
+    await expect.poll(() => float.evaluate((each) => each.contains(document.activeElement)), name).toBe(true);
+    await page.keyboard.press("Escape");
+    await expect(float, name).toHaveCount(0);
+    await expect(button, name).toBeFocused();
+  }
+});
+
+test("what was opened before the drawing is there stays open when it comes", async ({ page, open }) => {
+  const gate = { isHeld: true };
+  await page.route("**/process-definitions/search", async (route) => {
+    while (gate.isHeld && route.request().postData()?.includes('"order"')) await page.waitForTimeout(50);
+    await route.continue();
+  });
+  await open("/processes?process=order");
+  await page.getByRole("button", { name: "Columns" }).click();
+  const choice = page.getByRole("dialog", { name: "Variables as columns" });
+  await expect(choice).toBeVisible();
+  gate.isHeld = false;
+  await expect(page.locator(".djs-shape").first()).toBeVisible();
+  await expect(choice).toBeVisible();
+});

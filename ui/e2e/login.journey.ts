@@ -45,6 +45,9 @@ test("a session ends under an open page: what was written stays, and the command
   await expect(page.getByText('"kept"').first()).toBeVisible();
 });
 
+/** What is said to who lacks it. */
+const onOrder = (permission: string) => `You need ${permission} on \`order\`. Ask an admin.`;
+
 test("what one never may is absent, and what one may not on this object names the permission", async ({ page, guarded }) => {
   await page.goto(`${guarded.url}/ui/processes/i/${guarded.instance}`);
   await logIn(page, "olaf");
@@ -52,11 +55,18 @@ test("what one never may is absent, and what one may not on this object names th
   await expect(rail.getByRole("link", { name: "Processes" })).toBeVisible();
   await expect(rail.getByRole("link", { name: "Tasks" })).toHaveCount(0);
   await expect(rail.getByRole("link", { name: "Admin" })).toHaveCount(0);
-  await page.getByRole("button", { name: "Add a variable" }).first().click();
-  await page.getByRole("textbox", { name: "Name" }).fill("remark");
-  await page.getByRole("textbox", { name: "Value, as JSON" }).fill("1");
-  await page.getByRole("button", { name: "Save", exact: true }).click();
-  await expect(page.getByText("You need UPDATE_PROCESS_INSTANCE on `order`. Ask an admin.")).toBeVisible();
+  for (const [name, permission] of [["Modify", "MODIFY_PROCESS_INSTANCE"], ["Migrate", "UPDATE_PROCESS_INSTANCE"], ["Cancel instance", "CANCEL_PROCESS_INSTANCE"], ["Add a variable", "UPDATE_PROCESS_INSTANCE"]] as const) {
+    await expect(page.getByRole("button", { name, exact: true }).first()).toHaveAccessibleDescription(onOrder(permission));
+  }
+  await page.getByRole("button", { name: "Add a variable" }).first().focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByText(onOrder("UPDATE_PROCESS_INSTANCE")).last()).toBeVisible();
+  // Who goes there by the address is refused by the server, in the same words.
+  await page.goto(`${guarded.url}/ui/processes/i/${guarded.instance}?do=modify&plan=add+charge`);
+  await page.getByRole("button", { name: "Review 1" }).click();
+  await page.getByRole("button", { name: "Apply" }).click();
+  await expect(page.getByRole("dialog").getByText(onOrder("MODIFY_PROCESS_INSTANCE"))).toBeVisible();
   await page.goto(`${guarded.url}/ui/admin/users`);
   await expect(page.getByText("Admin is not open to you")).toBeVisible();
   await expect(page.getByText("You need ACCESS on component `admin`. Ask an admin.")).toBeVisible();

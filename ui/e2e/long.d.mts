@@ -1,1 +1,2 @@
 export const longModel: string;
+export const broadModel: string;

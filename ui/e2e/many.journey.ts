@@ -107,4 +107,12 @@ test("one alternative that is left is a condition like others, and half of one i
   await expect(page.getByRole("button", { name: /Cancel all/ })).toHaveCount(0);
   await page.getByRole("button", { name: "Remove the filter colour=red" }).click();
   await expect(page.getByRole("button", { name: /Cancel all/ })).toBeVisible();
+  // It stays while others are taken away: nothing else is found, and acted on, than the link meant.
+  await open("/processes?process=order&or=var%3DorderId+%253D+%22o-105%22&or=var%3Damount+%253D+42&or=colour%3Dred");
+  await page.getByRole("button", { name: /Remove the filter Variable amount/ }).click();
+  await expect(page).toHaveURL(/or=.*or=colour/);
+  await expect(page.getByText("“colour=red” is not a condition")).toBeVisible();
+  await expect(page.getByRole("button", { name: /Cancel all/ })).toHaveCount(0);
+  await page.getByRole("button", { name: "Remove the filter colour=red" }).click();
+  await expect(found).toHaveText("1 instance");
 });

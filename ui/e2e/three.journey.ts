@@ -55,3 +55,32 @@ test("a leader is killed under an open page: it says so, goes on, and commands w
     await cluster.stop();
   }
 });
+
+test("without a quorum a command is refused with the partition that it is for, and the page of the code", async ({ page }) => {
+  test.setTimeout(180_000);
+  const cluster = await startCluster();
+  try {
+    const [seen, ...others] = cluster.nodes;
+    const api = client(seen?.url ?? "");
+    await api.deploy([["order.bpmn", await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8")]]);
+    const { processInstanceKey } = await api.start("order", { orderId: "o-1", amount: 5 });
+    await page.goto(`${seen?.url}/ui/processes/i/${processInstanceKey}`);
+    await expect(page.getByText("Charge card").first()).toBeVisible();
+    await Promise.all(others.map((node) => node.kill()));
+    await page.getByRole("button", { name: "Add a variable" }).first().click();
+    await page.getByRole("textbox", { name: "Name" }).fill("alone");
+    await page.getByRole("textbox", { name: "Value, as JSON" }).fill("1");
+    const partition = Number(BigInt(processInstanceKey) >> 51n);
+    // At first the leader does not know yet that it is alone.
+    await expect(async () => {
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      const refusal = page.locator(".announcement").filter({ hasText: new RegExp(`partition ${partition}`, "i") });
+      await expect(refusal.first()).toBeVisible({ timeout: 15_000 });
+      await expect(refusal.first().getByRole("link", { name: "What it means, and what to do" })).toHaveAttribute("href", /UNAVAILABLE$/);
+    }).toPass({ timeout: 120_000 });
+    // What was written is still there.
+    await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("alone");
+  } finally {
+    await cluster.stop();
+  }
+});

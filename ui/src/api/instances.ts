@@ -65,17 +65,6 @@ export const within = (scope: ScopeKey, after: string | undefined, every: number
       page: after === undefined ? { limit: FIRST } : { limit: THEN, after },
     }, how), every);
 
-/** All that happened in an instance, the oldest first; as much as one answer holds. */
-export const everything = (key: InstanceKey, atWork: boolean) =>
-  live(["instances", "everything", key], async (how) => {
-    const { items, page } = await post("/element-instances/search", {}, {
-      filter: { processInstanceKey: key },
-      sort: [{ field: "startDate" }, { field: "elementInstanceKey" }],
-      page: { limit: 10_000 },
-    }, how);
-    return { items, cut: page.totalItems > items.length };
-  }, atWork ? 5_000 : 60_000);
-
 /** What an element of an instance did, the newest first. */
 export const ofElement = (key: InstanceKey, elementId: string) =>
   live(["instances", "of-element", key, elementId], (how) =>

@@ -11,7 +11,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   instances: [...INSTANCE, ...WAITS, "variable", "incident", "batchOperationItem"],
   "instances loads": [...INSTANCE, "incident", "processDefinition"],
   "instances within": [...INSTANCE, "incident"],
-  "instances everything": [...INSTANCE, "incident"],
+  "instances past": [...INSTANCE, "incident"],
   "instances feed": [...INSTANCE, "incident", "job", "correlatedMessageSubscription", "auditLog"],
   definitions: ["processDefinition"],
   variables: ["variable"],

@@ -16,7 +16,7 @@ export default function AskZone({ zone, close }: { zone: string; close: () => vo
   return (
     <Dialog title={t.zone} isOpen close={close}>
       <form onSubmit={submit}>
-        <p className="muted">{t.zoneText}</p>
+        <p className="muted dialog-hint">{t.zoneText}</p>
         <label>
           <span className="label">{t.zone}</span>
           <select className="field" value={chosen} onChange={(event) => choose(event.target.value)}>

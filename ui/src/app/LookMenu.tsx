@@ -4,7 +4,7 @@ import { Suspense, lazy, useState } from "react";
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from "react-aria-components";
 import { text } from "../text";
 import { ownZone, setExact, setZone, useExact, useZone } from "../text/zone";
-import { useOpened } from "./Later";
+import { useOpened } from "../parts/floating/Later";
 import { setTheme, themeNow, themes } from "./theme";
 import "../parts/menu.css";
 

@@ -8,17 +8,17 @@ import { text } from "../text";
 import { announce } from "./announce";
 import { lackText } from "./lack";
 
-/** The sentence that names the permission; nothing for who has it, and while it is not known. */
-export function useLack(needs: Right): string | undefined {
+/** The sentence that names the permission; nothing for who has it, while it is not known, and where only the server knows what it takes. */
+export function useLack(needs: Right | undefined): string | undefined {
   const isIn = useSession().kind === "in";
   const { data } = useQuery({ ...ownGrants(), enabled: areGrantsChecked && isIn });
-  const lack = data && lackOf(data, needs);
+  const lack = data && needs && lackOf(data, needs);
   return lack && lackText(lack);
 }
 
 export const tellLack = (lack: string) => announce("failed", text.session.lackTitle, lack);
 
-export function MayButton({ needs, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { needs: Right }) {
+export function MayButton({ needs, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { needs: Right | undefined }) {
   const lack = useLack(needs);
   const id = useId();
   if (lack === undefined) return <button type="button" {...rest} />;

@@ -3,17 +3,21 @@ import { RotateCcw } from "lucide-react";
 import { useState } from "react";
 import { retry } from "../api/commands";
 import type { IncidentKey, JobKey } from "../api/keys";
+import { rightsOn } from "../api/rights";
 import { failed } from "./failed";
+import { MayButton } from "./MayButton";
 import { announce } from "./announce";
 import { text } from "../text";
 
 interface RetryProps {
   incident: IncidentKey;
   job: JobKey | null | undefined;
+  /** The process that it is of. */
+  process: string;
   main?: boolean;
 }
 
-export function RetryButton({ incident, job, main = false }: RetryProps) {
+export function RetryButton({ incident, job, process, main = false }: RetryProps) {
   const [busy, setBusy] = useState(false);
   const go = async () => {
     setBusy(true);
@@ -27,9 +31,9 @@ export function RetryButton({ incident, job, main = false }: RetryProps) {
     }
   };
   return (
-    <button type="button" className={`button small${main ? " main" : ""}`} disabled={busy} onClick={() => void go()}>
+    <MayButton needs={rightsOn(process).update} className={`button small${main ? " main" : ""}`} disabled={busy} onClick={() => void go()}>
       <RotateCcw size={14} aria-hidden="true" />
       {text.commands.retry}
-    </button>
+    </MayButton>
   );
 }

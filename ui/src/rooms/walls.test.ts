@@ -19,17 +19,32 @@ test("parts and questions know no room", () => {
   expect(upward).toEqual([]);
 });
 
-test("a class has rules of its own in one style sheet: another one would change what it never saw", () => {
-  const sheets = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".css"));
-  const homes = new Map<string, Set<string>>();
-  for (const name of sheets) {
+/** By class, the style sheets that have rules of its own, for it alone. */
+function homes(): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const name of readdirSync(src, { recursive: true, encoding: "utf8" }).filter((each) => each.endsWith(".css"))) {
     const selectors = text(name).replaceAll(/\/\*.*?\*\//gs, "").matchAll(/([^{}]+)\{/g);
     for (const [, list = ""] of selectors) {
-      for (const [, plain = ""] of list.split(",").flatMap((each) => [/^\s*\.([\w-]+)\s*$/.exec(each) ?? []])) homes.set(plain, (homes.get(plain) ?? new Set()).add(name));
+      for (const [, plain = ""] of list.split(",").flatMap((each) => [/^\s*\.([\w-]+)\s*$/.exec(each) ?? []])) found.set(plain, (found.get(plain) ?? new Set()).add(name));
     }
   }
-  homes.delete("");
+  found.delete("");
+  return found;
+}
+
+test("a class has rules of its own in one style sheet: another one would change what it never saw", () => {
+  const found = homes();
   // The studio's board is placed in one, and coloured in the other.
-  homes.delete("board");
-  expect([...homes].filter(([, names]) => names.size > 1).map(([plain, names]) => `${plain}: ${[...names].join(", ")}`)).toEqual([]);
+  found.delete("board");
+  expect([...found].filter(([, names]) => names.size > 1).map(([plain, names]) => `${plain}: ${[...names].join(", ")}`)).toEqual([]);
+});
+
+test("what is seen in several rooms has its rules outside of them: those of one room are not there in another", () => {
+  const found = homes();
+  const away = files.flatMap((name) =>
+    [...text(name).matchAll(/className=(?:"([^"]+)"|\{`([^`]+)`\})/g)]
+      .flatMap(([, plain, composed]) => (plain ?? composed ?? "").replaceAll(/\$\{[^}]*\}/g, " ").split(/\s+/))
+      .flatMap((each) => [...(found.get(each) ?? [])].filter((sheet) => room(sheet) && room(sheet) !== room(name)).map((sheet) => `${name}: ${each} is in ${sheet}`)),
+  );
+  expect(away).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { UserRound, UserRoundX } from "lucide-react";
 import { lazy } from "react";
 import { useSession } from "../../api/session";
 import { text } from "../../text";
-import { Later } from "../Later";
+import { Later } from "../../parts/floating/Later";
 import "./login.css";
 
 const t = text.session;
@@ -14,7 +14,7 @@ export function UserButton() {
   const session = useSession();
   if (session.kind === "open") {
     return (
-      <Later label={t.nobody} className="button quiet icon" menu={Menu} fetch={fetch}>
+      <Later label={t.nobody} className="button quiet icon" menu={<Menu />} fetch={fetch}>
         <UserRoundX size={16} aria-hidden="true" />
       </Later>
     );
@@ -22,7 +22,7 @@ export function UserButton() {
   if (session.kind !== "in") return null;
   const name = session.me.displayName || session.me.username;
   return (
-    <Later label={t.menu(name)} className="button quiet who-button" menu={Menu} fetch={fetch}>
+    <Later label={t.menu(name)} className="button quiet who-button" menu={<Menu />} fetch={fetch}>
       <UserRound size={16} aria-hidden="true" />
       <span className="clip live-word">{name}</span>
     </Later>

@@ -5,7 +5,7 @@ import { queries } from "../../api/live";
 import { type Me, leave, useSession } from "../../api/session";
 import { failed } from "../../parts/failed";
 import { text } from "../../text";
-import { useOpened } from "../Later";
+import { useOpened } from "../../parts/floating/Later";
 import { router } from "../router";
 import "../../parts/menu.css";
 

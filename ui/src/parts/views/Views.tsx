@@ -1,13 +1,14 @@
 // Saved views of a list: a button, and behind it what is saved.
 import { Bookmark } from "lucide-react";
 import { Suspense, lazy } from "react";
-import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
 import { text } from "../../text";
+import { Popup } from "../floating/Popup";
 import { Skeleton } from "../Shown";
 import type { Room, Search } from "./views";
 import "./views.css";
 
-const Saved = lazy(() => import("./Saved"));
+const fetch = () => import("./Saved");
+const Saved = lazy(fetch);
 const t = text.kept;
 
 export interface ViewsProps {
@@ -17,22 +18,19 @@ export interface ViewsProps {
   open: (search: Search) => void;
 }
 
-export function Views(props: ViewsProps) {
-  return (
-    <DialogTrigger>
-      <Button className="button" aria-label={t.saved}>
-        <Bookmark size={14} aria-hidden="true" />
-        <span className="views-word">{t.views}</span>
-      </Button>
-      <Popover className="floating" placement="bottom start">
-        <Dialog className="views" aria-label={t.saved}>
-          {({ close }) => (
-            <Suspense fallback={<Skeleton rows={2} />}>
-              <Saved {...props} close={close} />
-            </Suspense>
-          )}
-        </Dialog>
-      </Popover>
-    </DialogTrigger>
-  );
-}
+const words = (
+  <>
+    <Bookmark size={14} aria-hidden="true" />
+    <span className="views-word">{t.views}</span>
+  </>
+);
+
+export const Views = (props: ViewsProps) => (
+  <Popup className="button" label={t.saved} words={words} title={t.saved} of="views" placement="bottom start" fetch={fetch}>
+    {(close) => (
+      <Suspense fallback={<Skeleton rows={2} />}>
+        <Saved {...props} close={close} />
+      </Suspense>
+    )}
+  </Popup>
+);

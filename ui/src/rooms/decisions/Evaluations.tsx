@@ -22,7 +22,7 @@ const columns: readonly Col<Evaluation>[] = [
     id: "decision",
     name: t.decision,
     width: "2fr",
-    minWidth: 150,
+    minWidth: 196,
     cell: (row) => (
       <>
         <State name={row.state} bare />

@@ -2,9 +2,11 @@
 import { type FormEvent, useState } from "react";
 import { type Decision, type Tried, tryDecision } from "../../api/decisions";
 import { Problem } from "../../api/problem";
+import { toEvaluate } from "../../api/rights";
 import { Json } from "../../parts/Json";
 import { CodeField } from "../../parts/code/CodeField";
 import { jsonError } from "../../parts/json";
+import { MayButton } from "../../parts/MayButton";
 import { Failure, Note } from "../../parts/Note";
 import { text } from "../../text";
 import { type Model, variablesOf } from "./model";
@@ -48,9 +50,9 @@ export function Try({ decision, model, given }: TryProps) {
           <CodeField language="json" rows={[5, 16]} value={written} invalid={error !== undefined} write={write} />
         </label>
         <p className={error === undefined ? "faint" : "bad"}>{error === undefined ? t.tryHint : text.commands.invalid(error)}</p>
-        <button type="submit" className="button main" disabled={busy || error !== undefined}>
+        <MayButton needs={toEvaluate(decision.decisionDefinitionId)} type="submit" className="button main" disabled={busy || error !== undefined}>
           {busy ? t.evaluating : t.evaluate}
-        </button>
+        </MayButton>
       </form>
       <div aria-live="polite">
         {problem === undefined ? null : <Failure problem={problem} />}

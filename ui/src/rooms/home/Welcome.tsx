@@ -3,11 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { deploy } from "../../api/commands";
-import { Problem } from "../../api/problem";
 import { RIGHTS } from "../../api/rights";
 import { useSession } from "../../api/session";
 import { announce } from "../../parts/announce";
 import { MayButton, tellLack, useLack } from "../../parts/MayButton";
+import { reasonOf } from "../../parts/reason";
 import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { text } from "../../text";
 
@@ -19,7 +19,7 @@ async function send(files: FileList | null, tenant: string | undefined) {
     const deployment = await deploy([...files], tenant);
     announce("done", t.deployed(deployment.deployments.length));
   } catch (error) {
-    announce("failed", t.refused, error instanceof Problem ? error.detail : String(error));
+    announce("failed", t.refused, reasonOf(error));
   }
 }
 

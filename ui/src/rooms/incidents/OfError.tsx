@@ -35,7 +35,7 @@ const columns: readonly Col<Incident>[] = [
   { id: "element", name: t.element, width: "1fr", minWidth: 96, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
   { id: "error", name: t.error, width: "3fr", minWidth: 180, cell: (row) => <span className="clip" title={row.errorMessage}>{row.errorMessage}</span> },
   { id: "since", name: t.since, width: 104, cell: (row) => <Time at={row.creationTime} /> },
-  { id: "retry", name: text.commands.retry, width: 112, number: true, cell: (row) => <RetryButton incident={row.incidentKey} job={row.jobKey} /> },
+  { id: "retry", name: text.commands.retry, width: 112, number: true, cell: (row) => <RetryButton process={row.processDefinitionId} incident={row.incidentKey} job={row.jobKey} /> },
 ];
 
 interface OfErrorProps {

@@ -1,13 +1,16 @@
 // What can be done with the whole instance.
 import { Link } from "@tanstack/react-router";
 import { Ban, GitCompareArrows, Route, RotateCcw } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { cancelInstance } from "../../api/commands";
 import type { Instance } from "../../api/instances";
+import type { InstanceKey } from "../../api/keys";
 import { retryMany } from "../../api/many";
+import { RIGHTS, type Right, rightsOn } from "../../api/rights";
 import { announce } from "../../parts/announce";
 import { Dialog } from "../../parts/Dialog";
 import { failed } from "../../parts/failed";
+import { MayButton, useLack } from "../../parts/MayButton";
 import { text } from "../../text";
 
 const t = text.commands;
@@ -16,6 +19,7 @@ export function Actions({ instance }: { instance: Instance }) {
   const [asking, setAsking] = useState(false);
   const [busy, setBusy] = useState(false);
   const key = instance.processInstanceKey;
+  const rights = rightsOn(instance.processDefinitionId);
   if (instance.state !== "ACTIVE") return null;
   const run = async (command: () => Promise<unknown>, said: string) => {
     setBusy(true);
@@ -32,23 +36,23 @@ export function Actions({ instance }: { instance: Instance }) {
   return (
     <span className="row wrap">
       {instance.hasIncident ? (
-        <button type="button" className="button" disabled={busy} onClick={() => void run(() => retryMany({ processInstanceKey: key }), t.begun)}>
+        <MayButton needs={RIGHTS.retry} className="button" disabled={busy} onClick={() => void run(() => retryMany({ processInstanceKey: key }), t.begun)}>
           <RotateCcw size={14} aria-hidden="true" />
           {t.retryAll}
-        </button>
+        </MayButton>
       ) : null}
-      <Link className="button" to="/processes/i/$key" params={{ key }} search={{ do: "modify" }}>
+      <Change of={key} what="modify" needs={rights.modify}>
         <Route size={14} aria-hidden="true" />
         {text.change.modify}
-      </Link>
-      <Link className="button" to="/processes/i/$key" params={{ key }} search={{ do: "migrate" }}>
+      </Change>
+      <Change of={key} what="migrate" needs={rights.update}>
         <GitCompareArrows size={14} aria-hidden="true" />
         {text.change.migrate}
-      </Link>
-      <button type="button" className="button" onClick={() => setAsking(true)}>
+      </Change>
+      <MayButton needs={rights.cancel} className="button" onClick={() => setAsking(true)}>
         <Ban size={14} aria-hidden="true" />
         {t.cancel}
-      </button>
+      </MayButton>
       <Dialog title={t.cancelTitle} isOpen={asking} close={() => setAsking(false)}>
         <p className="muted">{t.cancelText}</p>
         <div className="dialog-actions">
@@ -61,5 +65,29 @@ export function Actions({ instance }: { instance: Instance }) {
         </div>
       </Dialog>
     </span>
+  );
+}
+
+interface ChangeProps {
+  of: InstanceKey;
+  what: "modify" | "migrate";
+  needs: Right;
+  children: ReactNode;
+}
+
+/** The way to a plan, for who may carry it out. */
+function Change({ of, what, needs, children }: ChangeProps) {
+  const lack = useLack(needs);
+  if (lack !== undefined) {
+    return (
+      <MayButton needs={needs} className="button">
+        {children}
+      </MayButton>
+    );
+  }
+  return (
+    <Link className="button" to="/processes/i/$key" params={{ key: of }} search={{ do: what }}>
+      {children}
+    </Link>
   );
 }

@@ -1,7 +1,8 @@
 // The model of the instance, with where it is and which way it came.
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
-import { type Instance, diagnosis, everything, flows, instanceCounts } from "../../api/instances";
+import { useMemo, useState } from "react";
+import { type Instance, diagnosis, flows, instanceCounts } from "../../api/instances";
+import { type Window, usePast } from "../../api/past";
 import { xml } from "../../api/xml";
 import { lateIn } from "../../parts/causes";
 import { Diagram, type Ghosts, type Mark } from "../../parts/diagram";
@@ -25,6 +26,14 @@ function useLate({ processInstanceKey, state }: Instance): ReadonlyMap<string, n
   return useMemo(() => (found === "[]" ? NONE_LATE : new Map(JSON.parse(found) as [string, number][])), [found]);
 }
 
+/** The same list until another window is in it. */
+function useRead(windows: readonly Window[]): readonly Window[] {
+  const [read, set] = useState(windows);
+  const same = read.length === windows.length && read.every((each, at) => each === windows[at]);
+  if (!same) set(windows);
+  return same ? read : windows;
+}
+
 interface DrawingProps {
   instance: Instance;
   ghosts?: Ghosts;
@@ -40,9 +49,10 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
   const taken = useQuery(flows(instance.processInstanceKey, atWork));
   const [wanted] = useAt();
   const at = ghosts === undefined ? wanted : undefined;
-  const past = useQuery({ ...everything(instance.processInstanceKey, atWork), enabled: at !== undefined });
-  const moments = useMemo(() => momentsOf(past.data?.items ?? []), [past.data]);
-  const before = useMemo(() => (at !== undefined && past.data ? marksAt(past.data.items, at) : undefined), [at, past.data]);
+  const past = usePast(instance, at);
+  const read = useRead(past.windows);
+  const moments = useMemo(() => momentsOf(read), [read]);
+  const before = useMemo(() => (at !== undefined && read.length > 0 ? marksAt(read, at) : undefined), [at, read]);
   const late = useLate(instance);
   const marks = useMemo(() => (count.data ? new Map(count.data.items.map((each) => [each.elementId, { ...each, late: late.get(each.elementId) }])) : NOTHING), [count.data, late]);
   const ways = useMemo(() => (taken.data ? new Set(taken.data.items.map((each) => each.elementId)) : NONE), [taken.data]);
@@ -62,7 +72,7 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
           />
         )}
       </Shown>
-      {at === undefined ? ghosts === undefined ? <ReplayButton from={instance.startDate} /> : null : moments.length > 0 ? <Replay moments={moments} cut={past.data?.cut ?? false} /> : null}
+      {at === undefined ? ghosts === undefined ? <ReplayButton from={instance.startDate} /> : null : <Replay moments={moments} past={past} />}
     </div>
   );
 }

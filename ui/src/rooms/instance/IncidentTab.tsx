@@ -34,7 +34,7 @@ export function IncidentTab({ instance }: { instance: Instance }) {
                     <State name={each.state === "ACTIVE" ? "INCIDENT" : each.state} />
                     <b className="clip">{text.words.error(each.errorType)}</b>
                     <span className="grow" />
-                    {each.state === "ACTIVE" ? <RetryButton incident={each.incidentKey} job={each.jobKey} /> : null}
+                    {each.state === "ACTIVE" ? <RetryButton process={each.processDefinitionId} incident={each.incidentKey} job={each.jobKey} /> : null}
                   </div>
                   <p className="entry-text">{each.errorMessage}</p>
                   <p className="entry-foot faint">

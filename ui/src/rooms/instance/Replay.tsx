@@ -2,8 +2,9 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { History as Clock, Pause, Play, SkipBack, SkipForward, X } from "lucide-react";
 import { useEffect, useState } from "react";
+import type { Past } from "../../api/past";
 import { text } from "../../text";
-import { exact, span } from "../../text/format";
+import { exact, number, span } from "../../text/format";
 import { useZone } from "../../text/zone";
 import { indexAt } from "./replay";
 import "./replay.css";
@@ -31,17 +32,46 @@ export function ReplayButton({ from }: { from: string }) {
   );
 }
 
-export function Replay({ moments, cut }: { moments: readonly number[]; cut: boolean }) {
+/** What of a long history was read, and the way on. */
+function HowMuch({ past: { count, more, busy, error, goOn, retry } }: { past: Past }) {
+  if (error) {
+    return (
+      <>
+        <span role="alert">{error.status === 0 ? text.words.failure.NO_ANSWER : text.words.kind(error.title)}</span>
+        <button type="button" className="button small" onClick={retry}>
+          {text.words.retry}
+        </button>
+      </>
+    );
+  }
+  const known = count === 0 && !busy ? text.instance.historyGone : more ? t.read(number(count)) : "";
+  const said = [known, busy ? t.reading : ""].filter((each) => each !== "").join(" · ");
+  return (
+    <>
+      <span className="faint figure" role="status">
+        {said}
+      </span>
+      {goOn ? (
+        <button type="button" className="button small" onClick={goOn}>
+          {t.goOn}
+        </button>
+      ) : null}
+    </>
+  );
+}
+
+export function Replay({ moments, past }: { moments: Float64Array; past: Past }) {
   const [time = 0, set] = useAt();
   const [playing, play] = useState(false);
   useZone();
-  const last = moments.length - 1;
+  const last = Math.max(0, moments.length - 1);
   const index = indexAt(moments, time);
   const moment = moments[index] ?? time;
   const go = (to: number) => set(moments[Math.min(last, Math.max(0, to))]);
   useEffect(() => {
     if (!playing) return;
-    const timer = setTimeout(() => (index < last ? set(moments[index + 1]) : play(false)), STEP);
+    // At the end of what was read so far it waits for what comes behind it.
+    const timer = setTimeout(() => (index < last ? set(moments[index + 1]) : past.busy ? undefined : past.goOn ? past.goOn() : play(false)), STEP);
     return () => clearTimeout(timer);
   });
   const said = `${exact(new Date(moment).toISOString())}, ${t.after(span(moment - (moments[0] ?? moment)))}`;
@@ -56,9 +86,9 @@ export function Replay({ moments, cut }: { moments: readonly number[]; cut: bool
       <button type="button" className="button icon small" aria-label={t.forward} disabled={index >= last} onClick={() => go(index + 1)}>
         <SkipForward size={14} aria-hidden="true" />
       </button>
-      <input type="range" className="replay-range" aria-label={t.when} aria-valuetext={said} min={0} max={Math.max(0, last)} value={index} onChange={(event) => go(Number(event.target.value))} />
+      <input type="range" className="replay-range" aria-label={t.when} aria-valuetext={said} min={0} max={last} value={index} onChange={(event) => go(Number(event.target.value))} />
       <span className="replay-when figure">{said}</span>
-      {cut ? <span className="faint">{t.cut}</span> : null}
+      <HowMuch past={past} />
       <button type="button" className="button small" onClick={() => set(undefined)}>
         <X size={14} aria-hidden="true" />
         {t.now}

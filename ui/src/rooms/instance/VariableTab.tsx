@@ -5,7 +5,9 @@ import { FlaskConical, ListFilter, Pencil, Plus } from "lucide-react";
 import { useState } from "react";
 import { type Incident, ofInstance } from "../../api/incidents";
 import { type Instance, type Variable, variables } from "../../api/instances";
+import { type Right, rightsOn } from "../../api/rights";
 import { Cut } from "../../parts/Cut";
+import { MayButton } from "../../parts/MayButton";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
@@ -20,6 +22,7 @@ const t = text.instance;
 export function VariableTab({ instance }: { instance: Instance }) {
   const { key, name, after } = useScope();
   const atWork = instance.state === "ACTIVE";
+  const { update } = rightsOn(instance.processDefinitionId);
   const query = useQuery(variables(key, atWork, after));
   // What went wrong in this instance itself can be tried again together with a change of its data.
   const troubles = useQuery({ ...ofInstance(instance.processInstanceKey), enabled: instance.hasIncident });
@@ -37,10 +40,10 @@ export function VariableTab({ instance }: { instance: Instance }) {
           {text.feel.try}
         </Link>
         {atWork ? (
-          <button type="button" className="button small" onClick={() => setAdding(true)}>
+          <MayButton needs={update} className="button small" onClick={() => setAdding(true)}>
             <Plus size={14} aria-hidden="true" />
             {text.commands.add}
-          </button>
+          </MayButton>
         ) : null}
       </div>
       {at === undefined ? null : <p className="variables-today">{t.today}</p>}
@@ -54,7 +57,7 @@ export function VariableTab({ instance }: { instance: Instance }) {
             <>
               <dl className="variables">
                 {items.map((each) => (
-                  <Row key={each.variableKey} variable={each} editable={atWork} incidents={incidents} />
+                  <Row key={each.variableKey} variable={each} needs={atWork ? update : undefined} incidents={incidents} />
                 ))}
               </dl>
               <Cut shown={items.length} page={page} after={after} />
@@ -67,7 +70,14 @@ export function VariableTab({ instance }: { instance: Instance }) {
   );
 }
 
-function Row({ variable, editable, incidents }: { variable: Variable; editable: boolean; incidents: readonly Incident[] }) {
+interface RowProps {
+  variable: Variable;
+  /** To change it; nothing where it cannot be. */
+  needs: Right | undefined;
+  incidents: readonly Incident[];
+}
+
+function Row({ variable, needs, incidents }: RowProps) {
   const [editing, setEditing] = useState(false);
   const { value, isCut, load } = useValue(variable, editing);
   const same = sameValue(variable);
@@ -79,18 +89,18 @@ function Row({ variable, editable, incidents }: { variable: Variable; editable: 
       <dd>
         <Value value={value} isCut={isCut} load={load} />
       </dd>
-      <span className="variable-acts">
+      <dd className="variable-acts">
         {same ? (
           <Link to="/processes" search={same} className="button quiet icon small" aria-label={t.sameValue(variable.name)} title={t.sameValue(variable.name)}>
             <ListFilter size={14} aria-hidden="true" />
           </Link>
         ) : null}
-        {editable ? (
-          <button type="button" className="button quiet icon small" aria-label={text.commands.editTitle(variable.name)} title={text.commands.edit} onClick={() => setEditing(true)}>
+        {needs ? (
+          <MayButton needs={needs} className="button quiet icon small" aria-label={text.commands.editTitle(variable.name)} title={text.commands.edit} onClick={() => setEditing(true)}>
             <Pencil size={14} aria-hidden="true" />
-          </button>
+          </MayButton>
         ) : null}
-      </span>
+      </dd>
       {editing && !isCut ? <EditVariable variable={variable} value={value} incidents={incidents} close={() => setEditing(false)} /> : null}
     </div>
   );

@@ -31,7 +31,7 @@ export function Why({ instance }: { instance: Instance }) {
             <>
               <ul className="why-list">
                 {shown.map((place) => (
-                  <Place key={`${place.key} ${place.id}`} place={place} />
+                  <Place key={`${place.key} ${place.id}`} place={place} process={instance.processDefinitionId} />
                 ))}
               </ul>
               {sorted.length > FIRST ? (
@@ -47,7 +47,7 @@ export function Why({ instance }: { instance: Instance }) {
   );
 }
 
-function Place({ place }: { place: Standing }) {
+function Place({ place, process }: { place: Standing; process: string }) {
   const now = useNow();
   const { chooseScope } = useScope();
   const causes = place.findings.map((finding) => causeOf(finding, now));
@@ -58,14 +58,14 @@ function Place({ place }: { place: Standing }) {
       </button>
       <ul>
         {causes.map((cause) => (
-          <Sentence key={`${cause.sentence} ${cause.detail} ${cause.incident?.key} ${cause.called}`} cause={cause} />
+          <Sentence key={`${cause.sentence} ${cause.detail} ${cause.incident?.key} ${cause.called}`} cause={cause} process={process} />
         ))}
       </ul>
     </li>
   );
 }
 
-function Sentence({ cause }: { cause: Cause }) {
+function Sentence({ cause, process }: { cause: Cause; process: string }) {
   const Icon = cause.late === undefined ? icons[cause.tone] : ClockAlert;
   return (
     <li className={`why-cause ${cause.tone}${cause.late === undefined ? "" : " late"}`}>
@@ -84,7 +84,7 @@ function Sentence({ cause }: { cause: Cause }) {
         {cause.detail ? <p className="why-detail">{cause.detail}</p> : null}
         {cause.remedy ? <p className="muted">{cause.remedy}</p> : null}
       </div>
-      {cause.incident ? <RetryButton incident={cause.incident.key} job={cause.incident.job} main /> : null}
+      {cause.incident ? <RetryButton process={process} incident={cause.incident.key} job={cause.incident.job} main /> : null}
       {cause.called ? (
         <Link className="button small" to="/processes/i/$key" params={{ key: cause.called }}>
           {t.openCalled}

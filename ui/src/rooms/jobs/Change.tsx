@@ -2,22 +2,22 @@
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { type JobChange, type JobRow, changeJob } from "../../api/jobs";
-import { Problem } from "../../api/problem";
+import { rightsOn } from "../../api/rights";
 import { announce } from "../../parts/announce";
 import { Dialog } from "../../parts/Dialog";
-import { lackText } from "../../parts/lack";
+import { MayButton, useLack } from "../../parts/MayButton";
 import { useNow } from "../../parts/now";
+import { reasonOf } from "../../parts/reason";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { changeOf, isHeld, wrongIn } from "./change";
 
 const t = text.jobs;
 
-const reason = (error: unknown): string =>
-  !(error instanceof Problem) ? String(error) : error.status === 0 ? text.words.failure.NO_ANSWER : error.lack ? lackText(error.lack) : error.detail;
-
 export default function Change({ job, close }: { job: JobRow; close: () => void }) {
   const now = useNow();
+  const needs = rightsOn(job.processDefinitionId).update;
+  const lack = useLack(needs);
   const [retries, setRetries] = useState(String(Math.max(1, job.retries)));
   const [seconds, setSeconds] = useState("");
   const [busy, setBusy] = useState(false);
@@ -33,13 +33,14 @@ export default function Change({ job, close }: { job: JobRow; close: () => void 
       announce("done", t.changed(job.type));
       close();
     } catch (error) {
-      refuse(reason(error));
+      refuse(reasonOf(error));
       setBusy(false);
     }
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (change !== undefined && !busy) void save(change);
+    if (lack !== undefined) refuse(lack);
+    else if (change !== undefined && !busy) void save(change);
   };
   return (
     <Dialog title={t.changeTitle} isOpen close={close}>
@@ -80,9 +81,9 @@ export default function Change({ job, close }: { job: JobRow; close: () => void 
           <button type="button" className="button" onClick={close}>
             {text.words.cancel}
           </button>
-          <button type="submit" className="button main" disabled={busy || change === undefined}>
+          <MayButton needs={needs} type="submit" className="button main" disabled={busy || change === undefined}>
             {t.change}
-          </button>
+          </MayButton>
         </div>
       </form>
     </Dialog>

@@ -38,9 +38,9 @@ const columns: readonly Col<JobRow>[] = [
       </>
     ),
   },
-  { id: "element", name: t.element, width: "1fr", minWidth: 96, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
+  { id: "element", name: t.element, width: "1fr", minWidth: 128, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
   { id: "worker", name: t.worker, width: "1fr", minWidth: 148, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
-  { id: "error", name: t.error, width: "3fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
+  { id: "error", name: t.error, width: "4fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
   { id: "since", name: t.since, width: 104, number: true, cell: (row) => <Time at={row.creationTime} /> },
 ];
 

@@ -2,11 +2,13 @@
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { broadcast, correlate, publish } from "../../api/messages";
+import { RIGHTS, type Right, toPublish } from "../../api/rights";
 import { announce } from "../../parts/announce";
 import { CodeField } from "../../parts/code/CodeField";
 import { Dialog } from "../../parts/Dialog";
 import { failed } from "../../parts/failed";
 import { compactJson, jsonError } from "../../parts/json";
+import { MayButton, tellLack, useLack } from "../../parts/MayButton";
 import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { text } from "../../text";
 
@@ -27,6 +29,9 @@ interface Written extends Prefilled {
   id: string;
   variables: string;
 }
+
+/** Whom a signal reaches, if anybody, only the server knows. */
+const neededFor = ({ way, name }: Written): Right | undefined => (way === "publish" ? toPublish(name.trim()) : way === "correlate" ? RIGHTS.correlate : undefined);
 
 /** Sends, and says what became of it. */
 async function send({ way, name, key, seconds, id, variables }: Written, tenant: string | undefined) {
@@ -52,6 +57,8 @@ async function send({ way, name, key, seconds, id, variables }: Written, tenant:
 export default function Send({ first, close }: { first: Prefilled; close: () => void }) {
   const [written, write] = useState<Written>({ ...first, seconds: "3600", id: "", variables: "{}" });
   const [busy, setBusy] = useState(false);
+  const needs = neededFor(written);
+  const lack = useLack(needs);
   const choice = useTenantChoice(first.tenant);
   const set = (next: Partial<Written>) => write({ ...written, ...next });
   const badJson = jsonError(written.variables);
@@ -61,6 +68,7 @@ export default function Send({ first, close }: { first: Prefilled; close: () => 
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!ready || busy) return;
+    if (lack !== undefined) return tellLack(lack);
     setBusy(true);
     try {
       await send(written, choice.tenant);
@@ -113,9 +121,9 @@ export default function Send({ first, close }: { first: Prefilled; close: () => 
           <button type="button" className="button" onClick={close}>
             {text.words.cancel}
           </button>
-          <button type="submit" className="button main" disabled={!ready || busy}>
+          <MayButton needs={needs} type="submit" className="button main" disabled={!ready || busy}>
             {t.ways[written.way]}
-          </button>
+          </MayButton>
         </div>
       </form>
     </Dialog>

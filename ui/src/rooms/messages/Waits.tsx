@@ -1,6 +1,7 @@
 // Elements that wait for a time, a signal or a condition.
 import { useMemo } from "react";
 import { type WaitState, useWaitStates } from "../../api/messages";
+import { rightsOn } from "../../api/rights";
 import type { Col } from "../../parts/Table";
 import { useTenantColumn } from "../../parts/tenant";
 import { Time } from "../../parts/Time";
@@ -41,7 +42,7 @@ function Due({ details }: { details: Extract<WaitState["details"], { waitStateTy
 const signals: readonly Col<WaitState>[] = [
   { id: "what", name: t.signal, width: "2fr", minWidth: 160, cell: ({ details }) => (details.waitStateType === "SIGNAL" ? <span className="clip" title={details.signalName}>{details.signalName}</span> : null) },
   ...first,
-  { id: "send", name: t.send, width: 104, number: true, cell: ({ details, tenantId }) => (details.waitStateType === "SIGNAL" ? <SendButton way="signal" name={details.signalName} tenant={tenantId} /> : null) },
+  { id: "send", name: t.send, width: 104, number: true, cell: ({ details, tenantId, bpmnProcessId }) => (details.waitStateType === "SIGNAL" ? <SendButton way="signal" name={details.signalName} tenant={tenantId} needs={rightsOn(bpmnProcessId).update} /> : null) },
 ];
 
 const columns = { timers, signals, conditions };

@@ -1,7 +1,7 @@
 // Conditions of the filter, each with a button that takes it away; alternatives stand in frames with "or" between them.
 import { X } from "lucide-react";
 import { text } from "../../text";
-import { type Conditions, alternative, alternativesOf, always, withAlternatives } from "./alternatives";
+import { type Conditions, alternativesOf, always, unreadAlternatives, withAlternatives, withoutUnread } from "./alternatives";
 import { type Kind, KINDS } from "./kinds";
 import type { ProcessSearch } from "./search";
 import { shownOf } from "./shown";
@@ -79,11 +79,9 @@ export function AllChips({ search, change }: AllProps) {
   return (
     <>
       <Chips conditions={always(search)} change={(next) => change({ ...search, ...next })} />
-      {search.or
-        ?.filter((each) => alternative(each) === undefined)
-        .map((each) => (
-          <Chip key={each} name={t.or} shown={each} exactly label={each} remove={() => change({ ...search, or: search.or?.filter((other) => other !== each) })} />
-        ))}
+      {unreadAlternatives(search).map((each) => (
+        <Chip key={each} name={t.or} shown={each} exactly label={each} remove={() => change(withoutUnread(search, each))} />
+      ))}
       {alternatives.length === 0 ? null : (
         <div className="alternatives" role="group" aria-label={t.alternatives}>
           {alternatives.map((conditions, at) => (

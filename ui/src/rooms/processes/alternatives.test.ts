@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { parseSearch, stringifySearch } from "../../app/search";
 import { added } from "./adding";
-import { MOST_ALTERNATIVES, alternative } from "./alternatives";
+import { MOST_ALTERNATIVES, alternative, alternativesOf, withAlternatives, withoutUnread } from "./alternatives";
 import { countFilter, filterOf, unread } from "./filter";
 import { type ProcessSearch, isFiltered, processSearch, withoutFilters } from "./search";
 import { eitherOf } from "./words";
@@ -56,6 +56,21 @@ test("half an alternative in a link finds nothing: without it, more or less woul
     expect(unread({ or })).toBeDefined();
   }
   expect(alternative("error=x&var=a+%3D+1")).toEqual({ error: "x", var: ["a = 1"] });
+});
+
+test("an alternative that cannot be read stays while others are taken away or added, and goes only by itself", () => {
+  const link: ProcessSearch = { process: "order", or: ["colour=red", "var=amount+%3D+99", "error=*timed+out*"] };
+  const [first = {}, second = {}] = alternativesOf(link);
+  const one = withAlternatives(link, [{}, second]);
+  expect(one.or).toEqual(["error=*timed+out*", "colour=red"]);
+  const none = withAlternatives(one, [{}]);
+  expect(none.or).toEqual(["colour=red"]);
+  for (const left of [one, none, added(link, "or", { business: "b-1" }), added(none, "or", { business: "b-1" }), added(link, 0, { business: "b-1" }), withAlternatives(link, [first])]) {
+    expect(filterOf(left), JSON.stringify(left)).toBeUndefined();
+    expect(unread(left)).toBe("colour=red");
+  }
+  expect(withoutUnread(one, "colour=red")).toEqual({ process: "order", error: "*timed out*", var: undefined, or: undefined });
+  expect(withoutUnread(none, "colour=red")).toEqual({ process: "order", or: undefined });
 });
 
 test("alternatives are a filter, and go with all others", () => {

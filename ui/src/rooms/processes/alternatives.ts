@@ -41,10 +41,21 @@ export function together(one: Conditions, other: Conditions): Conditions {
 
 const meets = (one: Conditions, other: Conditions): boolean => KINDS.some((kind) => kind !== "var" && one[kind] !== undefined && other[kind] !== undefined);
 
-/** One alternative alone is a condition like others. */
+/** Texts of an address that are no alternatives. They stay until they are taken away themselves: without them, something else is found. */
+export const unreadAlternatives = (search: ProcessSearch): string[] => (search.or ?? []).filter((each) => alternative(each) === undefined);
+
+/** One alternative alone is a condition like others, unless there is one that cannot be read. */
 export function withAlternatives(search: ProcessSearch, all: readonly Conditions[]): ProcessSearch {
   const left = all.filter((each) => !isEmpty(each));
+  const unread = unreadAlternatives(search);
   const [only] = left;
-  if (left.length === 1 && only && !meets(search, only)) return { ...search, ...together(always(search), only), or: undefined };
-  return { ...search, or: left.length > 0 ? left.map(text) : undefined };
+  if (unread.length === 0 && left.length === 1 && only && !meets(search, only)) return { ...search, ...together(always(search), only), or: undefined };
+  const or = [...left.map(text), ...unread];
+  return { ...search, or: or.length > 0 ? or : undefined };
+}
+
+/** The text is taken away, and one alternative that is left alone is what it is without it. */
+export function withoutUnread(search: ProcessSearch, gone: string): ProcessSearch {
+  const rest = { ...search, or: search.or?.filter((each) => each !== gone) };
+  return withAlternatives(rest, alternativesOf(rest));
 }

@@ -37,14 +37,17 @@ export function Processes() {
     <div className="processes">
       <PageTitle title={t.title} />
       <FilterBar search={search} change={change} versions={search.process === undefined ? [] : (known.data?.items ?? [])} />
-      {search.process !== undefined && drawn ? (
+      {/* From the start where it will be: the list would else begin anew, with what was opened in it, when the drawing comes. */}
+      {draws && (drawn || known.isPending) ? (
         <Splitter
           name="processes"
           label={text.instance.resize}
           initial={320}
           above={
             <Suspense fallback={<Skeleton rows={3} />}>
-              {other ? (
+              {drawn === undefined ? (
+                <Skeleton rows={3} />
+              ) : other ? (
                 <Versions one={drawn} other={other} search={search} filter={filter} change={change} />
               ) : (
                 <Drawing definition={drawn} search={search} filter={filter} change={change} all={search.version === undefined && (known.data?.items.length ?? 0) > 1} />

@@ -1,9 +1,11 @@
 // One command for the tasks that were chosen. There is no batch operation for tasks: they are done one after the other, and what was
 // refused is told.
 import { useState } from "react";
+import { RIGHTS } from "../../api/rights";
 import { type Act, type Task, manyTasks } from "../../api/tasks";
 import { announce } from "../../parts/announce";
 import { Dialog } from "../../parts/Dialog";
+import { MayButton } from "../../parts/MayButton";
 import { useWho } from "../../parts/who";
 import { text } from "../../text";
 import { number } from "../../text/format";
@@ -21,9 +23,9 @@ export function Bulk({ tasks, clear }: { tasks: readonly Task[]; clear: () => vo
     <>
       <b className="grow">{t.selected(tasks.length)}</b>
       {ACTS.map((act) => (
-        <button key={act} type="button" className="button small" onClick={() => ask(act)}>
+        <MayButton key={act} needs={RIGHTS.tasks[act]} className="button small" onClick={() => ask(act)}>
           {t.many[act]}
-        </button>
+        </MayButton>
       ))}
       {asked === "claim" && who === "" ? <AskWho close={() => ask(undefined)} then={() => setTimeout(() => ask("claim"))} /> : null}
       {asked !== undefined && (asked !== "claim" || who !== "") ? <Sure act={asked} tasks={tasks} close={() => ask(undefined)} clear={clear} /> : null}

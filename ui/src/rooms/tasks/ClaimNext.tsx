@@ -1,9 +1,11 @@
 // Takes the first task of the list that nobody has, for those who work one after the other and do not choose.
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { RIGHTS } from "../../api/rights";
 import { SORTS, type TaskFilter, claimFirst } from "../../api/tasks";
 import { announce } from "../../parts/announce";
 import { failed } from "../../parts/failed";
+import { MayButton } from "../../parts/MayButton";
 import { useWho } from "../../parts/who";
 import { text } from "../../text";
 import type { TaskSearch } from "./search";
@@ -33,9 +35,9 @@ export function ClaimNext({ search, filter }: { search: TaskSearch; filter: Task
   };
   return (
     <>
-      <button type="button" className="button small" disabled={busy} title={t.claimNextHint} onClick={() => (who === "" ? ask(true) : void claim(who))}>
+      <MayButton needs={RIGHTS.tasks.claim} className="button small" disabled={busy} title={t.claimNextHint} onClick={() => (who === "" ? ask(true) : void claim(who))}>
         {t.claimNext}
-      </button>
+      </MayButton>
       {asking ? <AskWho close={() => ask(false)} then={(name) => void claim(name)} /> : null}
     </>
   );

@@ -2,14 +2,16 @@
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { rightsOnTask } from "../../api/rights";
 import { type Task, assignTask, unassignTask } from "../../api/tasks";
 import { announce } from "../../parts/announce";
 import { failed } from "../../parts/failed";
+import { MayButton } from "../../parts/MayButton";
 import { State } from "../../parts/State";
 import { Time } from "../../parts/Time";
 import { useWho } from "../../parts/who";
 import { text } from "../../text";
-import { AskName, AskWho } from "./who";
+import { AskName, AskWho, useGroups } from "./who";
 
 const route = getRouteApi("/tasks");
 const t = text.tasks;
@@ -92,20 +94,21 @@ function Whose({ task, who }: { task: Task; who: string }) {
   };
   const claim = (name: string) => void run(assignTask(task.userTaskKey, name, task.assignee !== null), t.claimed);
   const mine = task.assignee !== null && task.assignee === who;
+  const rights = rightsOnTask(task, who, useGroups());
   return (
     <>
-      <button type="button" className="button small" disabled={busy} onClick={() => ask("assign")}>
+      <MayButton needs={rights.assign} className="button small" disabled={busy} onClick={() => ask("assign")}>
         {t.assign}
-      </button>
+      </MayButton>
       {task.assignee === null ? null : (
-        <button type="button" className="button small" disabled={busy} onClick={() => void run(unassignTask(task.userTaskKey), t.unclaimed)}>
+        <MayButton needs={rights.unclaim} className="button small" disabled={busy} onClick={() => void run(unassignTask(task.userTaskKey), t.unclaimed)}>
           {t.unclaim}
-        </button>
+        </MayButton>
       )}
       {mine ? null : (
-        <button type="button" className="button small main" disabled={busy} onClick={() => (who === "" ? ask("who") : claim(who))}>
+        <MayButton needs={rights.claim} className="button small main" disabled={busy} onClick={() => (who === "" ? ask("who") : claim(who))}>
           {task.assignee === null ? t.claim : t.takeOver}
-        </button>
+        </MayButton>
       )}
       {asking === "who" ? <AskWho close={() => ask(undefined)} then={claim} /> : null}
       {asking === "assign" ? (

@@ -48,12 +48,16 @@ export function Values({ variables, written, readOnly, change, open }: ValuesPro
               <Json value={written[name] ?? known.get(name) ?? "null"} />
               {written[name] === undefined ? null : <span className="value-mark">{known.has(name) ? t.changed : t.fresh}</span>}
             </dd>
-            {written[name] === undefined || readOnly ? null : (
-              <button type="button" className="button quiet icon small" aria-label={`${t.undo}: ${name}`} title={t.undo} onClick={() => undo(name)}>
-                <Undo2 size={14} aria-hidden="true" />
-              </button>
+            {readOnly ? null : (
+              <dd className="row">
+                {written[name] === undefined ? null : (
+                  <button type="button" className="button quiet icon small" aria-label={`${t.undo}: ${name}`} title={t.undo} onClick={() => undo(name)}>
+                    <Undo2 size={14} aria-hidden="true" />
+                  </button>
+                )}
+                {pen(name)}
+              </dd>
             )}
-            {readOnly ? null : pen(name)}
           </div>
         ))}
       </dl>

@@ -4,8 +4,10 @@ import { useQuery } from "@tanstack/react-query";
 import { History } from "lucide-react";
 import { type ReactNode, Suspense, lazy, useState } from "react";
 import type { TaskKey } from "../../api/keys";
+import { rightsOnTask } from "../../api/rights";
 import { type Task, type TaskVariable, taskForm, taskVariables } from "../../api/tasks";
 import type { Problem } from "../../api/problem";
+import { MayButton, tellLack, useLack } from "../../parts/MayButton";
 import { Note } from "../../parts/Note";
 import { Shown, Skeleton } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
@@ -19,6 +21,7 @@ import { Meanwhile } from "./Meanwhile";
 import { useCompletion } from "./completion";
 import { type Restored, type Where, restore } from "./keeping";
 import { Values } from "./Values";
+import { useGroups } from "./who";
 
 const FormView = lazy(() => import("./FormView"));
 const t = text.tasks;
@@ -61,6 +64,8 @@ interface DeskProps {
 function Desk({ task, next, again, schema, variables, restored }: DeskProps) {
   const who = useWho();
   const { draft, where, change, complete, discard: drop, busy, wrong, ready } = useCompletion(task, schema, next, restored);
+  const needs = rightsOnTask(task, who, useGroups()).complete;
+  const lack = useLack(needs);
   const discard = () => void drop().then(again);
   const [first] = useState(() => new Map(variables.map((each) => [each.name, each.value])));
   const [start] = useState(() => {
@@ -91,7 +96,7 @@ function Desk({ task, next, again, schema, variables, restored }: DeskProps) {
       {rounded.length > 0 ? <p className="desk-warning">{t.rounded(rounded.join(", "))}</p> : null}
       {schema === undefined ? <NoForm task={task} /> : (
         <Suspense fallback={<Skeleton rows={4} />}>
-          <FormView schema={schema} values={start.values} draft={start.draft} readOnly={!mine} ready={ready} touched={(touched) => change((draft) => ({ ...draft, form: touched }))} submit={() => void complete()} />
+          <FormView schema={schema} values={start.values} draft={start.draft} readOnly={!mine} ready={ready} touched={(touched) => change((draft) => ({ ...draft, form: touched }))} submit={() => (lack === undefined ? void complete() : tellLack(lack))} />
         </Suspense>
       )}
       <Documents variables={variables} />
@@ -103,9 +108,9 @@ function Desk({ task, next, again, schema, variables, restored }: DeskProps) {
       )}
       {mine ? (
         <footer className="desk-foot">
-          <button type="button" className="button main" disabled={busy} onClick={() => void complete()}>
+          <MayButton needs={needs} className="button main" disabled={busy} onClick={() => void complete()}>
             {t.complete}
-          </button>
+          </MayButton>
           {isEmpty(draft) ? null : (
             <>
               <span className={where.kind === "alone" || where.kind === "large" ? "bad" : "faint"} role="status">

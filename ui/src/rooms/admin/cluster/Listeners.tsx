@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
-import { RIGHTS } from "../../../api/rights";
+import { LISTENER_RIGHTS, RIGHTS } from "../../../api/rights";
 import { type Listener, dropListener, listeners } from "../../../api/settings";
 import { MayButton } from "../../../parts/MayButton";
 import { Note } from "../../../parts/Note";
@@ -49,12 +49,12 @@ export default function Listeners() {
                       {each.source === "CONFIGURATION" ? <span className="listener-source" title={t.listenerFixed}>{`${t.source} ${t.sources[each.source]}`}</span> : null}
                     </span>
                     <span className="row grant-acts">
-                      <button type="button" className="button quiet icon small" aria-label={`${t.editShort}: ${each.id}`} title={each.source === "CONFIGURATION" ? t.listenerFixed : t.editShort} disabled={each.source === "CONFIGURATION"} onClick={() => ask({ what: "edit", of: each })}>
+                      <MayButton needs={each.source === "CONFIGURATION" ? undefined : LISTENER_RIGHTS.edit} className="button quiet icon small" aria-label={`${t.editShort}: ${each.id}`} title={each.source === "CONFIGURATION" ? t.listenerFixed : t.editShort} disabled={each.source === "CONFIGURATION"} onClick={() => ask({ what: "edit", of: each })}>
                         <Pencil size={14} aria-hidden="true" />
-                      </button>
-                      <button type="button" className="button quiet icon small" aria-label={`${t.erase}: ${each.id}`} title={each.source === "CONFIGURATION" ? t.listenerFixed : t.erase} disabled={each.source === "CONFIGURATION"} onClick={() => ask({ what: "erase", of: each })}>
+                      </MayButton>
+                      <MayButton needs={each.source === "CONFIGURATION" ? undefined : LISTENER_RIGHTS.erase} className="button quiet icon small" aria-label={`${t.erase}: ${each.id}`} title={each.source === "CONFIGURATION" ? t.listenerFixed : t.erase} disabled={each.source === "CONFIGURATION"} onClick={() => ask({ what: "erase", of: each })}>
                         <Trash2 size={14} aria-hidden="true" />
-                      </button>
+                      </MayButton>
                     </span>
                   </li>
                 ))}

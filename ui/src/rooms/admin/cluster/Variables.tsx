@@ -1,7 +1,7 @@
 // Variables that expressions of all processes see, or those of a tenant's.
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
-import { RIGHTS } from "../../../api/rights";
+import { RIGHTS, rightsOnVariable } from "../../../api/rights";
 import { type ClusterVariable, dropClusterVariable, useClusterVariables } from "../../../api/settings";
 import { FindField } from "../../../parts/FindField";
 import { MayButton } from "../../../parts/MayButton";
@@ -28,12 +28,12 @@ const columnsOf = (tenants: boolean, ask: (what: Asked) => void): readonly Col<C
     width: 84,
     cell: (row) => (
       <span className="row">
-        <button type="button" className="button quiet icon small" aria-label={t.variableEdit(row.name)} title={t.editShort} onClick={() => ask({ what: "edit", of: row })}>
+        <MayButton needs={rightsOnVariable(row.name).edit} className="button quiet icon small" aria-label={t.variableEdit(row.name)} title={t.editShort} onClick={() => ask({ what: "edit", of: row })}>
           <Pencil size={14} aria-hidden="true" />
-        </button>
-        <button type="button" className="button quiet icon small" aria-label={t.variableErase(row.name)} title={t.erase} onClick={() => ask({ what: "erase", of: row })}>
+        </MayButton>
+        <MayButton needs={rightsOnVariable(row.name).erase} className="button quiet icon small" aria-label={t.variableErase(row.name)} title={t.erase} onClick={() => ask({ what: "erase", of: row })}>
           <Trash2 size={14} aria-hidden="true" />
-        </button>
+        </MayButton>
       </span>
     ),
   },

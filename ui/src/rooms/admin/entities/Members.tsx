@@ -4,7 +4,9 @@ import { Link } from "@tanstack/react-router";
 import { Plus, X } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { type Kind, type Member, firstOf, join, members, part } from "../../../api/identity";
+import { rightsOnEntity } from "../../../api/rights";
 import { Dialog } from "../../../parts/Dialog";
+import { MayButton } from "../../../parts/MayButton";
 import { Panel } from "../../../parts/Panel";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
@@ -24,11 +26,12 @@ export function Members({ kind, id, member }: MembersProps) {
   const found = useQuery(members(kind, id, member));
   const [adding, add] = useState(false);
   const { busy, act } = useAct();
+  const { edit } = rightsOnEntity(kind, id);
   const button = (
-    <button type="button" className="button small" aria-label={t.add(member)} onClick={() => add(true)}>
+    <MayButton needs={edit} className="button small" aria-label={t.add(member)} onClick={() => add(true)}>
       <Plus size={14} aria-hidden="true" />
       {t.addShort}
-    </button>
+    </MayButton>
   );
   return (
     <Panel title={t.members[member]} aside={found.data ? number(found.data.page.totalItems) : undefined} actions={button}>
@@ -47,9 +50,9 @@ export function Members({ kind, id, member }: MembersProps) {
                       {each.id}
                     </Link>
                   )}
-                  <button type="button" aria-label={t.remove(each.id)} disabled={busy} onClick={() => void act(() => part(kind, id, member, each.id), t.removed(each.id))}>
+                  <MayButton needs={edit} aria-label={t.remove(each.id)} disabled={busy} onClick={() => void act(() => part(kind, id, member, each.id), t.removed(each.id))}>
                     <X size={12} aria-hidden="true" />
-                  </button>
+                  </MayButton>
                 </li>
               ))}
             </ul>

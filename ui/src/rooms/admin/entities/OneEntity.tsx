@@ -5,6 +5,8 @@ import { ChevronLeft, Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { Owner } from "../../../api/authorizations";
 import { type Entity, type Kind, MEMBERS, entity, erase } from "../../../api/identity";
+import { rightsOnEntity } from "../../../api/rights";
+import { MayButton } from "../../../parts/MayButton";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
@@ -50,6 +52,7 @@ export default function OneEntity({ kind, id }: { kind: Kind; id: string }) {
 function Head({ kind, each }: { kind: Kind; each: Entity }) {
   const [asking, ask] = useState<"edit" | "erase">();
   const navigate = useNavigate();
+  const rights = rightsOnEntity(kind, each.id);
   const facts = [
     [t.name, each.name],
     [t.email, each.email],
@@ -64,14 +67,14 @@ function Head({ kind, each }: { kind: Kind; each: Entity }) {
         <span className="grow" />
         {isBuiltIn(kind, each.id) ? <span className="faint" title={t.builtInText}>{t.builtIn}</span> : (
           <>
-            <button type="button" className="button small" onClick={() => ask("edit")}>
+            <MayButton needs={rights.edit} className="button small" onClick={() => ask("edit")}>
               <Pencil size={14} aria-hidden="true" />
               {t.editShort}
-            </button>
-            <button type="button" className="button small" onClick={() => ask("erase")}>
+            </MayButton>
+            <MayButton needs={rights.erase} className="button small" onClick={() => ask("erase")}>
               <Trash2 size={14} aria-hidden="true" />
               {t.erase}
-            </button>
+            </MayButton>
           </>
         )}
       </div>

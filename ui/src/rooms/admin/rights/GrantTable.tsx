@@ -4,6 +4,8 @@ import { Pencil, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { type Grant, type Owner, revoke } from "../../../api/authorizations";
 import type { Kind } from "../../../api/identity";
+import { GRANT_RIGHTS } from "../../../api/rights";
+import { MayButton } from "../../../parts/MayButton";
 import { text } from "../../../text";
 import { Ask } from "../../../parts/Ask";
 import { isBuiltIn } from "../entities/builtIn";
@@ -61,12 +63,12 @@ export function GrantTable({ grants, owners }: { grants: readonly Grant[]; owner
               <span className="row grant-acts">
                 {isBuiltIn(SECTIONS[each.ownerType], each.ownerId) ? null : (
                   <>
-                    <button type="button" className="button quiet icon small" aria-label={`${t.grantEdit}: ${name}`} title={t.grantEdit} onClick={() => ask({ what: "edit", of: each })}>
+                    <MayButton needs={GRANT_RIGHTS.edit} className="button quiet icon small" aria-label={`${t.grantEdit}: ${name}`} title={t.grantEdit} onClick={() => ask({ what: "edit", of: each })}>
                       <Pencil size={14} aria-hidden="true" />
-                    </button>
-                    <button type="button" className="button quiet icon small" aria-label={`${t.revoke}: ${name}`} title={t.revoke} onClick={() => ask({ what: "revoke", of: each })}>
+                    </MayButton>
+                    <MayButton needs={GRANT_RIGHTS.erase} className="button quiet icon small" aria-label={`${t.revoke}: ${name}`} title={t.revoke} onClick={() => ask({ what: "revoke", of: each })}>
                       <Trash2 size={14} aria-hidden="true" />
-                    </button>
+                    </MayButton>
                   </>
                 )}
               </span>

@@ -1,12 +1,12 @@
 // Opens the choice of variables that stand as columns.
 import { Columns3 } from "lucide-react";
 import { Suspense, lazy } from "react";
-import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
 import type { Definition } from "../../../api/processes";
+import { Popup } from "../../../parts/floating/Popup";
 import { text } from "../../../text";
-import "../../../parts/menu.css";
 
-const Choice = lazy(() => import("./Choice"));
+const fetch = () => import("./Choice");
+const Choice = lazy(fetch);
 const t = text.processes;
 
 export interface ColumnsProps {
@@ -16,20 +16,19 @@ export interface ColumnsProps {
   change: (names: readonly string[]) => void;
 }
 
-export function Columns(props: ColumnsProps) {
-  return (
-    <DialogTrigger>
-      <Button className="button small">
-        <Columns3 size={14} aria-hidden="true" />
-        {t.columns}
-      </Button>
-      <Popover className="floating" placement="bottom end">
-        <Dialog className="add-filter" aria-label={t.columnsTitle}>
-          <Suspense fallback={null}>
-            <Choice {...props} />
-          </Suspense>
-        </Dialog>
-      </Popover>
-    </DialogTrigger>
-  );
-}
+const words = (
+  <>
+    <Columns3 size={14} aria-hidden="true" />
+    {t.columns}
+  </>
+);
+
+export const Columns = (props: ColumnsProps) => (
+  <Popup className="button small" words={words} title={t.columnsTitle} of="add-filter" placement="bottom end" fetch={fetch}>
+    {() => (
+      <Suspense fallback={null}>
+        <Choice {...props} />
+      </Suspense>
+    )}
+  </Popup>
+);

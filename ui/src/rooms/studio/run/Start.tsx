@@ -5,7 +5,9 @@ import { type FormEvent, useState } from "react";
 import { start } from "../../../api/commands";
 import type { InstanceKey } from "../../../api/keys";
 import { type Definition, versions } from "../../../api/processes";
+import { rightsOn } from "../../../api/rights";
 import { failed } from "../../../parts/failed";
+import { MayButton } from "../../../parts/MayButton";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
 import { text } from "../../../text";
@@ -47,10 +49,10 @@ export function Start({ process, variables, write, started }: StartProps) {
           <form className="run-start" onSubmit={(event) => void go(event, newest)}>
             <p className="muted clip">{t.version(newest.name ?? process, newest.version)}</p>
             <JsonField written={variables} write={write} />
-            <button type="submit" className="button main" disabled={busy || wrongWith(variables) !== undefined}>
+            <MayButton needs={rightsOn(newest.processDefinitionId).start} type="submit" className="button main" disabled={busy || wrongWith(variables) !== undefined}>
               <Play size={14} aria-hidden="true" />
               {t.start}
-            </button>
+            </MayButton>
           </form>
         )
       }

@@ -5,6 +5,8 @@ import { ChevronLeft } from "lucide-react";
 import { Suspense, lazy, useState } from "react";
 import type { InstanceKey } from "../../../api/keys";
 import { type Definition, latest, startForm } from "../../../api/processes";
+import { rightsOn } from "../../../api/rights";
+import { MayButton, tellLack, useLack } from "../../../parts/MayButton";
 import { Note } from "../../../parts/Note";
 import { Shown, Skeleton } from "../../../parts/Shown";
 import { text } from "../../../text";
@@ -78,6 +80,8 @@ function Desk({ definition, again }: { definition: Definition; again: () => void
 
 function Fill({ definition, schema, again }: { definition: Definition; schema: string | undefined; again: () => void }) {
   const { begin, canBegin, busy, wrong, ready, written, write, made, forget } = useStart(definition, schema);
+  const needs = rightsOn(definition.processDefinitionId).start;
+  const lack = useLack(needs);
   if (made !== undefined) return <Begun of={made} again={again} />;
   return (
     <div className="desk">
@@ -87,7 +91,7 @@ function Fill({ definition, schema, again }: { definition: Definition; schema: s
         </Note>
       ) : (
         <Suspense fallback={<Skeleton rows={4} />}>
-          <FormView schema={schema} values={EMPTY} draft={undefined} readOnly={false} ready={ready} touched={forget} submit={() => void begin()} />
+          <FormView schema={schema} values={EMPTY} draft={undefined} readOnly={false} ready={ready} touched={forget} submit={() => (lack === undefined ? void begin() : tellLack(lack))} />
         </Suspense>
       )}
       <Values variables={[]} written={written} readOnly={false} change={write} open={schema === undefined} />
@@ -97,9 +101,9 @@ function Fill({ definition, schema, again }: { definition: Definition; schema: s
         </p>
       )}
       <footer className="desk-foot">
-        <button type="button" className="button main" disabled={busy || !canBegin} onClick={() => void begin()}>
+        <MayButton needs={needs} className="button main" disabled={busy || !canBegin} onClick={() => void begin()}>
           {t.startGo}
-        </button>
+        </MayButton>
       </footer>
     </div>
   );

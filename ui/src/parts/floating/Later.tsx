@@ -1,29 +1,30 @@
-// A button of the bar whose menu is fetched when somebody is about to press it: the first page does without what menus are made of.
-import { type ComponentType, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+// A button whose menu is fetched when somebody is about to press it: a page does without what menus are made of.
+import { type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 
-interface LaterProps {
-  label: string;
+export interface ButtonLook {
   className: string;
+  /** Where it has no words, or others. */
+  label?: string;
+  /** The one that gets the focus when a condition of a filter goes away. */
+  "data-add"?: "";
+}
+
+interface LaterProps extends ButtonLook {
   children: ReactNode;
   /** The button once more, with its menu. */
-  menu: ComponentType;
+  menu: ReactNode;
   fetch: () => Promise<unknown>;
 }
 
-export function Later({ label, className, children, menu: Menu, fetch }: LaterProps) {
+export function Later({ label, children, menu, fetch, ...look }: LaterProps) {
   const [wanted, want] = useState(false);
   const ahead = () => void fetch().catch(() => undefined);
   const button = (
-    <button type="button" className={className} aria-label={label} aria-haspopup="true" aria-expanded={false} onPointerEnter={ahead} onFocus={ahead} onClick={() => want(true)}>
+    <button type="button" {...look} aria-label={label} aria-haspopup="true" aria-expanded={false} onPointerEnter={ahead} onFocus={ahead} onClick={() => want(true)}>
       {children}
     </button>
   );
-  if (!wanted) return button;
-  return (
-    <Suspense fallback={button}>
-      <Menu />
-    </Suspense>
-  );
+  return wanted ? <Suspense fallback={button}>{menu}</Suspense> : button;
 }
 
 /** A menu that was waited for opens by itself. Its button has the focus by then, and gets it back when the menu closes. */

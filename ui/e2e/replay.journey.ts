@@ -1,0 +1,44 @@
+// Replay of a history that is longer than one answer: all of it is read, by link and by hand, and a failure on the way is told.
+import { expect, fits, test } from "./journey";
+import { broadModel } from "./long.mjs";
+
+/** Of ten steps each; one answer holds 10,000. */
+const BRANCHES = 1_040;
+
+test("the last of more than ten thousand steps is reached by link and by key, and what could not be read is read again", async ({ page, open, api }) => {
+  test.slow();
+  await api.deploy([["broad.bpmn", broadModel]]);
+  const { processInstanceKey } = await api.start("broad", { count: BRANCHES });
+  const jobs = async () => (await api.post("/jobs/search", { filter: { processInstanceKey, type: "last" }, page: { limit: 1 } })).items.length;
+  await expect.poll(jobs, { timeout: 120_000 }).toBe(1);
+  const { items } = await api.post("/element-instances/search", { filter: { processInstanceKey, elementId: "last" } });
+  const arrived = String(items[0]?.startDate);
+  const step = page.locator(".pill").filter({ hasText: /^1,?041$/ });
+  await page.route("**/element-instances/search", async (route) => {
+    const asked = route.request().postDataJSON() as { page?: { after?: string; limit?: number } };
+    if (asked.page?.limit === 10_000 && asked.page.after !== undefined) await route.fulfill({ status: 500, json: { title: "INTERNAL", status: 500, detail: "not now" } });
+    else await route.continue();
+  });
+  await open(`/processes/i/${processInstanceKey}?at=${encodeURIComponent(arrived)}`);
+  const replay = page.getByRole("group", { name: "Replay" });
+  await expect(replay.getByRole("alert")).toBeVisible();
+  await expect(replay.getByRole("status")).toHaveCount(0);
+  await page.unroute("**/element-instances/search");
+  await replay.getByRole("button", { name: "Try again" }).click();
+  await expect(replay.getByRole("alert")).toHaveCount(0);
+  await expect(replay.getByRole("status")).toHaveText("");
+  await expect(page.locator('.djs-element[data-element-id="last"].sk-active')).toHaveCount(1);
+  await expect(step.first()).toBeVisible();
+  const slider = replay.getByRole("slider", { name: "Moment" });
+  await expect.poll(async () => Number(await slider.getAttribute("max"))).toBeGreaterThan(3);
+  await slider.press("Home");
+  await expect(page.locator('.djs-element[data-element-id="last"].sk-active')).toHaveCount(0);
+  await slider.press("End");
+  await expect(page.locator('.djs-element[data-element-id="last"].sk-active')).toHaveCount(1);
+  await page.setViewportSize({ width: 360, height: 760 });
+  await fits(page);
+  // On a phone the bar stands below the drawing: over it, it would cover a third.
+  const [drawn, bar] = [await page.getByRole("application").boundingBox(), await replay.boundingBox()];
+  expect(Math.round(bar?.y ?? 0)).toBeGreaterThanOrEqual(Math.round((drawn?.y ?? 0) + (drawn?.height ?? 0)));
+  expect(drawn?.height).toBeGreaterThan(150);
+});

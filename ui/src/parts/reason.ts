@@ -1,0 +1,10 @@
+// Why the server did not do what was asked, in words: the permission that it takes, or what it says itself.
+import { Problem } from "../api/problem";
+import { text } from "../text";
+import { lackText } from "./lack";
+
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Problem)) return String(error);
+  if (error.status === 0) return text.words.failure.NO_ANSWER;
+  return error.lack ? lackText(error.lack) : error.detail;
+}
