@@ -101,9 +101,10 @@ export function usePast({ processInstanceKey: key, state }: Instance, until: num
   const [wanted, want] = useState(AT_ONCE);
   const { afters, windows } = until === undefined ? { afters: [], windows: [] } : reading(key, wanted, until);
   const results = useQueries({
-    queries: afters.map((after) => {
-      const still = isStill(known(key, after));
-      return { ...windowOf(key, after, still || state !== "ACTIVE" ? AT_REST : AT_WORK), staleTime: still ? AT_REST : 1_000 };
+    // What will not change is read once, as there may be a hundred windows; steps are added to the last one.
+    queries: afters.map((after, at) => {
+      const grows = state === "ACTIVE" && at === afters.length - 1;
+      return { ...windowOf(key, after, grows ? AT_WORK : AT_REST), enabled: !isStill(known(key, after)), staleTime: grows ? 1_000 : AT_REST };
     }),
   });
   const count = windows.reduce((sum, each) => sum + each.of.length, 0);
