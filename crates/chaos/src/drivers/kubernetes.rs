@@ -219,8 +219,10 @@ impl Pods {
         );
         let pod = self.pod(number)?;
         let forward = Forward::start(&kubernetes, &pod.found, pod.local, (&log, &guard))?;
-        pod.forward = Some(forward);
-        Ok(())
+        match pod.forward.replace(forward) {
+            Some(before) => before.end(&guard),
+            None => Ok(()),
+        }
     }
 
     /// Whether this broker may be hit too. A minority of them at most is away at once, unless the caller has allowed more.
@@ -274,7 +276,8 @@ impl Pods {
         }
     }
 
-    /// Waits until the StatefulSet has started all pods that were ended. Returns their numbers.
+    /// Waits until the StatefulSet has started all pods that were ended, and they are ready: `kubectl` ends the forwarding of all ports if
+    /// nobody listens on one of them yet. Returns their numbers.
     pub(super) fn start_again(&mut self) -> io::Result<Vec<u32>> {
         let down = self.pods.iter().filter(|(_, pod)| pod.forward.is_none());
         let down: Vec<u32> = down.map(|(number, _)| *number).collect();
@@ -283,7 +286,9 @@ impl Pods {
             let before = self.pod(*number)?.found.clone();
             loop {
                 let found = self.kubernetes.find()?.remove(number);
-                let new = found.filter(|found| !found.is_same(&before) && found.is_running);
+                let is_new =
+                    |found: &Found| !found.is_same(&before) && found.is_running && found.is_ready;
+                let new = found.filter(is_new);
                 if let Some(found) = new {
                     self.pod(*number)?.found = found;
                     break;
@@ -291,7 +296,7 @@ impl Pods {
                 if Instant::now() >= end {
                     let seconds = START.as_secs();
                     return Err(io::Error::other(format!(
-                        "{} has not started again within {seconds} s",
+                        "{} has not become ready again within {seconds} s",
                         before.name
                     )));
                 }
@@ -302,31 +307,34 @@ impl Pods {
         Ok(down)
     }
 
-    /// Pods that have ended by themselves since the last call. Forwarding that has ended without its pod begins again.
+    /// Pods that have ended by themselves since the last call. Forwarding that has ended without its pod begins again: it goes through the
+    /// API server, and ends with it.
     pub(super) fn died(&mut self) -> Vec<(u32, ExitStatus)> {
+        let pods = self.pods.iter_mut();
+        let cut_off = pods.filter_map(|(number, pod)| Some((*number, pod.is_cut_off()?)));
+        let cut_off: Vec<(u32, ExitStatus)> = cut_off.collect();
         let mut died = Vec::new();
-        for number in self.numbers() {
-            let Some(status) = self.pods.get_mut(&number).and_then(Pod::is_cut_off) else {
+        if cut_off.is_empty() {
+            return died;
+        }
+        // Without an answer it is unknown whether a pod has ended: the next sample asks again.
+        let Ok(seen) = self.kubernetes.find() else {
+            return died;
+        };
+        for (number, status) in cut_off {
+            let Some(pod) = self.pods.get_mut(&number) else {
                 continue;
             };
-            if self.is_the_same(number) && self.forward(number).is_ok() {
-                continue;
-            }
-            if let Some(pod) = self.pods.get_mut(&number) {
+            let is_there = |seen: &Found| seen.is_same(&pod.found) && seen.is_running;
+            if seen.get(&number).is_some_and(is_there) {
+                // What fails now is tried again with the next sample.
+                let _ = self.forward(number);
+            } else {
                 pod.forward = None;
+                died.push((number, status));
             }
-            died.push((number, status));
         }
         died
-    }
-
-    /// Whether the container of this broker is the one that the run knows.
-    fn is_the_same(&self, number: u32) -> bool {
-        let known = self.pods.get(&number).map(|pod| &pod.found);
-        let seen = self.kubernetes.find().unwrap_or_default();
-        seen.get(&number)
-            .zip(known)
-            .is_some_and(|(seen, known)| seen.is_same(known))
     }
 }
 

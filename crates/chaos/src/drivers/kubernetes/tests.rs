@@ -244,6 +244,27 @@ fn forwarding_that_ends_alone_begins_again_and_a_container_that_ends_is_noticed(
 }
 
 #[test]
+fn a_moment_without_the_api_server_is_no_end_of_a_pod() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[], &plan("broker-loss"));
+    let pods = &mut attached.0;
+    let forward = pods.pods.get_mut(&0).unwrap().forward.as_mut().unwrap();
+    forward.kill();
+    for fails in ["get pods", "port-forward"] {
+        let answers = format!("case \"$*\" in *\"{fails}\"*) exit 1 ;; esac\n{ANSWERS}");
+        std::fs::write(here.join("answers"), answers).unwrap();
+        assert!(pods.died().is_empty(), "{fails}");
+        assert!(pods.pods[&0].forward.is_some(), "{fails}");
+    }
+    std::fs::write(here.join("answers"), ANSWERS).unwrap();
+    assert!(pods.died().is_empty());
+    let pod = pods.pods.get_mut(&0).unwrap();
+    assert!(pod.is_cut_off().is_none(), "it is reached again");
+}
+
+#[test]
 fn a_minority_of_the_brokers_is_hit_at_most_unless_more_is_allowed() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
