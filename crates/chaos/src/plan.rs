@@ -411,6 +411,30 @@ pub enum Until {
 }
 
 impl Action {
+    /// The node that it is about, if a step can name it in several manners.
+    pub fn who(&self) -> Option<Who> {
+        match self {
+            Self::Kill(who)
+            | Self::Stop(who)
+            | Self::Pause(who)
+            | Self::Replace(who)
+            | Self::Fill { who, .. }
+            | Self::Limit { who, .. }
+            | Self::FailDisk { who, .. }
+            | Self::Through(Through::Who(who))
+            | Self::Slow {
+                way: Way::Into(who) | Way::OutOf(who) | Way::Around(who),
+                ..
+            }
+            | Self::Cut(Way::Into(who) | Way::OutOf(who) | Way::Around(who))
+            | Self::Wait {
+                until: Until::Status { who, .. },
+                ..
+            } => Some(*who),
+            _ => None,
+        }
+    }
+
     /// Whether it changes the cluster itself, not only its load.
     pub fn is_fault(&self) -> bool {
         match self {

@@ -5,6 +5,7 @@
 //! the forwarding.
 
 mod allowed;
+mod fits;
 mod forward;
 mod found;
 mod limits;
@@ -139,6 +140,8 @@ pub(super) struct Pods {
     /// Which messages of each broker are cut off, and the undoing of that.
     cut: BTreeMap<u32, (Vec<Said>, Ticket)>,
     limited: BTreeSet<u32>,
+    /// How many brokers have a copy of a partition; one until that is known.
+    copies: usize,
     /// Why network policies have no effect here.
     not_enforced: Option<String>,
     log: PathBuf,
@@ -176,6 +179,7 @@ impl Pods {
             run: format!("skep-chaos-{begun:x}-{}", std::process::id()),
             cut: BTreeMap::new(),
             limited: BTreeSet::new(),
+            copies: 1,
             not_enforced: None,
             log: directory.join("kubectl.log"),
             guard: guard.clone(),
@@ -225,7 +229,8 @@ impl Pods {
         }
     }
 
-    /// Whether this broker may be hit too. A minority of them at most is away at once, unless the caller has allowed more.
+    /// Whether this broker may be hit too. A minority of the copies of a partition at most is away at once, unless the caller has allowed
+    /// more: any brokers may have all of them.
     fn permit(&self, number: u32, what: Allowed) -> io::Result<()> {
         let allow = &self.kubernetes.allow;
         if !allow.contains(&what) {
@@ -244,9 +249,10 @@ impl Pods {
         };
         let all = self.pods.len();
         let hit = self.pods.keys().filter(|other| is_hit(other)).count();
-        if hit > all.saturating_sub(1) / 2 {
+        let copies = all.min(self.copies);
+        if hit > copies.saturating_sub(1) / 2 {
             return Err(io::Error::other(format!(
-                "{hit} of {all} brokers would be away at once or slowed down, which is no minority: --allow majority permits it"
+                "{hit} of {all} brokers would be away at once or slowed down, which is no minority of the {copies} that have a partition: --allow majority permits it"
             )));
         }
         Ok(())

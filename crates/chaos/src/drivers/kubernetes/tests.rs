@@ -99,7 +99,9 @@ impl Attached {
         // A guard that does nothing.
         let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
         let kubernetes = kubernetes(directory, allow);
-        Self(Pods::attach(&kubernetes, plan, directory, &guard).unwrap())
+        let mut pods = Pods::attach(&kubernetes, plan, directory, &guard).unwrap();
+        pods.copies = 3;
+        Self(pods)
     }
 }
 
@@ -284,6 +286,39 @@ fn a_minority_of_the_brokers_is_hit_at_most_unless_more_is_allowed() {
     assert!(pods.permit(2, Allowed::Kill).is_ok(), "the same one");
     pods.kubernetes.allow.insert(Allowed::Majority);
     pods.end(0, false).unwrap();
+}
+
+#[test]
+fn a_minority_is_one_of_the_copies_of_a_partition() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let five = |away: u32| -> Vec<Value> {
+        let each = 0..5_u32;
+        each.map(|number| pod(number, "a", number != away))
+            .collect()
+    };
+    show(here, &five(9));
+    let mut attached = Attached::new(here, &[Allowed::Kill], &plan("broker-loss"));
+    let pods = &mut attached.0;
+    assert!(pods.permit(0, Allowed::Kill).is_ok());
+    show(here, &five(2));
+    let refused = pods.permit(0, Allowed::Kill).unwrap_err().to_string();
+    assert!(refused.contains("2 of 5 brokers"), "{refused}");
+    pods.copies = 5;
+    assert!(pods.permit(0, Allowed::Kill).is_ok());
+    pods.copies = 1;
+    assert!(pods.permit(2, Allowed::Kill).is_err(), "the only copy");
+}
+
+#[test]
+fn a_plan_fits_where_the_nodes_that_it_is_about_can_be() {
+    let loss = plan("broker-loss");
+    assert_eq!(fits::lack(&loss, 2, 3), None);
+    let lack = fits::lack(&loss, 3, 3).unwrap();
+    assert!(lack.contains("3 brokers lead 3 partitions"), "{lack}");
+    let cut = plan("network-cut");
+    assert_eq!(fits::lack(&cut, 3, 3), None);
+    assert!(fits::lack(&cut, 0, 3).is_some());
 }
 
 #[test]
