@@ -69,7 +69,14 @@ pub(crate) fn ask(
     if called.status.success() {
         return Ok(called.printed);
     }
-    Err(named(program, words, &called.complained))
+    // Some say why where they would print.
+    let is_silent = called.complained.trim().is_empty();
+    let said = if is_silent {
+        called.printed
+    } else {
+        called.complained
+    };
+    Err(named(program, words, &said))
 }
 
 fn named(program: &str, words: &[&str], why: &str) -> io::Error {
@@ -131,6 +138,8 @@ mod tests {
     fn errors_name_the_command_and_what_it_says() {
         let error = shell("echo no >&2; exit 3", "", LONG).unwrap_err();
         assert_eq!(error.to_string(), "sh -c echo no >&2; exit 3: no");
+        let error = shell("echo no; exit 1", "", LONG).unwrap_err();
+        assert_eq!(error.to_string(), "sh -c echo no; exit 1: no");
         let error = ask("/no/such/program", &["version"], "", LONG).unwrap_err();
         let said = error.to_string();
         assert!(said.starts_with("/no/such/program version: "), "{said}");

@@ -32,6 +32,8 @@ const ANSWER: Duration = Duration::from_secs(30);
 const END: Duration = Duration::from_secs(150);
 /// Time limit for the StatefulSet to start a pod again.
 const START: Duration = Duration::from_secs(180);
+/// Time limit for brokers to miss heartbeats over a way that was cut.
+const EFFECT: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of pods, as of nodes in a plan.
 const MOST: usize = 9;
@@ -104,6 +106,11 @@ impl Kubernetes {
             // Two of them try whether policies have an effect.
             (cuts(plan), &["create", "pods"]),
             (cuts(plan), &["delete", "pods"]),
+            (cuts(plan), &["get", "networkpolicies.networking.k8s.io"]),
+            (cuts(plan), &["list", "networkpolicies.networking.k8s.io"]),
+            (cuts(plan), &["patch", "networkpolicies.networking.k8s.io"]),
+            (true, &["get", "pods"]),
+            (true, &["create", "pods", "--subresource=portforward"]),
         ];
         let mut needed = needed.into_iter().filter(|(is_needed, _)| *is_needed);
         needed.find_map(|(_, what)| {
@@ -142,6 +149,8 @@ pub(super) struct Pods {
     limited: BTreeSet<u32>,
     /// How many brokers have a copy of a partition; one until that is known.
     copies: usize,
+    /// Time limit for a cut to have an effect.
+    effect: Duration,
     /// Why network policies have no effect here.
     not_enforced: Option<String>,
     log: PathBuf,
@@ -180,6 +189,7 @@ impl Pods {
             cut: BTreeMap::new(),
             limited: BTreeSet::new(),
             copies: 1,
+            effect: EFFECT,
             not_enforced: None,
             log: directory.join("kubectl.log"),
             guard: guard.clone(),

@@ -13,11 +13,21 @@ case "$*" in
 *"get pods"*) cat "$here/pods.json" ;;
 *"get pod "*-kept*) cat "$here/kept" ;;
 *"get pod "*) echo Succeeded ;;
-*apply*) cat >>"$here/applied" && echo >>"$here/applied" ;;
+*"get networkpolicies"*) cat "$here/policies.json" ;;
+*apply*)
+    cat >>"$here/applied" && echo >>"$here/applied"
+    [ -e "$here/open" ] || echo "atomix_heartbeat_miss_count_total{a=\"b\"} $(wc -l <"$here/applied")" >"$here/metrics" ;;
 *port-forward*) exec python3 -c '
-import socket, sys, time
-sockets = [socket.create_server(("127.0.0.1", int(pair.split(":")[0]))) for pair in sys.argv[1:]]
-time.sleep(600)' $(echo "$*" | grep -oE "[0-9]+:[0-9]+") ;;
+import http.server, sys, threading, time
+class Metrics(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(open(sys.argv[1] + "/metrics", "rb").read())
+for pair in sys.argv[2:]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(pair.split(":")[0])), Metrics)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+time.sleep(600)' "$here" $(echo "$*" | grep -oE "[0-9]+:[0-9]+") ;;
 esac
 "#;
 
@@ -27,6 +37,8 @@ fn kubernetes(directory: &Path, allow: &[Allowed]) -> Kubernetes {
     std::os::unix::fs::symlink(fake, &program).unwrap();
     std::fs::write(directory.join("answers"), ANSWERS).unwrap();
     std::fs::write(directory.join("kept"), "Failed").unwrap();
+    std::fs::write(directory.join("metrics"), "").unwrap();
+    std::fs::write(directory.join("policies.json"), list(&[])).unwrap();
     Kubernetes {
         kubectl: program.display().to_string(),
         context: "here".into(),
@@ -45,6 +57,7 @@ fn pod(number: u32, uid: &str, is_ready: bool) -> Value {
         "metadata": {
             "name": format!("skep-{number}"),
             "uid": format!("{uid}-{number}"),
+            "labels": { "a": "b" },
             "ownerReferences": [{ "kind": "StatefulSet", "name": "skep" }],
         },
         "spec": { "containers": [
@@ -354,6 +367,42 @@ fn cuts_are_policies_for_the_port_between_brokers_alone() {
     assert_eq!(count(here, "-try-free --ignore-not-found"), 1);
     assert_eq!(count(here, "-try-kept --ignore-not-found"), 1);
     assert_eq!(count(here, "-try --ignore-not-found"), 1);
+}
+
+#[test]
+fn a_cut_without_an_effect_is_taken_back_and_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[Allowed::Cut], &plan("network-cut"));
+    let pods = &mut attached.0;
+    std::fs::write(here.join("open"), "").unwrap();
+    pods.effect = Duration::ZERO;
+    let refused = pods.cut(1, &[Said::Into]).unwrap_err().to_string();
+    assert!(refused.contains("no broker misses heartbeats"), "{refused}");
+    let last = asked(here).pop().unwrap();
+    assert!(last.starts_with("delete networkpolicy"), "{last}");
+    assert!(pods.cut.is_empty());
+}
+
+#[test]
+fn nothing_is_cut_that_another_policy_permits() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[Allowed::Cut], &plan("network-cut"));
+    let pods = &mut attached.0;
+    let policy = |label: &str| {
+        let selector = json!({ "matchLabels": { "a": label } });
+        json!({ "metadata": { "name": "own" }, "spec": { "podSelector": selector } })
+    };
+    std::fs::write(here.join("policies.json"), list(&[policy("b")])).unwrap();
+    let refused = pods.cut(1, &[Said::Into]).unwrap_err().to_string();
+    let said = "the NetworkPolicy own is about skep-0 too";
+    assert!(refused.contains(said), "{refused}");
+    assert!(pods.cut.is_empty());
+    std::fs::write(here.join("policies.json"), list(&[policy("c")])).unwrap();
+    pods.cut(1, &[Said::Into]).unwrap();
 }
 
 #[test]
