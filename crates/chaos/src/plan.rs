@@ -435,6 +435,20 @@ impl Action {
         }
     }
 
+    /// Whether it sends a request that may change something: all but GET, and searches of the REST API.
+    pub fn may_change(&self) -> bool {
+        let (Self::Request(request)
+        | Self::Wait {
+            until: Until::Answer(request),
+            ..
+        }) = self
+        else {
+            return false;
+        };
+        let is_search = !request.management && request.path.ends_with("/search");
+        request.method != "GET" && !is_search
+    }
+
     /// Whether it changes the cluster itself, not only its load.
     pub fn is_fault(&self) -> bool {
         match self {

@@ -22,7 +22,7 @@ use skep_load::{Clients, Live, LoadArgs, Running};
 use crate::drivers::{Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, missing};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, NOISY};
-use crate::plan::{self, Plan, Step, Wire};
+use crate::plan::{self, Action, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
@@ -192,10 +192,11 @@ fn of_no_step(at: f64, kind: Kind, text: String) -> Event {
 
 fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
     if let Some(host) = &options.against {
-        let mut faults = plan.steps.iter().filter(|step| step.action.is_fault());
+        let changes = |action: &Action| action.is_fault() || action.may_change();
+        let mut faults = plan.steps.iter().filter(|step| changes(&step.action));
         if let Some(step) = faults.next() {
             anyhow::bail!(
-                "{} breaks something (step {}: {}), and --against changes nothing on a cluster of others ({host}); --driver kubernetes does what --allow permits, and without both a run starts a cluster of its own",
+                "{} changes something (step {}: {}), and --against changes nothing on a cluster of others ({host}); --driver kubernetes does what --allow permits, and without both a run starts a cluster of its own",
                 plan.name,
                 step.name,
                 step.action

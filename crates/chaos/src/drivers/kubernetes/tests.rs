@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::experiments;
 use crate::guard::Guard;
-use crate::plan::Who;
+use crate::plan::{Request, Until, Who};
 
 /// Answers from files beside the program, and listens where it is to forward ports.
 const ANSWERS: &str = r#"here=${0%/*}
@@ -180,6 +180,46 @@ fn plans_that_need_more_than_is_allowed_are_refused_by_name() {
     paused.steps[2].action = Action::Pause(Who::Node(0));
     let refused = kubernetes.check(&paused).unwrap_err().to_string();
     assert!(refused.contains("pods cannot be paused"), "{refused}");
+}
+
+#[test]
+fn requests_that_may_change_pods_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubernetes = kubernetes(directory.path(), &[Allowed::Kill]);
+    let asking = |management: bool, method: &str, path: &str| {
+        let request = Request {
+            node: 0,
+            management,
+            method: method.into(),
+            path: path.into(),
+            body: String::new(),
+            status: 200,
+            says: String::new(),
+        };
+        let mut plan = plan("broker-loss");
+        plan.steps[2].action = Action::Request(request.clone());
+        let asked = kubernetes.check(&plan);
+        plan.steps[2].action = Action::Wait {
+            until: Until::Answer(request),
+            limit_s: 1.0,
+        };
+        assert_eq!(kubernetes.check(&plan), asked);
+        asked.map_err(|refused| refused.to_string())
+    };
+    for (management, method, path) in [
+        (true, "POST", "/actuator/partitions/pauseProcessing"),
+        (true, "POST", "/actuator/search"),
+        (false, "DELETE", "/v2/resources/1"),
+    ] {
+        let refused = asking(management, method, path).unwrap_err();
+        assert!(
+            refused.contains("may change a cluster of others"),
+            "{refused}"
+        );
+    }
+    assert_eq!(asking(true, "GET", "/ready"), Ok(()));
+    let search = asking(false, "POST", "/v2/process-instances/search");
+    assert_eq!(search, Ok(()));
 }
 
 #[test]
