@@ -146,7 +146,8 @@ pub(super) struct Pods {
     run: String,
     /// Which messages of each broker are cut off, and the undoing of that.
     cut: BTreeMap<u32, (Vec<Said>, Ticket)>,
-    limited: BTreeSet<u32>,
+    /// Brokers with less CPU, and the undoing of that.
+    limited: BTreeMap<u32, Ticket>,
     /// How many brokers have a copy of a partition; one until that is known.
     copies: usize,
     /// Time limit for a cut to have an effect.
@@ -187,7 +188,7 @@ impl Pods {
             pods: pods.collect(),
             run: format!("skep-chaos-{begun:x}-{}", std::process::id()),
             cut: BTreeMap::new(),
-            limited: BTreeSet::new(),
+            limited: BTreeMap::new(),
             copies: 1,
             effect: EFFECT,
             not_enforced: None,
@@ -255,7 +256,7 @@ impl Pods {
             *other == number
                 || is_away
                 || self.cut.contains_key(other)
-                || self.limited.contains(other)
+                || self.limited.contains_key(other)
         };
         let all = self.pods.len();
         let hit = self.pods.keys().filter(|other| is_hit(other)).count();
@@ -285,7 +286,7 @@ impl Pods {
         };
         self.kubernetes.ask(&[&delete[..], how].concat(), "", END)?;
         // Its limit was that of the pod.
-        self.limited.remove(&number);
+        self.unlimited(number)?;
         match self.pod(number)?.forward.take() {
             Some(forward) => forward.end(&guard),
             None => Ok(()),

@@ -478,12 +478,13 @@ fn less_cpu_is_a_change_of_the_running_pod_and_can_be_taken_back() {
         container["resources"].clone()
     };
     let cpu = |request: &str, limit: &str| json!({ "requests": { "cpu": request }, "limits": { "cpu": limit } });
-    // A request above the limit would be refused.
-    assert_eq!(patched("skep-1"), cpu("100m", "100m"));
+    // A request above the limit would be refused, and one equal to it may change the class of the pod.
+    assert_eq!(patched("skep-1"), cpu("99m", "100m"));
     let refused = pods.limit(0, 0.1).unwrap_err().to_string();
     assert!(refused.contains("2 of 3 brokers"), "{refused}");
     pods.limit(1, 2.0).unwrap();
     assert_eq!(patched("skep-1"), cpu("250m", "2"));
+    assert!(pods.limited.is_empty(), "nothing of it is left to undo");
     pods.limit(0, 1.0).unwrap();
     assert_eq!(patched("skep-0"), cpu("250m", "1000m"));
 }
