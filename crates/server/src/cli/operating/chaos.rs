@@ -163,7 +163,7 @@ fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
             Ok(Some(Engine::new(program, image.unwrap_or(own))))
         }
         Driver::Process if args.engine.is_some() || image.is_some() => {
-            let text = "--engine and --image are about containers: add --driver container";
+            let text = "--engine and --image are about containers and pods: add --driver container or --driver kubernetes";
             Err(Usage(text.into()).into())
         }
         Driver::Process | Driver::Kubernetes => Ok(None),
