@@ -55,7 +55,7 @@ impl Pods {
         }
         let seconds = self.effect.as_secs();
         Err(io::Error::other(format!(
-            "no broker misses heartbeats within {seconds} s: the network leaves open connections alone, or they are of the other direction;              the policy is taken back"
+            "no broker misses heartbeats within {seconds} s: the network leaves open connections alone, or they are of the other direction; the policy is taken back"
         )))
     }
 
