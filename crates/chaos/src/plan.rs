@@ -411,6 +411,44 @@ pub enum Until {
 }
 
 impl Action {
+    /// The node that it is about, if a step can name it in several manners.
+    pub fn who(&self) -> Option<Who> {
+        match self {
+            Self::Kill(who)
+            | Self::Stop(who)
+            | Self::Pause(who)
+            | Self::Replace(who)
+            | Self::Fill { who, .. }
+            | Self::Limit { who, .. }
+            | Self::FailDisk { who, .. }
+            | Self::Through(Through::Who(who))
+            | Self::Slow {
+                way: Way::Into(who) | Way::OutOf(who) | Way::Around(who),
+                ..
+            }
+            | Self::Cut(Way::Into(who) | Way::OutOf(who) | Way::Around(who))
+            | Self::Wait {
+                until: Until::Status { who, .. },
+                ..
+            } => Some(*who),
+            _ => None,
+        }
+    }
+
+    /// Whether it sends a request that may change something: all but GET, and searches of the REST API.
+    pub fn may_change(&self) -> bool {
+        let (Self::Request(request)
+        | Self::Wait {
+            until: Until::Answer(request),
+            ..
+        }) = self
+        else {
+            return false;
+        };
+        let is_search = !request.management && request.path.ends_with("/search");
+        request.method != "GET" && !is_search
+    }
+
     /// Whether it changes the cluster itself, not only its load.
     pub fn is_fault(&self) -> bool {
         match self {

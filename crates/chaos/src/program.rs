@@ -19,7 +19,7 @@ pub(crate) struct Called {
     pub(crate) complained: String,
 }
 
-/// Calls a program and gives it a text to read, which has to fit into a pipe (64 KiB).
+/// Calls a program and gives it a text to read.
 ///
 /// # Errors
 /// It cannot be started, or does not end within the limit: then it is killed. Errors name the command.
@@ -39,12 +39,18 @@ pub(crate) fn call(
     let printed = read(child.stdout.take());
     let complained = read(child.stderr.take());
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that does not read it has no need of it, or says why.
-        let _ = stdin.write_all(input.as_bytes());
+        let input = input.to_string();
+        // More than a pipe holds is read only bit by bit, or never.
+        std::thread::spawn(move || {
+            // A program that does not read it has no need of it, or says why.
+            let _ = stdin.write_all(input.as_bytes());
+        });
     }
-    let Some(status) = ended(&mut child, limit)? else {
+    let waited = ended(&mut child, limit);
+    let Ok(Some(status)) = waited else {
         child.kill()?;
         child.wait()?;
+        waited?;
         let why = format!("no answer within {} s", limit.as_secs());
         return Err(named(program, words, &why));
     };
@@ -69,7 +75,14 @@ pub(crate) fn ask(
     if called.status.success() {
         return Ok(called.printed);
     }
-    Err(named(program, words, &called.complained))
+    // Some say why where they would print.
+    let is_silent = called.complained.trim().is_empty();
+    let said = if is_silent {
+        called.printed
+    } else {
+        called.complained
+    };
+    Err(named(program, words, &said))
 }
 
 fn named(program: &str, words: &[&str], why: &str) -> io::Error {
@@ -131,6 +144,8 @@ mod tests {
     fn errors_name_the_command_and_what_it_says() {
         let error = shell("echo no >&2; exit 3", "", LONG).unwrap_err();
         assert_eq!(error.to_string(), "sh -c echo no >&2; exit 3: no");
+        let error = shell("echo no; exit 1", "", LONG).unwrap_err();
+        assert_eq!(error.to_string(), "sh -c echo no; exit 1: no");
         let error = ask("/no/such/program", &["version"], "", LONG).unwrap_err();
         let said = error.to_string();
         assert!(said.starts_with("/no/such/program version: "), "{said}");
@@ -141,6 +156,14 @@ mod tests {
         let error = shell("exec sleep 600", "", Duration::ZERO).unwrap_err();
         let said = error.to_string();
         assert!(said.ends_with("no answer within 0 s"), "{said}");
+    }
+
+    #[test]
+    fn a_program_that_does_not_read_its_input_is_not_waited_for() {
+        let much = "x".repeat(300_000);
+        let error = shell("exec sleep 600", &much, Duration::ZERO).unwrap_err();
+        assert!(error.to_string().ends_with("no answer within 0 s"));
+        assert_eq!(shell("cat | wc -c", &much, LONG).unwrap().trim(), "300000");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use skep_load::{Clients, Live, LoadArgs, Running};
 use crate::drivers::{Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, missing};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, NOISY};
-use crate::plan::{self, Plan, Step, Wire};
+use crate::plan::{self, Action, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
@@ -130,7 +130,7 @@ pub async fn run(
     show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<Report> {
     let directory = prepare(&plan, &options)?;
-    if let Some(why) = lack(&plan, &options) {
+    if let Some(why) = lack(&plan, &options).await? {
         let report = not_run(plan, &options, &why);
         report.write(&directory)?;
         return Ok(report);
@@ -157,36 +157,46 @@ pub async fn run(
 }
 
 /// What the machine, or the cluster of others, lacks for this plan and its nodes.
-fn lack(plan: &Plan, options: &Options) -> Option<String> {
-    if let Some(pods) = &options.pods {
-        return pods.lack(plan);
+async fn lack(plan: &Plan, options: &Options) -> anyhow::Result<Option<String>> {
+    if let Some(pods) = options.pods.clone() {
+        let plan = plan.clone();
+        // While `kubectl` is waited for, signals are heeded.
+        return Ok(tokio::task::spawn_blocking(move || pods.lack(&plan)).await?);
     }
     let missing = || missing(plan).map(String::from);
-    options.launcher.lack(plan).or_else(missing)
+    Ok(options.launcher.lack(plan).or_else(missing))
 }
 
 /// The report of a plan that was not run.
 fn not_run(plan: Plan, options: &Options, why: &str) -> Report {
-    let event = Event {
-        at: 0.0,
-        kind: Kind::Unbitten,
-        step: String::new(),
-        text: why.into(),
-    };
-    let record = Record {
-        events: vec![event],
-        ..Record::default()
-    };
     let about = About::new(&options.command, None, options.noisy, None);
-    Report::new(plan, record, about)
+    Report::new(plan, unbitten(why), about)
+}
+
+/// The record of a run without any step.
+fn unbitten(why: &str) -> Record {
+    Record {
+        events: vec![of_no_step(0.0, Kind::Unbitten, why.into())],
+        ..Record::default()
+    }
+}
+
+fn of_no_step(at: f64, kind: Kind, text: String) -> Event {
+    Event {
+        at,
+        kind,
+        step: String::new(),
+        text,
+    }
 }
 
 fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
     if let Some(host) = &options.against {
-        let mut faults = plan.steps.iter().filter(|step| step.action.is_fault());
+        let changes = |action: &Action| action.is_fault() || action.may_change();
+        let mut faults = plan.steps.iter().filter(|step| changes(&step.action));
         if let Some(step) = faults.next() {
             anyhow::bail!(
-                "{} breaks something (step {}: {}), and --against changes nothing on a cluster of others ({host}); --driver kubernetes does what --allow permits, and without both a run starts a cluster of its own",
+                "{} changes something (step {}: {}), and --against changes nothing on a cluster of others ({host}); --driver kubernetes does what --allow permits, and without both a run starts a cluster of its own",
                 plan.name,
                 step.name,
                 step.action
@@ -257,7 +267,7 @@ async fn on_stage(
     calibration: Calibration,
     show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<(Record, Option<f64>)> {
-    let cluster = cluster(plan, options, directory, guard)?;
+    let cluster = attached(plan, options, directory, guard).await?;
     let _confined = Confined::beside(&plan.nodes).context("cores of the clients")?;
     let addresses = cluster.rest_addresses().join(",");
     let load = LoadArgs {
@@ -266,6 +276,9 @@ async fn on_stage(
     };
     let cluster = Arc::new(Mutex::new(cluster));
     wait_until_ready(&cluster, directory).await?;
+    if let Some(why) = unfit(&cluster, plan).await? {
+        return Ok((unbitten(&why), None));
+    }
     let id = format!("{}-{}", plan.name, std::process::id());
     let maximum = if plan.needs_maximum() {
         let measured = measure_maximum(&cluster, load.clone(), &id, options).await;
@@ -296,20 +309,46 @@ async fn on_stage(
     }
     let described = Some(described(calibration, maximum));
     for text in described.into_iter().chain(differences(plan, options)) {
-        show(&Event {
-            at: 0.0,
-            kind: Kind::Note,
-            step: String::new(),
-            text,
-        });
+        show(&of_no_step(0.0, Kind::Note, text));
     }
     let live = Arc::clone(&stage.live);
     let ran = steps::carry_out(plan, Arc::new(stage), &process(&id).process_id, show).await;
     // Our own nodes are deleted with all their data.
+    let mut deleted = Ok(());
     if options.is_foreign() {
-        live.delete().await.context("deleting what was deployed")?;
+        deleted = live.delete().await;
     }
-    Ok((ran?, maximum))
+    let mut record = ran?;
+    if let Err(why) = deleted {
+        let at = record.events.last().map_or(0.0, |event| event.at);
+        let text = format!("what was deployed is still there: {why:#}");
+        let event = of_no_step(at, Kind::Note, text);
+        show(&event);
+        record.events.push(event);
+    }
+    Ok((record, maximum))
+}
+
+/// The cluster, made by [`cluster`]. While `kubectl` is waited for, signals are heeded.
+async fn attached(
+    plan: &Plan,
+    options: &Options,
+    directory: &Path,
+    guard: SharedGuard,
+) -> anyhow::Result<Cluster> {
+    if options.pods.is_none() {
+        return cluster(plan, options, directory, guard);
+    }
+    let (plan, options) = (plan.clone(), options.clone());
+    let directory = directory.to_path_buf();
+    let made = move || cluster(&plan, &options, &directory, guard);
+    tokio::task::spawn_blocking(made).await?
+}
+
+async fn unfit(cluster: &Arc<Mutex<Cluster>>, plan: &Plan) -> anyhow::Result<Option<String>> {
+    let (cluster, plan) = (Arc::clone(cluster), plan.clone());
+    let why = tokio::task::spawn_blocking(move || lock(&cluster).unfit(&plan));
+    Ok(why.await??)
 }
 
 async fn measure_maximum(

@@ -108,9 +108,7 @@ impl Rate {
             Kind::Steps(rates) => rates.last().copied().unwrap_or(1.0),
         }
     }
-}
 
-impl Rate {
     /// A rate that grows or falls evenly, and then stays.
     ///
     /// # Errors

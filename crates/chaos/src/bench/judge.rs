@@ -12,6 +12,7 @@ use crate::judge::Interval;
 pub const SLOWER: f64 = 0.95;
 /// One that may be below this share is not certainly as fast.
 pub const UNSURE: f64 = 0.90;
+
 /// Verdict on the comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use super::figures::ALL;
 use super::judge::Verdict;
 use super::{Comparison, Figures, Pair};
-use crate::judge::amount;
-use crate::judge::median;
+use crate::judge::{amount, median};
 
 impl Comparison {
     /// Verdict, builds, and each figure of both with its ratio.

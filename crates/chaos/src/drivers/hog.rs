@@ -53,8 +53,14 @@ impl Cluster {
     /// The cluster is a foreign one, or the programs cannot be started or ended.
     pub fn hog(&mut self, cores: u32) -> io::Result<String> {
         let guard = self.guard()?;
-        while let Some(hog) = self.hogs.pop() {
-            hog.end(&guard)?;
+        let before = std::mem::take(&mut self.hogs);
+        let all = before.len();
+        let failed = before.into_iter().filter_map(|hog| hog.end(&guard).err());
+        let failed: Vec<io::Error> = failed.collect();
+        if let Some(why) = failed.first() {
+            let count = failed.len();
+            let text = format!("{count} of {all} programs before are not ended: {why}");
+            return Err(io::Error::other(text));
         }
         for _ in 0..cores {
             self.hogs.push(Hog::start(&guard)?);

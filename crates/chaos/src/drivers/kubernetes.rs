@@ -5,6 +5,7 @@
 //! the forwarding.
 
 mod allowed;
+mod fits;
 mod forward;
 mod found;
 mod limits;
@@ -31,6 +32,8 @@ const ANSWER: Duration = Duration::from_secs(30);
 const END: Duration = Duration::from_secs(150);
 /// Time limit for the StatefulSet to start a pod again.
 const START: Duration = Duration::from_secs(180);
+/// Time limit for brokers to miss heartbeats over a way that was cut.
+const EFFECT: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of pods, as of nodes in a plan.
 const MOST: usize = 9;
@@ -103,6 +106,11 @@ impl Kubernetes {
             // Two of them try whether policies have an effect.
             (cuts(plan), &["create", "pods"]),
             (cuts(plan), &["delete", "pods"]),
+            (cuts(plan), &["get", "networkpolicies.networking.k8s.io"]),
+            (cuts(plan), &["list", "networkpolicies.networking.k8s.io"]),
+            (cuts(plan), &["patch", "networkpolicies.networking.k8s.io"]),
+            (true, &["get", "pods"]),
+            (true, &["create", "pods", "--subresource=portforward"]),
         ];
         let mut needed = needed.into_iter().filter(|(is_needed, _)| *is_needed);
         needed.find_map(|(_, what)| {
@@ -138,7 +146,12 @@ pub(super) struct Pods {
     run: String,
     /// Which messages of each broker are cut off, and the undoing of that.
     cut: BTreeMap<u32, (Vec<Said>, Ticket)>,
-    limited: BTreeSet<u32>,
+    /// Brokers with less CPU, and the undoing of that.
+    limited: BTreeMap<u32, Ticket>,
+    /// How many brokers have a copy of a partition; one until that is known.
+    copies: usize,
+    /// Time limit for a cut to have an effect.
+    effect: Duration,
     /// Why network policies have no effect here.
     not_enforced: Option<String>,
     log: PathBuf,
@@ -175,7 +188,9 @@ impl Pods {
             pods: pods.collect(),
             run: format!("skep-chaos-{begun:x}-{}", std::process::id()),
             cut: BTreeMap::new(),
-            limited: BTreeSet::new(),
+            limited: BTreeMap::new(),
+            copies: 1,
+            effect: EFFECT,
             not_enforced: None,
             log: directory.join("kubectl.log"),
             guard: guard.clone(),
@@ -219,11 +234,14 @@ impl Pods {
         );
         let pod = self.pod(number)?;
         let forward = Forward::start(&kubernetes, &pod.found, pod.local, (&log, &guard))?;
-        pod.forward = Some(forward);
-        Ok(())
+        match pod.forward.replace(forward) {
+            Some(before) => before.end(&guard),
+            None => Ok(()),
+        }
     }
 
-    /// Whether this broker may be hit too. A minority of them at most is away at once, unless the caller has allowed more.
+    /// Whether this broker may be hit too. A minority of the copies of a partition at most is away at once, unless the caller has allowed
+    /// more: any brokers may have all of them.
     fn permit(&self, number: u32, what: Allowed) -> io::Result<()> {
         let allow = &self.kubernetes.allow;
         if !allow.contains(&what) {
@@ -238,13 +256,14 @@ impl Pods {
             *other == number
                 || is_away
                 || self.cut.contains_key(other)
-                || self.limited.contains(other)
+                || self.limited.contains_key(other)
         };
         let all = self.pods.len();
         let hit = self.pods.keys().filter(|other| is_hit(other)).count();
-        if hit > all.saturating_sub(1) / 2 {
+        let copies = all.min(self.copies);
+        if hit > copies.saturating_sub(1) / 2 {
             return Err(io::Error::other(format!(
-                "{hit} of {all} brokers would be away at once or slowed down, which is no minority: --allow majority permits it"
+                "{hit} of {all} brokers would be away at once or slowed down, which is no minority of the {copies} that have a partition: --allow majority permits it"
             )));
         }
         Ok(())
@@ -267,14 +286,15 @@ impl Pods {
         };
         self.kubernetes.ask(&[&delete[..], how].concat(), "", END)?;
         // Its limit was that of the pod.
-        self.limited.remove(&number);
+        self.unlimited(number)?;
         match self.pod(number)?.forward.take() {
             Some(forward) => forward.end(&guard),
             None => Ok(()),
         }
     }
 
-    /// Waits until the StatefulSet has started all pods that were ended. Returns their numbers.
+    /// Waits until the StatefulSet has started all pods that were ended, and they are ready: `kubectl` ends the forwarding of all ports if
+    /// nobody listens on one of them yet. Returns their numbers.
     pub(super) fn start_again(&mut self) -> io::Result<Vec<u32>> {
         let down = self.pods.iter().filter(|(_, pod)| pod.forward.is_none());
         let down: Vec<u32> = down.map(|(number, _)| *number).collect();
@@ -283,7 +303,9 @@ impl Pods {
             let before = self.pod(*number)?.found.clone();
             loop {
                 let found = self.kubernetes.find()?.remove(number);
-                let new = found.filter(|found| !found.is_same(&before) && found.is_running);
+                let is_new =
+                    |found: &Found| !found.is_same(&before) && found.is_running && found.is_ready;
+                let new = found.filter(is_new);
                 if let Some(found) = new {
                     self.pod(*number)?.found = found;
                     break;
@@ -291,7 +313,7 @@ impl Pods {
                 if Instant::now() >= end {
                     let seconds = START.as_secs();
                     return Err(io::Error::other(format!(
-                        "{} has not started again within {seconds} s",
+                        "{} has not become ready again within {seconds} s",
                         before.name
                     )));
                 }
@@ -302,31 +324,34 @@ impl Pods {
         Ok(down)
     }
 
-    /// Pods that have ended by themselves since the last call. Forwarding that has ended without its pod begins again.
+    /// Pods that have ended by themselves since the last call. Forwarding that has ended without its pod begins again: it goes through the
+    /// API server, and ends with it.
     pub(super) fn died(&mut self) -> Vec<(u32, ExitStatus)> {
+        let pods = self.pods.iter_mut();
+        let cut_off = pods.filter_map(|(number, pod)| Some((*number, pod.is_cut_off()?)));
+        let cut_off: Vec<(u32, ExitStatus)> = cut_off.collect();
         let mut died = Vec::new();
-        for number in self.numbers() {
-            let Some(status) = self.pods.get_mut(&number).and_then(Pod::is_cut_off) else {
+        if cut_off.is_empty() {
+            return died;
+        }
+        // Without an answer it is unknown whether a pod has ended: the next sample asks again.
+        let Ok(seen) = self.kubernetes.find() else {
+            return died;
+        };
+        for (number, status) in cut_off {
+            let Some(pod) = self.pods.get_mut(&number) else {
                 continue;
             };
-            if self.is_the_same(number) && self.forward(number).is_ok() {
-                continue;
-            }
-            if let Some(pod) = self.pods.get_mut(&number) {
+            let is_there = |seen: &Found| seen.is_same(&pod.found) && seen.is_running;
+            if seen.get(&number).is_some_and(is_there) {
+                // What fails now is tried again with the next sample.
+                let _ = self.forward(number);
+            } else {
                 pod.forward = None;
+                died.push((number, status));
             }
-            died.push((number, status));
         }
         died
-    }
-
-    /// Whether the container of this broker is the one that the run knows.
-    fn is_the_same(&self, number: u32) -> bool {
-        let known = self.pods.get(&number).map(|pod| &pod.found);
-        let seen = self.kubernetes.find().unwrap_or_default();
-        seen.get(&number)
-            .zip(known)
-            .is_some_and(|(seen, known)| seen.is_same(known))
     }
 }
 

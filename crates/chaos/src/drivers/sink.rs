@@ -11,6 +11,8 @@ const TAKEN: &str = r#"{"acknowledged":true,"errors":false,"items":[]}"#;
 const MAX_BODY: u64 = 64 << 20;
 /// Maximum size of a line of a head.
 const MAX_LINE: u64 = 16 << 10;
+/// Maximum number of lines of a head.
+const MAX_LINES: usize = 100;
 /// Maximum number of connections.
 const MAX_CONNECTIONS: usize = 64;
 
@@ -92,7 +94,7 @@ fn serve(stream: TcpStream) -> io::Result<()> {
 /// Reads the head of a request. Returns the length of its body; `None` if there are no more requests.
 fn head(stream: &mut BufReader<TcpStream>) -> io::Result<Option<u64>> {
     let mut length = 0;
-    loop {
+    for _ in 0..MAX_LINES {
         let mut line = String::new();
         stream.by_ref().take(MAX_LINE).read_line(&mut line)?;
         if line.is_empty() {
@@ -109,11 +111,22 @@ fn head(stream: &mut BufReader<TcpStream>) -> io::Result<Option<u64>> {
             length = number.map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         }
     }
+    Err(io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_head_without_an_end_ends_the_connection() {
+        let sink = Sink::start().unwrap();
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, sink.port)).unwrap();
+        let head = "a: b\r\n".repeat(MAX_LINES);
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        assert_eq!(stream.read_to_string(&mut answer).unwrap(), 0);
+    }
 
     #[test]
     fn every_request_of_a_connection_is_taken() {

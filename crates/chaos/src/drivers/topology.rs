@@ -13,6 +13,7 @@ use crate::http::Rest;
 pub struct Topology {
     leaders: BTreeMap<u32, u32>,
     partitions: usize,
+    copies: usize,
 }
 
 impl Topology {
@@ -42,11 +43,25 @@ impl Topology {
                 }
             }
         }
-        let partitions = number(answer, "partitionsCount").unwrap_or(0);
+        let count = |name| {
+            let count = number(answer, name).unwrap_or(0);
+            usize::try_from(count).unwrap_or(usize::MAX)
+        };
         Self {
             leaders,
-            partitions: usize::try_from(partitions).unwrap_or(usize::MAX),
+            partitions: count("partitionsCount"),
+            copies: count("replicationFactor"),
         }
+    }
+
+    /// The number of partitions.
+    pub fn partitions(&self) -> usize {
+        self.partitions
+    }
+
+    /// The number of brokers that have a copy of a partition.
+    pub fn copies(&self) -> usize {
+        self.copies
     }
 
     pub fn leader_of(&self, partition: u32) -> Option<u32> {
@@ -142,6 +157,7 @@ mod tests {
             Topology {
                 leaders,
                 partitions,
+                ..Topology::default()
             }
         };
         for (led, even) in [

@@ -162,8 +162,12 @@ fn criteria(full: bool) -> Vec<Criterion> {
     ];
     for sweep in waiting(full) {
         let name = format!("{} ÷ the default: instances completed", sweep.title);
-        let least = Criterion::new(&name, ratio(&sweep), Limit::AtLeast(0.9), "×");
-        let most = Criterion::new(&name, ratio(&sweep), Limit::AtMost(1.1), "×");
+        let limited = |words: &str, limit| {
+            let name = format!("{name}, {words}");
+            Criterion::new(&name, ratio(&sweep), limit, "×")
+        };
+        let least = limited("not less", Limit::AtLeast(0.9));
+        let most = limited("not more", Limit::AtMost(1.1));
         criteria.extend([
             least.timed().post("0.16 ×"),
             most.timed(),

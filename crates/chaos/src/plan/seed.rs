@@ -2,7 +2,7 @@
 
 use skep_random::Random;
 
-use super::{Action, Plan, Until, Way, Who};
+use super::{Action, Plan, Who};
 
 impl Plan {
     /// The plan as this seed varies it: nodes that are killed, stopped, paused or replaced, and workers that are taken away. The order of
@@ -45,25 +45,18 @@ impl Plan {
 
 /// Whether a step that a seed does not vary names the leader of a partition.
 fn is_about_a_leader(action: &Action) -> bool {
-    let who = match action {
-        Action::Fill { who, .. } | Action::Limit { who, .. } | Action::FailDisk { who, .. } => who,
-        Action::Slow { way, .. } | Action::Cut(way) => match way {
-            Way::Into(who) | Way::OutOf(who) | Way::Around(who) => who,
-            Way::ToWorkers => return false,
-        },
-        Action::Wait {
-            until: Until::Status { who, .. },
-            ..
-        } => who,
-        _ => return false,
-    };
-    matches!(who, Who::LeaderOf(_))
+    let is_varied = matches!(
+        action,
+        Action::Kill(_) | Action::Stop(_) | Action::Pause(_) | Action::Replace(_)
+    );
+    !is_varied && matches!(action.who(), Some(Who::LeaderOf(_)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiments;
+    use crate::plan::Through;
 
     fn plan(name: &str) -> Plan {
         (experiments::find(name).unwrap().plan)(false)
@@ -108,6 +101,20 @@ mod tests {
         }
         let beyond = Action::Kill(Who::LeaderOf(loss.nodes.partitions + 1));
         assert!(!hit.contains(&beyond));
+    }
+
+    #[test]
+    fn a_leader_that_clients_use_stays_the_same() {
+        let mut loss = plan("broker-loss");
+        loss.nodes.partitions = 9;
+        let mut through = loss.steps[0].clone();
+        through.action = Action::Through(Through::Who(Who::LeaderOf(1)));
+        loss.steps.insert(0, through);
+        for seed in 0..20 {
+            let seeded = loss.clone().seeded(seed).steps;
+            let mut kills = seeded.iter().filter(|step| step.name == "kill");
+            assert!(kills.all(|kill| kill.action == Action::Kill(Who::LeaderOf(1))));
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::drivers::Node;
 use crate::http;
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 22] = [
+const FAMILIES: [&str; 23] = [
     CPU_SECONDS,
     RESIDENT,
     "atomix_heartbeat_miss_count_total",
@@ -29,6 +29,7 @@ const FAMILIES: [&str; 22] = [
     "skep_gateway_new_work_slots",
     "skep_jobs_activatable",
     "skep_state_resident_bytes",
+    "zeebe_backpressure_inflight_append_count",
     "zeebe_backpressure_inflight_requests_count",
     "zeebe_backpressure_requests_limit",
     "zeebe_broker_jobs_push_fail_count_total",
@@ -55,7 +56,7 @@ const LABELLED: [(&str, &str, &str); 8] = [
     ("requests", REQUESTS, ""),
 ];
 /// What nodes say of their processes, for those that are not on this machine.
-const CPU_SECONDS: &str = "process_cpu_seconds_total";
+pub(super) const CPU_SECONDS: &str = "process_cpu_seconds_total";
 pub(super) const RESIDENT: &str = "process_resident_memory_bytes";
 const EXPORTED: &str = "zeebe_exporter_last_exported_position";
 const JOBS: &str = "zeebe_job_events_total";

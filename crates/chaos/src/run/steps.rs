@@ -57,7 +57,10 @@ pub(super) async fn carry_out(
                 stage.note(Kind::Unbitten, step, format!("{why:#}"), show);
                 if lock(&stage.cluster).is_foreign() {
                     // A cluster of others is not left in a state that nobody has planned.
-                    on_cluster(&stage, Cluster::heal).await?;
+                    if let Err(why) = on_cluster(&stage, Cluster::heal).await {
+                        let text = format!("{why:#}; the guard restores the ways at the end");
+                        stage.note(Kind::Unbitten, step, text, show);
+                    }
                     break;
                 }
             }

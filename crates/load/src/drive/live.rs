@@ -98,7 +98,7 @@ impl Live {
     /// Starts this many instances per second.
     ///
     /// # Errors
-    /// A rate that is not above 0, and threads that cannot be started.
+    /// A rate that is not above 0 or too high, and threads that cannot be started.
     pub fn start(&self, clients: &Clients, rate: f64) -> anyhow::Result<Running> {
         self.start_at(clients, Rate::try_from(rate)?, Duration::ZERO)
     }
@@ -106,7 +106,7 @@ impl Live {
     /// Starts instances at a rate that grows or falls evenly for this time, and then stays.
     ///
     /// # Errors
-    /// A rate that is not above 0, and threads that cannot be started.
+    /// A rate that is not above 0 or too high, and threads that cannot be started.
     pub fn ramp(
         &self,
         clients: &Clients,
@@ -132,7 +132,7 @@ impl Live {
     /// `in_flight` limits the creations under way.
     ///
     /// # Errors
-    /// A rate that is not above 0, and threads that cannot be started.
+    /// A rate that is not above 0 or too high, and threads that cannot be started.
     pub fn flood(&self, clients: &Clients, rate: f64, in_flight: u32) -> anyhow::Result<Running> {
         let constant = Rate::try_from(rate)?;
         if let Some(audit) = &mut self.ledger().audit {

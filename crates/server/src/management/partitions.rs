@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::Receiver;
+use crossbeam_channel::{Receiver, RecvTimeoutError};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
@@ -257,7 +257,12 @@ fn done_by<E: Display>(
         match wait.recv_deadline(end) {
             Ok(Ok(())) => {}
             Ok(Err(reason)) => return Err(failed(id, &reason.to_string())),
-            Err(_) => return Err(failed(id, "it did not finish in time")),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(failed(id, "it did not finish in time"));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(failed(id, "it ended before it was done"));
+            }
         }
     }
     Ok(())

@@ -345,6 +345,11 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
             "--net namespace needs --driver process",
         ),
         (
+            &["broker-loss", "--selector", "a=b"],
+            2,
+            "--selector, --allow and --yes are about pods",
+        ),
+        (
             &["broker-loss", "--image", "skep:1"],
             2,
             "--engine and --image are about containers",

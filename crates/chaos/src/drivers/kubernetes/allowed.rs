@@ -9,6 +9,9 @@ use crate::plan::{Action, Plan, Step, Way};
 const NO_PAUSE: &str =
     "pods cannot be paused: the kernel ignores SIGSTOP to the first process of a container";
 
+const NO_CHANGE: &str =
+    "the request may change a cluster of others: only GET and searches of the REST API are sent";
+
 /// Why something is not done to pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(String);
@@ -103,6 +106,7 @@ impl Kubernetes {
             fault if fault.is_fault() => {
                 return Some("the driver kubernetes does not do this to pods".into());
             }
+            request if request.may_change() => return Some(NO_CHANGE.into()),
             _ => return None,
         };
         let is_allowed = self.allow.contains(&needed);

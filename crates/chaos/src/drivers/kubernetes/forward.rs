@@ -54,7 +54,11 @@ impl Forward {
             process,
             ticket,
         };
-        forward.opened(&pod.name, local)?;
+        if let Err(why) = forward.opened(&pod.name, local) {
+            // Another try needs the same ports.
+            forward.end(guard)?;
+            return Err(why);
+        }
         Ok(forward)
     }
 

@@ -12,6 +12,7 @@ const PORTS: [u16; 4] = [8080, 26500, 26502, 9600];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) name: String,
+    pub(super) labels: Value,
     pub(super) uid: String,
     /// How often its container was started again.
     pub(super) restarts: u64,
@@ -94,6 +95,7 @@ fn one(pod: &Value, name: String) -> io::Result<Found> {
         value.and_then(Value::as_str).map(String::from)
     });
     Ok(Found {
+        labels: pod["metadata"]["labels"].clone(),
         uid: text(pod, "/metadata/uid"),
         restarts: status.map_or(0, |it| it["restartCount"].as_u64().unwrap_or(0)),
         is_running: !is_ending && status.is_some_and(|it| it.pointer("/state/running").is_some()),

@@ -16,20 +16,29 @@ impl Pods {
         if is_less {
             self.permit(number, Allowed::Limit)?;
         }
-        if is_less && self.limited.insert(number) {
+        if is_less && !self.limited.contains_key(&number) {
             let undo = self
                 .kubernetes
                 .undo(&resize(&found.name, &original(&found)));
-            self.guard.with(|guard| guard.push(undo))?;
+            let ticket = self.guard.with(|guard| guard.push(undo))?;
+            self.limited.insert(number, ticket);
         }
         let change = patch(&found.container, &limited(&found, cores));
         let change = if is_less { change } else { original(&found) };
         self.kubernetes
             .ask(&resize(&found.name, &change), "", ANSWER)?;
-        if !is_less {
-            self.limited.remove(&number);
+        if is_less {
+            return Ok(());
         }
-        Ok(())
+        self.unlimited(number)
+    }
+
+    /// Notes that a pod is limited no more: whoever changes it later is not overruled by the guard.
+    pub(super) fn unlimited(&mut self, number: u32) -> io::Result<()> {
+        match self.limited.remove(&number) {
+            Some(ticket) => self.guard.with(|guard| guard.pop(ticket)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -57,15 +66,22 @@ fn cores(quantity: &str) -> Option<f64> {
     }
 }
 
-/// A request above the limit would be refused.
+/// A request above the limit would be refused, and so would one that becomes equal to it: that may change the class of the pod.
 fn limited(found: &Found, limit: f64) -> Value {
-    let written = format!("{:.0}m", limit * 1e3);
-    let [request, _] = &found.cpu;
+    let written = |cores: f64| format!("{:.0}m", cores * 1e3);
+    let [request, before] = &found.cpu;
+    let both = request.as_deref().zip(before.as_deref());
+    let both = both.and_then(|(request, before)| cores(request).zip(cores(before)));
+    let is_equal = both.is_some_and(|(request, before)| request >= before);
+    // Kubernetes knows thousandths of a core, and no request of none.
+    let below = (limit - 1e-3).max(1e-3);
+    let most = if is_equal { limit } else { below };
+    let lowered = written(most);
     let stays = request
         .as_deref()
-        .filter(|it| cores(it).is_some_and(|it| it <= limit));
-    let request = request.as_ref().map(|_| stays.unwrap_or(&written));
-    resources(request, Some(&written))
+        .filter(|it| cores(it).is_some_and(|it| it <= most));
+    let request = request.as_ref().map(|_| stays.unwrap_or(&lowered));
+    resources(request, Some(&written(limit)))
 }
 
 /// The resources that the pod has without the run.

@@ -1,5 +1,6 @@
 //! Ways between brokers are cut by network policies, which have an effect only where the network of the cluster enforces them.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -8,20 +9,28 @@ use serde_json::{Map, Value, json};
 use super::{ANSWER, Allowed, Pods};
 use crate::drivers::links::Said;
 use crate::guard::Ticket;
+use crate::http;
 
 /// Time limit for a pod that tries to reach a broker.
 const TRY: Duration = Duration::from_secs(120);
+/// Time limit for the metrics of a broker.
+const METRICS: Duration = Duration::from_secs(2);
+const MISSES: &str = "atomix_heartbeat_miss_count_total";
 const PAUSE: Duration = Duration::from_millis(500);
 /// The label of everything that a run makes.
 const LABEL: &str = "skep-chaos";
 
 impl Pods {
-    /// From now on nothing arrives that is said to the broker, or by it to others, at the port that brokers have for each other.
+    /// From now on nobody reaches the broker at the port that brokers have for each other, or it reaches no other there. A policy permits
+    /// connections: answers over those that others may open still pass, and networks may leave those that are open alone. So only a cut by
+    /// which brokers miss heartbeats is one.
     pub(in crate::drivers) fn cut(&mut self, number: u32, said: &[Said]) -> io::Result<()> {
         if let Some(why) = &self.not_enforced {
             return Err(io::Error::other(why.clone()));
         }
         self.permit(number, Allowed::Cut)?;
+        self.is_alone()?;
+        let before = self.misses();
         let pod = self.name(number)?;
         let policy = format!("{}-{number}", self.run);
         let (mut all, ticket) = match self.cut.remove(&number) {
@@ -37,7 +46,67 @@ impl Pods {
         let [.., internal, _] = self.pod(number)?.found.ports;
         let object = self.policy(&policy, &selector, &rules(&all, internal));
         self.cut.insert(number, (all, ticket));
-        self.apply(&object)
+        self.apply(&object)?;
+        if self.has_effect(&before) {
+            return Ok(());
+        }
+        if let Some((_, ticket)) = self.cut.remove(&number) {
+            self.delete("networkpolicy", &policy, ticket)?;
+        }
+        let seconds = self.effect.as_secs();
+        Err(io::Error::other(format!(
+            "no broker misses heartbeats within {seconds} s: the network leaves open connections alone, or they are of the other direction; the policy is taken back"
+        )))
+    }
+
+    /// Checks that no other policy selects a broker: what any of them permits is permitted, whatever that of the run says.
+    fn is_alone(&self) -> io::Result<()> {
+        let words = ["get", "networkpolicies", "-o", "json"];
+        let policies: Value = serde_json::from_str(&self.kubernetes.ask(&words, "", ANSWER)?)?;
+        let policies = policies["items"].as_array();
+        for policy in policies.into_iter().flatten() {
+            if policy["metadata"]["labels"][LABEL] == self.run.as_str() {
+                continue;
+            }
+            let chosen = &policy["spec"]["podSelector"];
+            let mut pods = self.pods.values();
+            if let Some(pod) = pods.find(|pod| may_select(chosen, &pod.found.labels)) {
+                let name = policy["metadata"]["name"].as_str().unwrap_or_default();
+                return Err(io::Error::other(format!(
+                    "the NetworkPolicy {name} is about {} too, and what it permits cannot be cut by another one",
+                    pod.found.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Heartbeats that each broker has missed so far; a leader misses none.
+    fn misses(&self) -> BTreeMap<u32, f64> {
+        let reached = self.pods.iter().filter(|(_, pod)| pod.forward.is_some());
+        let each = reached.filter_map(|(number, pod)| {
+            let [.., management] = pod.local;
+            let address = format!("127.0.0.1:{management}");
+            let answer = http::ask(&address, "GET", "/actuator/prometheus", "", METRICS);
+            let (_, text) = answer.ok()?;
+            Some((*number, text.lines().filter_map(missed).sum::<f64>()))
+        });
+        each.collect()
+    }
+
+    /// Waits until a broker misses more heartbeats than before.
+    fn has_effect(&self, before: &BTreeMap<u32, f64>) -> bool {
+        let end = Instant::now() + self.effect;
+        loop {
+            let mut now = self.misses().into_iter();
+            if now.any(|(number, missed)| before.get(&number).is_some_and(|it| missed > *it)) {
+                return true;
+            }
+            if Instant::now() >= end {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 
     /// Takes all cuts back.
@@ -138,6 +207,20 @@ impl Pods {
         self.kubernetes.ask(&deletion(kind, name), "", ANSWER)?;
         self.guard.with(|guard| guard.pop(ticket))
     }
+}
+
+/// Whether a selector may be about a pod with these labels: its expressions are not looked at.
+fn may_select(selector: &Value, labels: &Value) -> bool {
+    let needed = selector["matchLabels"].as_object();
+    let mut needed = needed.into_iter().flatten();
+    needed.all(|(name, value)| labels[name.as_str()] == *value)
+}
+
+/// The number of missed heartbeats in a line of metrics.
+fn missed(line: &str) -> Option<f64> {
+    let rest = line.strip_prefix(MISSES)?;
+    let value = rest.rsplit('}').next()?;
+    value.split_whitespace().next()?.parse().ok()
 }
 
 fn deletion<'w>(kind: &'w str, name: &'w str) -> [&'w str; 5] {

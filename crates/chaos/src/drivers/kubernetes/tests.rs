@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::experiments;
 use crate::guard::Guard;
-use crate::plan::Who;
+use crate::plan::{Request, Until, Who};
 
 /// Answers from files beside the program, and listens where it is to forward ports.
 const ANSWERS: &str = r#"here=${0%/*}
@@ -13,11 +13,21 @@ case "$*" in
 *"get pods"*) cat "$here/pods.json" ;;
 *"get pod "*-kept*) cat "$here/kept" ;;
 *"get pod "*) echo Succeeded ;;
-*apply*) cat >>"$here/applied" && echo >>"$here/applied" ;;
+*"get networkpolicies"*) cat "$here/policies.json" ;;
+*apply*)
+    cat >>"$here/applied" && echo >>"$here/applied"
+    [ -e "$here/open" ] || echo "atomix_heartbeat_miss_count_total{a=\"b\"} $(wc -l <"$here/applied")" >"$here/metrics" ;;
 *port-forward*) exec python3 -c '
-import socket, sys, time
-sockets = [socket.create_server(("127.0.0.1", int(pair.split(":")[0]))) for pair in sys.argv[1:]]
-time.sleep(600)' $(echo "$*" | grep -oE "[0-9]+:[0-9]+") ;;
+import http.server, sys, threading, time
+class Metrics(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(open(sys.argv[1] + "/metrics", "rb").read())
+for pair in sys.argv[2:]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(pair.split(":")[0])), Metrics)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+time.sleep(600)' "$here" $(echo "$*" | grep -oE "[0-9]+:[0-9]+") ;;
 esac
 "#;
 
@@ -27,6 +37,8 @@ fn kubernetes(directory: &Path, allow: &[Allowed]) -> Kubernetes {
     std::os::unix::fs::symlink(fake, &program).unwrap();
     std::fs::write(directory.join("answers"), ANSWERS).unwrap();
     std::fs::write(directory.join("kept"), "Failed").unwrap();
+    std::fs::write(directory.join("metrics"), "").unwrap();
+    std::fs::write(directory.join("policies.json"), list(&[])).unwrap();
     Kubernetes {
         kubectl: program.display().to_string(),
         context: "here".into(),
@@ -45,6 +57,7 @@ fn pod(number: u32, uid: &str, is_ready: bool) -> Value {
         "metadata": {
             "name": format!("skep-{number}"),
             "uid": format!("{uid}-{number}"),
+            "labels": { "a": "b" },
             "ownerReferences": [{ "kind": "StatefulSet", "name": "skep" }],
         },
         "spec": { "containers": [
@@ -99,7 +112,9 @@ impl Attached {
         // A guard that does nothing.
         let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
         let kubernetes = kubernetes(directory, allow);
-        Self(Pods::attach(&kubernetes, plan, directory, &guard).unwrap())
+        let mut pods = Pods::attach(&kubernetes, plan, directory, &guard).unwrap();
+        pods.copies = 3;
+        Self(pods)
     }
 }
 
@@ -165,6 +180,46 @@ fn plans_that_need_more_than_is_allowed_are_refused_by_name() {
     paused.steps[2].action = Action::Pause(Who::Node(0));
     let refused = kubernetes.check(&paused).unwrap_err().to_string();
     assert!(refused.contains("pods cannot be paused"), "{refused}");
+}
+
+#[test]
+fn requests_that_may_change_pods_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubernetes = kubernetes(directory.path(), &[Allowed::Kill]);
+    let asking = |management: bool, method: &str, path: &str| {
+        let request = Request {
+            node: 0,
+            management,
+            method: method.into(),
+            path: path.into(),
+            body: String::new(),
+            status: 200,
+            says: String::new(),
+        };
+        let mut plan = plan("broker-loss");
+        plan.steps[2].action = Action::Request(request.clone());
+        let asked = kubernetes.check(&plan);
+        plan.steps[2].action = Action::Wait {
+            until: Until::Answer(request),
+            limit_s: 1.0,
+        };
+        assert_eq!(kubernetes.check(&plan), asked);
+        asked.map_err(|refused| refused.to_string())
+    };
+    for (management, method, path) in [
+        (true, "POST", "/actuator/partitions/pauseProcessing"),
+        (true, "POST", "/actuator/search"),
+        (false, "DELETE", "/v2/resources/1"),
+    ] {
+        let refused = asking(management, method, path).unwrap_err();
+        assert!(
+            refused.contains("may change a cluster of others"),
+            "{refused}"
+        );
+    }
+    assert_eq!(asking(true, "GET", "/ready"), Ok(()));
+    let search = asking(false, "POST", "/v2/process-instances/search");
+    assert_eq!(search, Ok(()));
 }
 
 #[test]
@@ -244,6 +299,27 @@ fn forwarding_that_ends_alone_begins_again_and_a_container_that_ends_is_noticed(
 }
 
 #[test]
+fn a_moment_without_the_api_server_is_no_end_of_a_pod() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[], &plan("broker-loss"));
+    let pods = &mut attached.0;
+    let forward = pods.pods.get_mut(&0).unwrap().forward.as_mut().unwrap();
+    forward.kill();
+    for fails in ["get pods", "port-forward"] {
+        let answers = format!("case \"$*\" in *\"{fails}\"*) exit 1 ;; esac\n{ANSWERS}");
+        std::fs::write(here.join("answers"), answers).unwrap();
+        assert!(pods.died().is_empty(), "{fails}");
+        assert!(pods.pods[&0].forward.is_some(), "{fails}");
+    }
+    std::fs::write(here.join("answers"), ANSWERS).unwrap();
+    assert!(pods.died().is_empty());
+    let pod = pods.pods.get_mut(&0).unwrap();
+    assert!(pod.is_cut_off().is_none(), "it is reached again");
+}
+
+#[test]
 fn a_minority_of_the_brokers_is_hit_at_most_unless_more_is_allowed() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
@@ -263,6 +339,39 @@ fn a_minority_of_the_brokers_is_hit_at_most_unless_more_is_allowed() {
     assert!(pods.permit(2, Allowed::Kill).is_ok(), "the same one");
     pods.kubernetes.allow.insert(Allowed::Majority);
     pods.end(0, false).unwrap();
+}
+
+#[test]
+fn a_minority_is_one_of_the_copies_of_a_partition() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    let five = |away: u32| -> Vec<Value> {
+        let each = 0..5_u32;
+        each.map(|number| pod(number, "a", number != away))
+            .collect()
+    };
+    show(here, &five(9));
+    let mut attached = Attached::new(here, &[Allowed::Kill], &plan("broker-loss"));
+    let pods = &mut attached.0;
+    assert!(pods.permit(0, Allowed::Kill).is_ok());
+    show(here, &five(2));
+    let refused = pods.permit(0, Allowed::Kill).unwrap_err().to_string();
+    assert!(refused.contains("2 of 5 brokers"), "{refused}");
+    pods.copies = 5;
+    assert!(pods.permit(0, Allowed::Kill).is_ok());
+    pods.copies = 1;
+    assert!(pods.permit(2, Allowed::Kill).is_err(), "the only copy");
+}
+
+#[test]
+fn a_plan_fits_where_the_nodes_that_it_is_about_can_be() {
+    let loss = plan("broker-loss");
+    assert_eq!(fits::lack(&loss, 2, 3), None);
+    let lack = fits::lack(&loss, 3, 3).unwrap();
+    assert!(lack.contains("3 brokers lead 3 partitions"), "{lack}");
+    let cut = plan("network-cut");
+    assert_eq!(fits::lack(&cut, 3, 3), None);
+    assert!(fits::lack(&cut, 0, 3).is_some());
 }
 
 #[test]
@@ -301,6 +410,42 @@ fn cuts_are_policies_for_the_port_between_brokers_alone() {
 }
 
 #[test]
+fn a_cut_without_an_effect_is_taken_back_and_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[Allowed::Cut], &plan("network-cut"));
+    let pods = &mut attached.0;
+    std::fs::write(here.join("open"), "").unwrap();
+    pods.effect = Duration::ZERO;
+    let refused = pods.cut(1, &[Said::Into]).unwrap_err().to_string();
+    assert!(refused.contains("no broker misses heartbeats"), "{refused}");
+    let last = asked(here).pop().unwrap();
+    assert!(last.starts_with("delete networkpolicy"), "{last}");
+    assert!(pods.cut.is_empty());
+}
+
+#[test]
+fn nothing_is_cut_that_another_policy_permits() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let mut attached = Attached::new(here, &[Allowed::Cut], &plan("network-cut"));
+    let pods = &mut attached.0;
+    let policy = |label: &str| {
+        let selector = json!({ "matchLabels": { "a": label } });
+        json!({ "metadata": { "name": "own" }, "spec": { "podSelector": selector } })
+    };
+    std::fs::write(here.join("policies.json"), list(&[policy("b")])).unwrap();
+    let refused = pods.cut(1, &[Said::Into]).unwrap_err().to_string();
+    let said = "the NetworkPolicy own is about skep-0 too";
+    assert!(refused.contains(said), "{refused}");
+    assert!(pods.cut.is_empty());
+    std::fs::write(here.join("policies.json"), list(&[policy("c")])).unwrap();
+    pods.cut(1, &[Said::Into]).unwrap();
+}
+
+#[test]
 fn nothing_is_cut_where_policies_have_no_effect() {
     let directory = tempfile::tempdir().unwrap();
     let here = directory.path();
@@ -333,12 +478,13 @@ fn less_cpu_is_a_change_of_the_running_pod_and_can_be_taken_back() {
         container["resources"].clone()
     };
     let cpu = |request: &str, limit: &str| json!({ "requests": { "cpu": request }, "limits": { "cpu": limit } });
-    // A request above the limit would be refused.
-    assert_eq!(patched("skep-1"), cpu("100m", "100m"));
+    // A request above the limit would be refused, and one equal to it may change the class of the pod.
+    assert_eq!(patched("skep-1"), cpu("99m", "100m"));
     let refused = pods.limit(0, 0.1).unwrap_err().to_string();
     assert!(refused.contains("2 of 3 brokers"), "{refused}");
     pods.limit(1, 2.0).unwrap();
     assert_eq!(patched("skep-1"), cpu("250m", "2"));
+    assert!(pods.limited.is_empty(), "nothing of it is left to undo");
     pods.limit(0, 1.0).unwrap();
     assert_eq!(patched("skep-0"), cpu("250m", "1000m"));
 }

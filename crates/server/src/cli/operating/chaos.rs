@@ -111,13 +111,9 @@ struct PodsArgs {
     /// Namespace of the pods.
     #[arg(long, value_name = "NAME")]
     namespace: Option<String>,
-    /// Labels of the brokers' pods.
-    #[arg(
-        long,
-        value_name = "LABELS",
-        default_value = "app.kubernetes.io/component=broker"
-    )]
-    selector: String,
+    /// Labels of the brokers' pods, by default `app.kubernetes.io/component=broker`.
+    #[arg(long, value_name = "LABELS")]
+    selector: Option<String>,
     /// Faults that are allowed, separated by commas: `kill`, `limit`, `cut`; and `majority`, to hit more than a minority of the brokers at
     /// once.
     #[arg(long, value_name = "FAULTS", value_delimiter = ',')]
@@ -163,21 +159,23 @@ fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
             Ok(Some(Engine::new(program, image.unwrap_or(own))))
         }
         Driver::Process if args.engine.is_some() || image.is_some() => {
-            let text = "--engine and --image are about containers: add --driver container";
+            let text = "--engine and --image are about containers and pods: add --driver container or --driver kubernetes";
             Err(Usage(text.into()).into())
         }
         Driver::Process | Driver::Kubernetes => Ok(None),
     }
 }
 
+/// Labels of the brokers' pods, as the Helm chart has them.
+const BROKERS: &str = "app.kubernetes.io/component=broker";
+
 /// The pods that get the load, if they are to be used.
 fn pods(args: &RunArgs) -> anyhow::Result<Option<Kubernetes>> {
     let given = &args.pods;
     if args.driver != Driver::Kubernetes {
-        let named = given.context.is_some() || given.namespace.is_some();
-        if named || !given.allow.is_empty() || given.yes {
-            let text =
-                "--context, --namespace, --allow and --yes are about pods: add --driver kubernetes";
+        let named = [&given.context, &given.namespace, &given.selector];
+        if named.into_iter().any(Option::is_some) || !given.allow.is_empty() || given.yes {
+            let text = "--context, --namespace, --selector, --allow and --yes are about pods: add --driver kubernetes";
             return Err(Usage(text.into()).into());
         }
         return Ok(None);
@@ -196,7 +194,10 @@ fn pods(args: &RunArgs) -> anyhow::Result<Option<Kubernetes>> {
         kubectl: kubectl.into(),
         context: context.clone(),
         namespace: namespace.clone(),
-        selector: given.selector.clone(),
+        selector: given
+            .selector
+            .clone()
+            .unwrap_or_else(|| BROKERS.to_string()),
         image: args.image.clone(),
         allow: given.allow.iter().copied().collect(),
     }))
