@@ -95,7 +95,7 @@ fn one(pod: &Value, name: String) -> io::Result<Found> {
         value.and_then(Value::as_str).map(String::from)
     });
     Ok(Found {
-        labels: pod["metadata"]["labels"].clone(),
+        labels: pod.pointer("/metadata/labels").cloned().unwrap_or_default(),
         uid: text(pod, "/metadata/uid"),
         restarts: status.map_or(0, |it| it["restartCount"].as_u64().unwrap_or(0)),
         is_running: !is_ending && status.is_some_and(|it| it.pointer("/state/running").is_some()),

@@ -63,15 +63,18 @@ impl Pods {
     fn is_alone(&self) -> io::Result<()> {
         let words = ["get", "networkpolicies", "-o", "json"];
         let policies: Value = serde_json::from_str(&self.kubernetes.ask(&words, "", ANSWER)?)?;
-        let policies = policies["items"].as_array();
+        let policies = policies.get("items").and_then(Value::as_array);
         for policy in policies.into_iter().flatten() {
-            if policy["metadata"]["labels"][LABEL] == self.run.as_str() {
+            let labels = policy.pointer("/metadata/labels");
+            let of_run = labels.and_then(|labels| labels.get(LABEL)?.as_str());
+            let chosen = policy.pointer("/spec/podSelector");
+            let Some(chosen) = chosen.filter(|_| of_run != Some(&self.run)) else {
                 continue;
-            }
-            let chosen = &policy["spec"]["podSelector"];
+            };
             let mut pods = self.pods.values();
             if let Some(pod) = pods.find(|pod| may_select(chosen, &pod.found.labels)) {
-                let name = policy["metadata"]["name"].as_str().unwrap_or_default();
+                let name = policy.pointer("/metadata/name").and_then(Value::as_str);
+                let name = name.unwrap_or_default();
                 return Err(io::Error::other(format!(
                     "the NetworkPolicy {name} is about {} too, and what it permits cannot be cut by another one",
                     pod.found.name
@@ -213,7 +216,7 @@ impl Pods {
 fn may_select(selector: &Value, labels: &Value) -> bool {
     let needed = selector["matchLabels"].as_object();
     let mut needed = needed.into_iter().flatten();
-    needed.all(|(name, value)| labels[name.as_str()] == *value)
+    needed.all(|(name, value)| labels.get(name) == Some(value))
 }
 
 /// The number of missed heartbeats in a line of metrics.
