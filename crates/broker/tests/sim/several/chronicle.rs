@@ -46,10 +46,7 @@ pub struct Chronicle {
     ids: BTreeSet<(Arc<str>, Arc<str>, Arc<str>)>,
     /// Element instances and the contents of the messages correlated to them.
     contents: BTreeSet<(Key, String)>,
-    /// By message and process: the instance that the message was correlated to, or that it started.
-    pub taken: BTreeMap<(Key, Arc<str>), Key>,
-    /// By instance: number of correlated messages.
-    pub took: BTreeMap<Key, u64>,
+    pub correlated: Correlated,
     /// Running instances started by messages, by process and correlation key.
     live: BTreeMap<(Arc<str>, Arc<str>), Key>,
     /// Jobs that came back from closed streams, with the deadlines of those activations.
@@ -62,6 +59,14 @@ pub struct Chronicle {
     /// Whether committed entries were lost: other partitions may have acted on them.
     pub has_lost: bool,
     pub tally: Tally,
+}
+
+#[derive(Debug, Default)]
+pub struct Correlated {
+    /// By message and process: the instance that the message was correlated to, or that it started.
+    pub to: BTreeMap<(Key, Arc<str>), Key>,
+    /// By instance: number of messages.
+    pub count: BTreeMap<Key, u64>,
 }
 
 #[derive(Debug, Default)]
@@ -275,11 +280,11 @@ impl Chronicle {
         // The message was on one partition, the instance on another.
         let across = message.partition() != Some(partition);
         self.tally.add("across", u64::from(across));
-        *self.took.entry(instance).or_default() += 1;
+        *self.correlated.count.entry(instance).or_default() += 1;
     }
 
     fn goes_to(&mut self, message: Key, process: Arc<str>, instance: Key) {
-        let before = self.taken.insert((message, process), instance);
+        let before = self.correlated.to.insert((message, process), instance);
         assert_eq!(
             before, None,
             "message {message} went to two instances of a process"

@@ -93,14 +93,19 @@ struct Published {
     beginnings: BTreeSet<Key>,
 }
 
+#[derive(Debug, Default)]
+struct Deployed {
+    count: u32,
+    /// The newest version that all partitions have.
+    version: i32,
+}
+
 #[derive(Default)]
 pub struct Clients {
     next_request: RequestId,
     /// Open requests, with the partition if the client has chosen it.
     asked: BTreeMap<RequestId, (Pending, Option<u32>)>,
-    deployed: u32,
-    /// The newest version that all partitions have.
-    version: i32,
+    deployed: Deployed,
     orders: BTreeMap<u64, Order>,
     contents: u64,
     /// Instances whose end was requested, with the number of requests: requests overtake each other.
@@ -169,7 +174,7 @@ impl Clients {
 
     fn choose(&mut self, random: &mut Random, routing: &Routing) -> (RequestId, Command) {
         let any = 1 + random.below(u64::from(routing.count())) as u32;
-        if self.version == 0 {
+        if self.deployed.version == 0 {
             return match random.below(3) {
                 0 => self.deploy(),
                 _ => self.count(),
@@ -198,14 +203,14 @@ impl Clients {
     }
 
     fn deploy(&mut self) -> (RequestId, Command) {
-        self.deployed += u32::from(self.version > 0);
-        let deploy = models::deployment(self.deployed);
+        self.deployed.count += u32::from(self.deployed.version > 0);
+        let deploy = models::deployment(self.deployed.count);
         (self.asks(Pending::Deploy, None), Command::Deploy(deploy))
     }
 
     fn create(&mut self, process: &'static str, partition: u32) -> (RequestId, Command) {
         let least = if process == VERSIONED {
-            self.version
+            self.deployed.version
         } else {
             1
         };
@@ -216,7 +221,7 @@ impl Clients {
     }
 
     pub fn create_as_user(&mut self, partition: u32) -> (RequestId, Command) {
-        let (least, user) = (self.version, Some(self.rights.known()));
+        let (least, user) = (self.deployed.version, Some(self.rights.known()));
         let (order, command) = self.order(VERSIONED);
         let asked = Pending::Create { order, least, user };
         (self.asks(asked, Some(partition)), command)
@@ -454,7 +459,7 @@ impl Clients {
             (Pending::Deploy, Response::Deployed(deployed)) => {
                 let mut versions = deployed.processes.iter();
                 let ours = versions.find(|process| &*process.id == VERSIONED).unwrap();
-                self.version = self.version.max(ours.version);
+                self.deployed.version = self.deployed.version.max(ours.version);
             }
             (Pending::Create { order, least, user }, Response::ProcessInstanceCreated(created)) => {
                 self.rights.check(user, None);
@@ -484,7 +489,10 @@ impl Clients {
                     process_instance_key: instance,
                 },
             ) => {
-                let taken = chronicle.taken.get(&(message_key, "message".into()));
+                let taken = chronicle
+                    .correlated
+                    .to
+                    .get(&(message_key, "message".into()));
                 assert_eq!(taken, Some(&instance), "the client is told who took it");
                 let known = self.orders[&order].instance;
                 assert!(known.is_none_or(|known| known == instance));
@@ -505,7 +513,9 @@ impl Clients {
         };
         *self.answers.entry(name_of(&asked)).or_default() += 1;
         match (asked, response) {
-            (Pending::Deploy, Response::Deployed(_)) => self.version = self.version.max(1),
+            (Pending::Deploy, Response::Deployed(_)) => {
+                self.deployed.version = self.deployed.version.max(1)
+            }
             (Pending::Create { order, .. }, Response::ProcessInstanceCreated(created)) => {
                 if let Some(order) = self.orders.get_mut(&order) {
                     order.instance = Some(created.process_instance_key);
@@ -597,7 +607,7 @@ impl Clients {
             };
             let has_ended = chronicle.ended.contains(&key);
             if order.process == "message" && order.paid {
-                let took = chronicle.took.get(&key).copied();
+                let took = chronicle.correlated.count.get(&key).copied();
                 assert_eq!(took, Some(1), "{key} takes one payment");
                 assert!(has_ended, "{key} was paid and did not go on");
             }
@@ -609,7 +619,7 @@ impl Clients {
             let Some(key) = instance.filter(|it| !self.touched.contains_key(it)) else {
                 continue;
             };
-            let by = chronicle.taken.get(&(*message, "pings".into()));
+            let by = chronicle.correlated.to.get(&(*message, "pings".into()));
             assert_eq!(by, Some(&key), "ping {message} of order {order} is lost");
         }
     }
@@ -625,7 +635,8 @@ impl Clients {
         }
         for message in &self.published.beginnings {
             let began = chronicle
-                .taken
+                .correlated
+                .to
                 .contains_key(&(*message, models::STARTS.into()));
             assert!(began, "message {message} started nothing");
         }
