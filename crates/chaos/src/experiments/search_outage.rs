@@ -33,6 +33,9 @@ const BOUND: [(&str, &str); 4] = [
     ("resolution", "1s"),
 ];
 
+/// Seconds until the backlog is at its bound.
+const REACHED: f64 = 10.0;
+
 /// The database is away until the backlog has reached its bound.
 fn at_the_bound(long: f64) -> Vec<Step> {
     let named = BOUND.map(|(name, value)| {
@@ -122,19 +125,19 @@ fn criteria(long: f64) -> Vec<Criterion> {
             "",
         ),
     ]);
-    criteria.extend(bounded(long));
+    criteria.extend(bounded());
     criteria.extend(invariants());
     criteria
 }
 
 /// Criteria of the outage in which the backlog reaches its bound.
-fn bounded(long: f64) -> [Criterion; 4] {
+fn bounded() -> [Criterion; 4] {
     let full = |series: &str, take| Measure::of(series).take(take).between("full", "back-3");
     [
         Criterion::new(
             "at the bound: creations ÷ those asked for",
             full("created-per-s", Take::Mean)
-                .skip(long / 2.0)
+                .skip(REACHED)
                 .over(full("offered-per-s", Take::Mean)),
             Limit::AtMost(0.5),
             "×",
