@@ -31,7 +31,7 @@ async function holds(page: Page, { of, steps }: Float, name: string) {
   await passes(page, name);
   const menu = page.locator('.floating > [role="menu"]');
   expect.soft(await unreachable((await menu.count()) > 0 ? menu : float), name).toEqual([]);
-  // What is written in a field that finds goes first.
+  // The text of a search field goes first.
   await expect(async () => {
     await page.keyboard.press("Escape");
     await expect(float).toHaveCount(0, { timeout: 1_000 });

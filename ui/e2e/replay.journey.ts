@@ -1,4 +1,4 @@
-// Replay of a history that is longer than one answer: all of it is read, by link and by hand, and a failure on the way is told.
+// Replay of a history that is longer than one answer: all of it is read, by link and by hand, and a failure on the way is shown.
 import { expect, fits, test } from "./journey";
 import { broadModel } from "./long.mjs";
 

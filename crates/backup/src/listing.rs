@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::PIECE;
 use crate::manifest::StoredObject;
 
-/// Maximum number of files that are listed. A store with more is written anew by each backup.
+/// Maximum number of files that are listed. Of a store with more, each backup writes all documents again.
 pub const MAX_FILES: usize = 1 << 20;
 /// Bytes of a row.
 const ROW: usize = 40;

@@ -247,7 +247,7 @@ fn cluster(
     started.context("starting the nodes")
 }
 
-/// What is not as the plan has it, since the cluster is another one.
+/// Differences from the plan, since the cluster is another one.
 fn differences(plan: &Plan, options: &Options) -> Option<String> {
     let settings: Vec<&str> = plan.nodes.settings.keys().map(String::as_str).collect();
     let differs = options.is_foreign() && !settings.is_empty();

@@ -179,7 +179,7 @@ fn memory(full: bool) -> Criterion {
     }
 }
 
-/// What is kept for each live element instance does not grow, once caches are full.
+/// Log and state per live element instance do not grow once caches are full.
 fn steady(what: &str, series: &str, most_kib: f64) -> Criterion {
     let slope = Measure::of(series).take(Take::Slope);
     Criterion::new(

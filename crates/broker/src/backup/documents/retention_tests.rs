@@ -207,7 +207,7 @@ fn the_next_backup_writes_only_what_the_earlier_one_does_not_have() {
     deletes("ab/ab12");
     deletes("ab/ab13");
     assert_eq!(written_by(4), (0, 2), "all of the first was needed before");
-    // What is left of an object of which less than half is needed is written again.
+    // Documents of an object of which less than half is needed are written again.
     assert_eq!(written_by(5), (1, 2));
     deletes("cd/cd34");
     assert_eq!(written_by(6), (0, 1));
