@@ -1,4 +1,4 @@
-// What an instance looked like before is told by the times of its elements, however many windows they come in.
+// The times of its elements show what an instance looked like before, however many windows they come in.
 import { expect, test } from "vitest";
 import { steps } from "../../api/past";
 import { indexAt, marksAt, momentsOf } from "./replay";
