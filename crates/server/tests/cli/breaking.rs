@@ -1,7 +1,7 @@
 //! `skep chaos`: breaks a cluster on purpose, judges it, and cleans up.
 
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -123,22 +123,28 @@ fn a_kill_is_survived_and_the_control_that_loses_data_is_refuted() {
     );
 }
 
-#[test]
-fn a_run_that_is_killed_leaves_nothing_behind() {
-    let directory = workplace();
-    let here = directory.path();
-    plan(here, PAUSED);
+/// A run of the plan, once it has said this.
+fn begun(here: &Path, what: &str, says: &str) -> Child {
     let mut chaos = skep(here)
         .args(["chaos", "plan.yaml", "--report", "report"])
         .stdout(Stdio::null())
         .stderr(std::fs::File::create(here.join("said")).unwrap())
         .spawn()
         .unwrap();
-    eventually("the node is paused", || {
+    eventually(what, || {
         let said = std::fs::read_to_string(here.join("said")).unwrap();
         assert!(chaos.try_wait().unwrap().is_none(), "{said}");
-        said.contains("fault      done: node 0")
+        said.contains(says)
     });
+    chaos
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_nothing_behind() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, PAUSED);
+    let mut chaos = begun(here, "the node is paused", "fault      done: node 0");
     assert_eq!(processes_of(here).len(), 1);
     chaos.kill().unwrap();
     chaos.wait().unwrap();
@@ -156,17 +162,7 @@ fn a_program_that_uses_cpu_goes_with_a_run_that_is_killed() {
     let directory = workplace();
     let here = directory.path();
     plan(here, HOGGED);
-    let mut chaos = skep(here)
-        .args(["chaos", "plan.yaml", "--report", "report"])
-        .stdout(Stdio::null())
-        .stderr(std::fs::File::create(here.join("said")).unwrap())
-        .spawn()
-        .unwrap();
-    eventually("the program runs", || {
-        let said = std::fs::read_to_string(here.join("said")).unwrap();
-        assert!(chaos.try_wait().unwrap().is_none(), "{said}");
-        said.contains("fault      done")
-    });
+    let mut chaos = begun(here, "the program runs", "fault      done");
     let hogs = descendants(chaos.id());
     let hogs: Vec<u32> = hogs.into_iter().filter(is_hog).collect();
     assert_eq!(hogs.len(), 1);
