@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
 pub mod access;
+mod active_elements;
 pub mod answer;
 mod cursor;
 pub mod durations;
@@ -27,6 +28,7 @@ mod time;
 mod value;
 mod wire;
 
+pub use active_elements::ActiveElements;
 pub use cursor::Cursor;
 pub use durations::Durations;
 pub use entity::{Entity, Field, Indexed, Kind, Leaves, Merged, Ops, RelatedFilter};

@@ -108,6 +108,11 @@ impl Rows {
         })
     }
 
+    /// All rows, in the order of their first change.
+    pub fn iter(&self) -> impl Iterator<Item = RowChange<'_>> {
+        (0..self.keys.len()).filter_map(|at| self.at(at))
+    }
+
     /// Rows sorted by key, so that rows created together are adjacent.
     pub fn sorted(&self) -> Vec<RowChange<'_>> {
         // New rows arrive in key order, with changes of older rows in between. That gives two sorted runs, which the sort
@@ -153,6 +158,26 @@ pub struct Ended {
     pub element_id: Arc<str>,
     pub completed: i64,
     pub terminated: i64,
+}
+
+/// A definition, and the ID of an element in it.
+pub type Place = (i64, Arc<str>);
+
+/// How many active instances of an element there are more than before, or fewer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ActiveElements {
+    /// Without incidents.
+    pub active: i64,
+    /// With incidents.
+    pub incidents: i64,
+}
+
+/// Changes of the counts of element instances.
+#[derive(Debug, Default)]
+pub struct Counted {
+    pub ended: FxHashMap<At, Ended>,
+    /// Set when the changes are settled.
+    pub active_elements: FxHashMap<Place, ActiveElements>,
 }
 
 /// An element of a definition, and the first millisecond of the day on which instances of it completed.
@@ -211,7 +236,7 @@ pub struct Changes {
     pub rows: Vec<Rows>,
     /// IDs of the sequence flows that process instances took.
     flows: FxHashMap<(Key, At), Arc<str>>,
-    pub ended: FxHashMap<At, Ended>,
+    pub counted: Counted,
     pub took: Took,
     /// Changed items of list variables, by scope and name: their indices and new values.
     pub elements: FxHashMap<(Key, Arc<str>), BTreeMap<u32, String>>,
@@ -248,7 +273,7 @@ impl Default for Changes {
         Changes {
             rows: entities::ALL.into_iter().map(Rows::new).collect(),
             flows: FxHashMap::default(),
-            ended: FxHashMap::default(),
+            counted: Counted::default(),
             took: Took::default(),
             elements: FxHashMap::default(),
             incidents: Vec::new(),
@@ -283,7 +308,8 @@ impl Changes {
             rows.clear();
         }
         self.flows.clear();
-        self.ended.clear();
+        self.counted.ended.clear();
+        self.counted.active_elements.clear();
         self.took.lasted.clear();
         self.took.lasting.clear();
         self.elements.clear();

@@ -1,5 +1,6 @@
 //! Secondary storage in a PostgreSQL database shared by all partitions of all nodes.
 
+mod active_elements;
 mod connection;
 mod history;
 mod reader;

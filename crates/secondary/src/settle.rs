@@ -2,6 +2,7 @@
 //!
 //! Data from the window is used directly. The rest is looked up, many rows at a time.
 
+mod active_elements;
 mod batches;
 mod durations;
 mod incidents;
@@ -36,9 +37,14 @@ pub trait Stored {
         conditions: &Conditions,
         columns: &[usize],
     ) -> Result<Vec<Row>, TargetError>;
+
+    /// Whether the store keeps counts of active elements. One that counts rows when it is asked does not need them.
+    fn counts_active_elements(&self) -> bool {
+        false
+    }
 }
 
-/// Settles all changes. Afterwards only rows, counts of ended elements, definitions and deletions remain to be stored.
+/// Settles all changes. Afterwards only rows, counts of elements, definitions and deletions remain to be stored.
 pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
     flows(changes, stored)?;
     versions::settle(changes, stored)?;
@@ -48,7 +54,8 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     merged::settle(changes, stored)?;
     batches::settle(changes, stored)?;
     refusals::settle(changes, stored)?;
-    incidents::settle(changes, stored)
+    incidents::settle(changes, stored)?;
+    active_elements::settle(changes, stored)
 }
 
 /// The columns of rows with the changes applied. Rows that are neither stored nor changed are omitted.

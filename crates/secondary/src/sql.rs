@@ -1,5 +1,6 @@
 //! SQL shared by all databases: searches, and the names and values in statements.
 
+pub mod active_elements;
 pub mod answer;
 pub mod flows;
 mod like;

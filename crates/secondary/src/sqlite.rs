@@ -1,5 +1,6 @@
 //! The embedded store: one SQLite file for each partition.
 
+mod active_elements;
 mod history;
 pub(crate) mod reader;
 mod schema;

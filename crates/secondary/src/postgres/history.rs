@@ -10,10 +10,11 @@ use skep_query::{Entity, Leaves};
 use tokio_postgres::types::Type;
 
 use super::writer::{Parameter, Statement, ints};
+use crate::sql::active_elements::ACTIVE_ELEMENT;
 use crate::sql::{Dialect, Sql, column_name, statistics, table_name};
 
 /// Key range of a partition: its first key, and the first key after its last.
-fn keys_of(partition: u32) -> (i64, i64) {
+pub(super) fn keys_of(partition: u32) -> (i64, i64) {
     (Key::new(partition, 0).0, Key::new(partition + 1, 0).0)
 }
 
@@ -55,15 +56,21 @@ pub fn instances(prefix: &str, partition: u32, keys: &[i64], statements: &mut Ve
     }
 }
 
-/// Deletes element instances and subtracts them from the counts of ended elements.
+/// Deletes element instances and subtracts them from the counts of elements.
 fn of_elements(prefix: &str, partition: u32) -> String {
     let elements = table_name(prefix, ELEMENT_INSTANCE.table);
     let ended = table_name(prefix, statistics::ENDED);
+    let active_elements = table_name(prefix, ACTIVE_ELEMENT);
     format!(
         r#"WITH gone AS (DELETE FROM {elements} WHERE "processInstanceKey" = ANY($1)
-                RETURNING "processDefinitionKey", "elementId", state),
+                RETURNING "processDefinitionKey", "elementId", state, "hasIncident"),
             counted AS (SELECT "processDefinitionKey", "elementId", count(*) FILTER (WHERE state = 'COMPLETED') AS completed,
-                count(*) FILTER (WHERE state = 'TERMINATED') AS terminated FROM gone GROUP BY 1, 2)
+                count(*) FILTER (WHERE state = 'TERMINATED') AS terminated FROM gone GROUP BY 1, 2),
+            active_elements AS (SELECT "processDefinitionKey", "elementId", count(*) AS active,
+                count(*) FILTER (WHERE "hasIncident" = 1) AS incidents FROM gone WHERE state = 'ACTIVE' GROUP BY 1, 2),
+            left_over AS (UPDATE {active_elements} t SET active = t.active - (s.active - s.incidents), incidents = t.incidents - s.incidents
+                FROM active_elements s WHERE t.partition = {partition} AND t."processDefinitionKey" = s."processDefinitionKey"
+                AND t."elementId" = s."elementId" AND md5(t."elementId") = md5(s."elementId"))
         UPDATE {ended} t SET completed = t.completed - c.completed, terminated = t.terminated - c.terminated
         FROM counted c WHERE t.partition = {partition} AND t."processDefinitionKey" = c."processDefinitionKey"
             AND t."elementId" = c."elementId" AND md5(t."elementId") = md5(c."elementId")"#

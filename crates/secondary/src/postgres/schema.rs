@@ -9,6 +9,7 @@ use tokio_postgres::types::Type;
 
 use super::Rdbms;
 use super::connection::{Connection, Failure, FailureKind};
+use crate::sql::active_elements::ACTIVE_ELEMENT;
 use crate::sql::{Dialect, column, column_name, indices, statistics, table_name, table_script};
 use crate::target::purged_since;
 use skep_exporting::Position;
@@ -91,7 +92,7 @@ pub fn purge(
     let known = format!("SELECT entry FROM {position} WHERE partition = {PURGES}");
     // Positions come first: a transaction that is still open either ends before or changes nothing. The rest is truncated table
     // by table, because deleting row by row takes time in proportion to the rows and frees no space.
-    let beside = [DEFINITION, statistics::ENDED];
+    let beside = [DEFINITION, statistics::ENDED, ACTIVE_ELEMENT];
     let entities = entities::ALL.iter().map(|entity| entity.table);
     let tables: Vec<String> = beside.into_iter().chain(entities).map(name).collect();
     let empty = format!(
@@ -250,19 +251,25 @@ fn script(prefix: &str) -> String {
     }
     let (ended, variable) = (name(statistics::ENDED), name(entities::VARIABLE.table));
     let (by_value, by_element) = (name("variable_by_value"), name("ended_element_key"));
+    let (active_elements, active_elements_key) = (name(ACTIVE_ELEMENT), name("active_element_key"));
     let _ = write!(
         script,
         r#"CREATE TABLE IF NOT EXISTS {ended} (partition INT NOT NULL, "processDefinitionKey" BIGINT NOT NULL,
             "elementId" TEXT COLLATE "C" NOT NULL, completed BIGINT NOT NULL, terminated BIGINT NOT NULL);
         CREATE UNIQUE INDEX IF NOT EXISTS {by_element} ON {ended} ("processDefinitionKey", md5("elementId"), partition);
         CREATE INDEX IF NOT EXISTS {by_value} ON {variable} (left("name", 200), substr("value", 1, 64));
+        CREATE TABLE IF NOT EXISTS {active_elements} (partition INT NOT NULL, "processDefinitionKey" BIGINT NOT NULL,
+            "elementId" TEXT COLLATE "C" NOT NULL, active BIGINT NOT NULL, incidents BIGINT NOT NULL);
+        CREATE UNIQUE INDEX IF NOT EXISTS {active_elements_key} ON {active_elements} ("processDefinitionKey", md5("elementId"), partition);
         CREATE TABLE IF NOT EXISTS {} (key BIGINT PRIMARY KEY, body BYTEA NOT NULL);
         CREATE TABLE IF NOT EXISTS {} (partition INT PRIMARY KEY, entry BIGINT NOT NULL, record BIGINT NOT NULL,
             timestamp BIGINT NOT NULL);
+        ALTER TABLE {} ADD COLUMN IF NOT EXISTS counted BIGINT;
         CREATE TABLE IF NOT EXISTS {} (id INT PRIMARY KEY CHECK (id = 1), format INT NOT NULL, shape TEXT NOT NULL,
             cluster TEXT NOT NULL);
         "#,
         name(DEFINITION),
+        name(POSITION),
         name(POSITION),
         name(META),
     );

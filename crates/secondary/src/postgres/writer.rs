@@ -15,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::connection::{Connection, Failure, FailureKind};
 use super::value::{storable, storable_list};
-use super::{Rdbms, history, reader, schema};
+use super::{Rdbms, active_elements, history, reader, schema};
 use crate::changes::{Changes, RowChange, Rows};
 use crate::definitions::StoredDefinitions;
 use crate::settle::Stored;
@@ -125,6 +125,8 @@ impl Writer {
             upserts(&self.database.prefix, rows, &mut statements);
         }
         statements.extend(self.ended(changes));
+        let (prefix, partition) = (&self.database.prefix, self.partition);
+        statements.extend(active_elements::store(prefix, partition, changes));
         statements.extend(self.definitions(changes));
         for deletion in &changes.deletions {
             history::delete(
@@ -151,7 +153,7 @@ impl Writer {
 
     fn ended(&self, changes: &Changes) -> Option<Statement<'static>> {
         let mut sums: BTreeMap<(i64, Arc<str>), (i64, i64)> = BTreeMap::new();
-        for ((definition, _), ended) in &changes.ended {
+        for ((definition, _), ended) in &changes.counted.ended {
             let sum = sums
                 .entry((definition.0, ended.element_id.clone()))
                 .or_default();
@@ -198,7 +200,7 @@ impl Writer {
 
     fn advance(&self, to: Position) -> Statement<'static> {
         let text = format!(
-            "UPDATE {} SET entry = $1, record = $2, timestamp = $3 WHERE partition = {} AND entry = $4",
+            "UPDATE {} SET entry = $1, record = $2, timestamp = $3, counted = $1 WHERE partition = {} AND entry = $4",
             self.table(schema::POSITION),
             self.partition
         );
@@ -213,6 +215,11 @@ impl Writer {
             text,
             parameters: numbers.map(parameter).into(),
         }
+    }
+
+    /// Counts active elements, if an earlier version wrote this partition before.
+    fn count_active_elements(&self) -> Result<(), Failure> {
+        active_elements::prepare(self.connection()?, &self.database.prefix, self.partition)
     }
 
     fn delete_old(&mut self, before: i64, limit: usize) -> Result<usize, Failure> {
@@ -259,6 +266,8 @@ impl Target for Writer {
         let opened = open().map_err(|failure: Failure| self.shown(&failure));
         let (connection, position) = opened?;
         self.connection = Some(connection);
+        let counted = self.count_active_elements();
+        counted.map_err(|failure| self.shown(&failure))?;
         self.position = position;
         Ok(position)
     }
@@ -285,6 +294,10 @@ impl Stored for Writer {
         let sql = select::look_up(sql, entity, conditions, columns);
         let found = self.rows(&sql, columns.len());
         found.map_err(|failure| self.shown(&failure))
+    }
+
+    fn counts_active_elements(&self) -> bool {
+        true
     }
 }
 
@@ -348,6 +361,8 @@ pub(super) fn ints<'a, T: ToSql + Sync + 'a>(
     (Box::new(values.collect::<Vec<T>>()), Type::INT8_ARRAY)
 }
 
-fn texts<'a, T: ToSql + Sync + 'a>(values: impl Iterator<Item = T>) -> (Parameter<'a>, Type) {
+pub(super) fn texts<'a, T: ToSql + Sync + 'a>(
+    values: impl Iterator<Item = T>,
+) -> (Parameter<'a>, Type) {
     (Box::new(values.collect::<Vec<T>>()), Type::TEXT_ARRAY)
 }

@@ -53,7 +53,7 @@ pub fn ended(
     intent: Intent,
 ) {
     let at = (value.process_definition_key, value.element);
-    if !to.changes.ended.contains_key(&at)
+    if !to.changes.counted.ended.contains_key(&at)
         && let Some(element) = to.location(at.0, at.1).element()
     {
         let ended = Ended {
@@ -61,9 +61,9 @@ pub fn ended(
             completed: 0,
             terminated: 0,
         };
-        to.changes.ended.insert(at, ended);
+        to.changes.counted.ended.insert(at, ended);
     }
-    if let Some(ended) = to.changes.ended.get_mut(&at) {
+    if let Some(ended) = to.changes.counted.ended.get_mut(&at) {
         match intent {
             Intent::ElementCompleted => ended.completed += 1,
             _ => ended.terminated += 1,

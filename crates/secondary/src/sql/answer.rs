@@ -5,13 +5,13 @@ use std::time::Duration;
 use skep_protocol::Key;
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{
-    Answer, Entity, Groups, Query, QueryError, Related, ResultPage, Row, Search, Start, groups,
-    merge,
+    ActiveElements, Answer, Entity, Groups, Query, QueryError, Related, ResultPage, Row, Search,
+    Start, groups, merge,
 };
 
 use super::page::{self, Part, Way};
 use super::unselective::unselective_columns;
-use super::{Dialect, Sql, flows, select, settled, statistics};
+use super::{Dialect, Sql, active_elements, flows, select, settled, statistics};
 
 /// A SQL database that answers queries.
 pub trait Database {
@@ -32,6 +32,9 @@ pub trait Database {
     ) -> Result<Option<Vec<Row>>, QueryError> {
         Ok(None)
     }
+
+    /// Whether the counts of active elements are those of the rows.
+    fn is_counted(&self) -> Result<bool, QueryError>;
 }
 
 /// Number of matching related rows above which a condition is not used to find rows, but evaluated row by row.
@@ -60,7 +63,8 @@ pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError>
         Query::DefinitionStatistics {
             process_definition_key,
         } => {
-            let sql = statistics::of_definition(from.sql(), *process_definition_key);
+            let (key, is_counted) = (*process_definition_key, from.is_counted()?);
+            let sql = statistics::of_definition(from.sql(), key, is_counted);
             from.rows(&sql, statistics::COLUMNS).map(Answer::Rows)
         }
         Query::ElementStatistics {
@@ -235,6 +239,12 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
         ..groups.clone()
     };
     let columns = groups.by.len() + groups.measures.len();
+    if let Some(asked) = ActiveElements::of(groups)
+        && from.is_counted()?
+    {
+        let rows = from.rows(&active_elements::of_definition(from.sql(), &asked), columns)?;
+        return few_groups(rows);
+    }
     let mut sql = from.sql();
     match small(from, &groups.search)? {
         Some((0, _)) => return Ok(Vec::new()),
@@ -242,6 +252,10 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
         None => {}
     }
     let rows = from.rows(&select::groups(sql, groups), columns)?;
+    few_groups(rows)
+}
+
+fn few_groups(rows: Vec<Row>) -> Result<Vec<Row>, QueryError> {
     if rows.len() > groups::MAX_GROUPS {
         let groups = groups::MAX_GROUPS;
         return Err(QueryError::TooMany { groups });
@@ -272,6 +286,10 @@ mod tests {
         fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
             self.statements.set(self.statements.get() + 1);
             self.database.rows(sql, columns)
+        }
+
+        fn is_counted(&self) -> Result<bool, QueryError> {
+            self.database.is_counted()
         }
     }
 

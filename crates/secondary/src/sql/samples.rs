@@ -37,6 +37,10 @@ impl Database for Tried<'_> {
     ) -> Result<Option<Vec<Row>>, QueryError> {
         self.succeeds.then(|| self.rows(sql, columns)).transpose()
     }
+
+    fn is_counted(&self) -> Result<bool, QueryError> {
+        Ok(false)
+    }
 }
 
 /// Creates tables with this number of instances, each with a variable and most with an element.

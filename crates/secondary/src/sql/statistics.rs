@@ -4,6 +4,7 @@ use skep_protocol::Key;
 use skep_query::Value;
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 
+use super::active_elements::ACTIVE_ELEMENT;
 use super::{Dialect, Sql, table_name};
 
 pub const COLUMNS: usize = 5;
@@ -14,11 +15,9 @@ const MAX_ROWS: u32 = 10_000;
 /// The table with the number of ended instances of each element.
 pub const ENDED: &str = "ended_element";
 
-/// Statistics of all instances of a definition. Ended instances have been counted already.
-pub fn of_definition(mut sql: Sql<'_>, process_definition_key: Key) -> Sql<'_> {
+/// Statistics of all instances of a definition. Ended elements have been counted already. `is_counted`: and so have active ones.
+pub fn of_definition(mut sql: Sql<'_>, process_definition_key: Key, is_counted: bool) -> Sql<'_> {
     let key = Value::Int(process_definition_key.0);
-    let elements = sql.table(&ELEMENT_INSTANCE);
-    let instances = sql.table(&PROCESS_INSTANCE);
     let ended = table_name(sql.prefix, ENDED);
     let sums = ["active", "canceled", "incidents", "completed"].map(|name| sum(&sql, name));
     sql.push(&format!(
@@ -28,11 +27,20 @@ pub fn of_definition(mut sql: Sql<'_>, process_definition_key: Key) -> Sql<'_> {
         sums.join(", ")
     ));
     sql.bind(&key);
-    sql.push(&format!(
-        " UNION ALL SELECT t.\"elementId\", 1 - t.\"hasIncident\", 0, t.\"hasIncident\", 0 FROM {instances} p
-            JOIN {elements} t ON t.\"processInstanceKey\" = p.\"processInstanceKey\"
-            WHERE p.state = 'ACTIVE' AND t.state = 'ACTIVE' AND p.\"processDefinitionKey\" = "
-    ));
+    if is_counted {
+        let active_elements = table_name(sql.prefix, ACTIVE_ELEMENT);
+        sql.push(&format!(
+            " UNION ALL SELECT \"elementId\", active, 0, incidents, 0 FROM {active_elements}
+                WHERE (active > 0 OR incidents > 0) AND \"processDefinitionKey\" = "
+        ));
+    } else {
+        let (elements, instances) = (sql.table(&ELEMENT_INSTANCE), sql.table(&PROCESS_INSTANCE));
+        sql.push(&format!(
+            " UNION ALL SELECT t.\"elementId\", 1 - t.\"hasIncident\", 0, t.\"hasIncident\", 0 FROM {instances} p
+                JOIN {elements} t ON t.\"processInstanceKey\" = p.\"processInstanceKey\"
+                WHERE p.state = 'ACTIVE' AND t.state = 'ACTIVE' AND p.\"processDefinitionKey\" = "
+        ));
+    }
     sql.bind(&key);
     sql.push(&format!(
         ") counted GROUP BY \"elementId\" ORDER BY \"elementId\" LIMIT {MAX_ROWS}"

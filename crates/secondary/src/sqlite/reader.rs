@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use skep_query::{Answer, Query, QueryError, Row, Value};
 
 use super::writer::Bound;
-use super::{DatabaseFile, SqliteError};
+use super::{DatabaseFile, SqliteError, active_elements};
 use crate::bounded::{BoundedRows, TooLarge};
 use crate::sql::answer::{self, Database};
 use crate::sql::{Dialect, Sql};
@@ -136,6 +136,10 @@ impl Database for Session<'_> {
             Err(error) if is_interrupted(&error) && ends < self.limit => Ok(None),
             Err(error) => Err(self.judge(error)),
         }
+    }
+
+    fn is_counted(&self) -> Result<bool, QueryError> {
+        active_elements::is_counted(self.connection).map_err(|error| self.judge(error))
     }
 }
 

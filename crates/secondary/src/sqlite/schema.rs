@@ -3,12 +3,13 @@
 use rusqlite::{Connection, OptionalExtension as _};
 use skep_query::entities;
 
-use super::{DatabaseFile, SqliteError, space};
+use super::{DatabaseFile, SqliteError, active_elements, space};
 use crate::sql::{Dialect, indices, table_script};
 
 /// Format of the file; a file with another format is not touched. A file may lack tables of newer entities. They are added, and
 /// an earlier version that does not know them ignores them, so a downgrade remains possible. A changed index is created again,
-/// and an earlier version uses it as it is. A changed table requires a new format.
+/// and an earlier version uses it as it is. So is a column of our own that no earlier version mentions. Any other change of a table
+/// requires a new format.
 const FORMAT: i64 = 8;
 /// Format number that builds of November 2026 gave to files with identity tables.
 const WITH_IDENTITY: i64 = 9;
@@ -50,6 +51,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         FORMAT | WITH_IDENTITY => {
             add_tables(connection).map_err(at)?;
             change_indices(connection).map_err(at)?;
+            active_elements::add(connection).map_err(at)?;
             return space::rebuild(connection).map_err(at);
         }
         0 => {}
@@ -66,6 +68,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         script.push_str(&table_script(Dialect::Sqlite, "", entity));
     }
     script.push_str(OWN_TABLES);
+    script.push_str(active_elements::TABLE);
     script.push_str(&format!("PRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
     connection.execute_batch(&script).map_err(at)
 }
@@ -104,7 +107,7 @@ fn change_indices(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Tables other than those of the entities: counts of ended instances per element, bodies of PROCESS records, and the position
-/// of the file.
+/// of the file with the entry up to which active elements are counted.
 const OWN_TABLES: &str = "
 CREATE TABLE ended_element (processDefinitionKey INTEGER, elementId TEXT, completed INTEGER NOT NULL, terminated INTEGER NOT NULL,
     PRIMARY KEY (processDefinitionKey, elementId)) WITHOUT ROWID;
@@ -114,7 +117,7 @@ CREATE TRIGGER element_instance_forgotten AFTER DELETE ON element_instance WHEN 
 END;
 CREATE TABLE definition_body (key INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE position (id INTEGER PRIMARY KEY CHECK (id = 1), entry INTEGER NOT NULL, record INTEGER NOT NULL,
-    timestamp INTEGER NOT NULL);
-INSERT INTO position VALUES (1, 0, 0, 0);
+    timestamp INTEGER NOT NULL, counted INTEGER);
+INSERT INTO position VALUES (1, 0, 0, 0, 0);
 CREATE INDEX variable_by_value ON variable (name, substr(value, 1, 64));
 ";

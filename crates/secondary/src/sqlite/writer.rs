@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_query::{Conditions, Entity, Row, Value};
 
-use super::{DatabaseFile, SqliteError, history, reader, schema, space};
+use super::{DatabaseFile, SqliteError, active_elements, history, reader, schema, space};
 use crate::changes::{Changes, Rows};
 use crate::definitions::StoredDefinitions;
 use crate::settle::Stored;
@@ -65,6 +65,8 @@ pub(super) fn position(connection: &Connection) -> rusqlite::Result<Position> {
 
 impl Target for Writer {
     fn open(&mut self) -> Result<Position, TargetError> {
+        let counted = active_elements::prepare(&mut self.connection);
+        counted.map_err(|e| self.database.error(e).into_target_error())?;
         self.position().map_err(SqliteError::into_target_error)
     }
 
@@ -80,11 +82,14 @@ impl Target for Writer {
                 store(&transaction, upserts, at, rows)?;
             }
             others(&transaction, changes)?;
+            active_elements::store(&transaction, changes)?;
             for deletion in &changes.deletions {
                 history::delete(&transaction, deletion)?;
             }
             transaction
-                .prepare_cached("UPDATE position SET entry = ?, record = ?, timestamp = ?")?
+                .prepare_cached(
+                    "UPDATE position SET entry = ?1, record = ?2, timestamp = ?3, counted = ?1",
+                )?
                 .execute(params![
                     position.entry.cast_signed(),
                     position.record.cast_signed(),
@@ -158,6 +163,10 @@ impl Stored for Writer {
             Ok(found)
         };
         read().map_err(|e| self.database.error(e).into_target_error())
+    }
+
+    fn counts_active_elements(&self) -> bool {
+        true
     }
 }
 
@@ -263,7 +272,7 @@ fn upsert_text(entity: &'static Entity, mask: u64, rows: usize) -> String {
 }
 
 fn others(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<()> {
-    for ((definition, _), ended) in &changes.ended {
+    for ((definition, _), ended) in &changes.counted.ended {
         let (completed, terminated) = (ended.completed, ended.terminated);
         transaction
             .prepare_cached(

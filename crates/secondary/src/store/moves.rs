@@ -59,7 +59,7 @@ impl Moves {
         let apart = [
             (
                 entities::number(&ELEMENT_INSTANCE),
-                changes.ended.is_empty(),
+                changes.counted.ended.is_empty(),
             ),
             (
                 entities::number(&PROCESS_DEFINITION),

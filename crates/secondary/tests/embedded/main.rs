@@ -1,6 +1,8 @@
 //! Failures of the embedded store's file: it is damaged, locked by another process, lost, or its process is killed during a flush, and its
 //! disk fills up. Nothing is missing or duplicated afterwards, and nothing is emptied.
 
+mod active_elements;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};

@@ -5,6 +5,7 @@
 mod embedded {
     const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Embedded;
 
+    mod active_elements;
     mod audit_log;
     mod batch_states;
     mod element_durations;
@@ -25,6 +26,7 @@ mod embedded {
 mod postgres {
     const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Postgres;
 
+    mod active_elements;
     mod audit_log;
     mod batch_states;
     mod element_durations;
@@ -48,6 +50,7 @@ mod postgres {
 mod opensearch {
     const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::OpenSearch;
 
+    mod active_elements;
     mod audit_log;
     mod batch_states;
     mod element_durations;
@@ -72,6 +75,7 @@ mod opensearch {
 mod elasticsearch {
     const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Elasticsearch;
 
+    mod active_elements;
     mod audit_log;
     mod batch_states;
     mod element_durations;

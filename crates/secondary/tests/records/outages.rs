@@ -10,10 +10,12 @@ use skep_random::Random;
 use skep_secondary::{Rdbms, RdbmsSettings, StoreLocation};
 use skep_testbed::{Postgres, Proxy};
 
+use super::active_elements::counted;
 use super::outage::{fault, filled, recover, refused};
 use skep_testkit::one_task::{create, rig};
-use skep_testkit::stores::follow;
+use skep_testkit::rig::Rig;
 use skep_testkit::stores::rdbms;
+use skep_testkit::stores::{Filled, follow};
 
 /// Error of a database for a wrong password.
 const WRONG: &str = "password authentication failed";
@@ -70,8 +72,57 @@ fn crashes_of_the_database_lose_and_repeat_nothing() {
     // Sums reveal repeated writes.
     let sum = server.sql("SELECT sum(completed), sum(terminated) FROM ended_element");
     assert_eq!(sum.unwrap(), format!("{instances}|0"));
+    let sum = server.sql("SELECT sum(active), sum(incidents) FROM active_element");
+    assert_eq!(sum.unwrap(), format!("{instances}|0"));
     let sum = server.sql("SELECT sum(created) FROM job_statistics");
     assert_eq!(sum.unwrap(), instances.to_string());
+}
+
+#[test]
+fn tables_of_an_earlier_version_get_their_counts_of_active_elements_at_the_first_start() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let run = |script: &str| server.sql(&script.replace('@', &prefix)).unwrap();
+    let store = filled(rdbms(server, &prefix));
+    let mut rig = rig();
+    create(&mut rig, 3);
+    for job in rig.jobs("work") {
+        rig.complete(&job, "{}");
+    }
+    let begin = |rig: &mut Rig, store: &Filled, count| {
+        for _ in 0..count {
+            rig.create("p", "{}");
+        }
+        follow(rig, store);
+        recover(store);
+    };
+    begin(&mut rig, &store, 2);
+    let definition = rig.definition("p");
+    let at_task = |store: &Filled| counted(store, definition, None)["task"];
+    assert_eq!(at_task(&store), [2, 0]);
+    // Another number shows where the answer comes from.
+    run("UPDATE @active_element SET active = 77 WHERE \"elementId\" = 'task'");
+    assert_eq!(at_task(&store), [77, 0]);
+    // Another node with an earlier version writes rows: queries count them.
+    run("UPDATE @position SET counted = entry - 1 WHERE partition = 1");
+    assert_eq!(at_task(&store), [2, 0]);
+    // The next writer counts, and goes on from there.
+    let store = store.crashed();
+    begin(&mut rig, &store, 1);
+    assert_eq!(at_task(&store), [3, 0]);
+    let counted = "SELECT active, counted = entry FROM @active_element, @position
+        WHERE \"elementId\" = 'task' AND @position.partition = 1";
+    assert_eq!(run(counted), "3|t");
+    run(
+        "DROP TABLE @active_element; ALTER TABLE @position DROP COLUMN counted; UPDATE @skep SET shape = 'earlier'",
+    );
+    assert_eq!(at_task(&store), [3, 0]);
+    let store = store.crashed();
+    begin(&mut rig, &store, 1);
+    assert_eq!(run(counted), "4|t");
+    assert_eq!(at_task(&store), [4, 0]);
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub struct Filled {
     log: Log,
     progress: Arc<LogProgress>,
     store: Store,
-    _directory: tempfile::TempDir,
+    config: Config,
+    directory: tempfile::TempDir,
 }
 
 impl Filled {
@@ -65,13 +66,28 @@ impl Filled {
         let directory = tempfile::tempdir().unwrap();
         let (log, progress) = (Log::default(), Arc::new(LogProgress::default()));
         let of = self::partition(partition, directory.path());
-        let opened = Store::open(of, config, log.clone(), progress.clone());
+        let opened = Store::open(of, config.clone(), log.clone(), progress.clone());
         Filled {
             partition,
             log,
             progress,
             store: opened.expect("a store"),
-            _directory: directory,
+            config,
+            directory,
+        }
+    }
+
+    /// Ends the store without storing what it has collected, and opens it again.
+    #[must_use]
+    pub fn crashed(self) -> Filled {
+        self.store.abandon();
+        drop(self.store);
+        let of = self::partition(self.partition, self.directory.path());
+        let (log, progress) = (self.log.clone(), self.progress.clone());
+        let opened = Store::open(of, self.config.clone(), log, progress);
+        Filled {
+            store: opened.expect("a store"),
+            ..self
         }
     }
 
