@@ -48,7 +48,7 @@ const INSTANCE: &[Permission] = grants![ProcessDefinition: ReadProcessInstance];
 pub fn of(entity: &Entity) -> Option<Access> {
     use Access::{All, Audit, By, Members, OfInstance, Task};
     Some(match entity.table {
-        "process_definition" => By(
+        "process_definition" | "start_timer" => By(
             "processDefinitionId",
             grants![ProcessDefinition: ReadProcessDefinition],
         ),
@@ -128,6 +128,7 @@ pub fn owned(entity: &Entity) -> Option<Owned> {
         | "process_instance"
         | "element_instance"
         | "element_duration"
+        | "start_timer"
         | "incident"
         | "job"
         | "message_subscription"

@@ -20,6 +20,7 @@ mod message_subscription;
 mod process_definition;
 mod process_instance;
 mod resource;
+mod start_timer;
 mod usage;
 mod user_task;
 mod variable;
@@ -47,6 +48,7 @@ pub use message_subscription::MESSAGE_SUBSCRIPTION;
 pub use process_definition::PROCESS_DEFINITION;
 pub use process_instance::PROCESS_INSTANCE;
 pub use resource::RESOURCE;
+pub use start_timer::START_TIMER;
 pub use usage::{USAGE, USAGE_SPAN};
 pub use user_task::USER_TASK;
 pub use variable::{PREVIEW, VARIABLE};
@@ -63,7 +65,7 @@ const fn tenant(ops: Ops) -> Field {
 }
 
 /// All entities, in the order of their numbers in a store.
-pub static ALL: [&Entity; 30] = [
+pub static ALL: [&Entity; 31] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -94,6 +96,7 @@ pub static ALL: [&Entity; 30] = [
     &AUTHORIZATION,
     &MEMBER,
     &ELEMENT_DURATION,
+    &START_TIMER,
 ];
 
 /// The index of an entity in [`ALL`]. Compilation fails for one that is not in it.

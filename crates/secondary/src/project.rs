@@ -17,6 +17,7 @@ mod message_subscription;
 mod process_definition;
 mod process_instance;
 mod resource;
+mod start_timer;
 mod usage;
 mod user_task;
 mod variable;

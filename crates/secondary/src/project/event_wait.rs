@@ -7,7 +7,7 @@ use skep_protocol::value::{ConditionalSubscriptionValue, SignalSubscriptionValue
 use skep_query::Value;
 use skep_query::entities::EVENT_WAIT;
 
-use super::{Projection, intent_of, json_list, key, word};
+use super::{Projection, intent_of, json_list, key, start_timer, word};
 use crate::changes::{At, Completion, set};
 
 /// Adds a row for an event that waits at an element instance.
@@ -37,8 +37,9 @@ fn of_definition(to: &mut Projection<'_>, row: Key, (definition, element): At) {
 pub fn timer(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<TimerValue>(record)?;
     let value: TimerValue = record.value()?;
-    // Timers of start events belong to no instance.
-    if value.process_instance_key.some().is_none() {
+    // Timers of start events belong to no element instance. When one fires, its record names the instance that it starts.
+    if value.element_instance_key.some().is_none() {
+        start_timer::changed(to, intent, &value);
         return Ok(());
     }
     match intent {

@@ -18,6 +18,7 @@ mod embedded {
     mod property;
     mod several_incidents;
     mod spellings;
+    mod start_timers;
     mod tenants;
     mod usage;
 }
@@ -42,6 +43,7 @@ mod postgres {
     mod purge;
     mod several_incidents;
     mod spellings;
+    mod start_timers;
     mod tenants;
     mod usage;
 }
@@ -67,6 +69,7 @@ mod opensearch {
     mod search_server;
     mod several_incidents;
     mod spellings;
+    mod start_timers;
     mod tenants;
     mod usage;
 }
@@ -91,6 +94,7 @@ mod elasticsearch {
     mod search_server;
     mod several_incidents;
     mod spellings;
+    mod start_timers;
     mod tenants;
     mod usage;
 }
