@@ -14,6 +14,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   "instances past": [...INSTANCE, "incident"],
   "instances feed": [...INSTANCE, "incident", "job", "correlatedMessageSubscription", "auditLog"],
   definitions: ["processDefinition"],
+  "definitions timers": ["startTimer", "processDefinition"],
   variables: ["variable"],
   jobs: ["job", "processInstance"],
   tasks: ["userTask", "variable", "processInstance"],

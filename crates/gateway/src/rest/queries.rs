@@ -16,8 +16,8 @@ use skep_query::entities::{
     PROCESS_DEFINITION, RESOURCE,
 };
 use skep_query::{
-    Answer, Condition, Consistency, Entity, MAX_LIMIT, Op, Query, QueryError, Row, Search, Value,
-    answer,
+    ActiveElements, Answer, Condition, Consistency, Entity, MAX_LIMIT, Op, Query, QueryError, Row,
+    Search, Value, answer,
 };
 
 use self::ask::Ask;
@@ -30,6 +30,7 @@ use super::problem::{BEHIND, Problem};
 use super::{RestBody, encode, sight};
 use crate::call::FrontEnd;
 
+pub mod active_elements;
 mod ask;
 mod diagnosis;
 mod durations;
@@ -39,6 +40,7 @@ mod joins;
 mod overdue;
 pub mod related;
 pub mod shared;
+mod start_timers;
 pub mod statistics;
 pub mod usage;
 pub mod wait_states;
@@ -103,6 +105,8 @@ pub enum What {
     WaitingStates(Key),
     Diagnosis(Key),
     Durations(Key),
+    ActiveElements(ActiveElements),
+    StartTimers(Key),
     Overdue,
     WaitStateStatistics(Key),
     CallHierarchy(Key),
@@ -426,6 +430,8 @@ async fn answer(
         What::WaitingStates(key) => encode::json(ask.waiting_states(key).await?),
         What::Diagnosis(key) => encode::json(ask.diagnosis(key).await?),
         What::Durations(key) => encode::json(ask.durations(key).await?),
+        What::ActiveElements(asked) => encode::json(ask.active_elements(asked).await?),
+        What::StartTimers(key) => encode::json(ask.start_timers(key).await?),
         What::Overdue => encode::json(ask.overdue().await?),
         What::WaitStateStatistics(key) => encode::json(ask.wait_state_statistics(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),

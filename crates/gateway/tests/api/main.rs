@@ -1,5 +1,6 @@
 //! The gateways over real sockets, against a broker controlled by the test.
 
+mod active_elements;
 mod arrays_for_objects;
 mod bearer;
 mod bodies;

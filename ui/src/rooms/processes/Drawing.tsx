@@ -2,11 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Filter } from "../../api/instances";
+import type { DefinitionKey } from "../../api/keys";
 import { kept } from "../../api/live";
-import { type Definition, counts } from "../../api/processes";
+import { type Definition, counts, startTimers } from "../../api/processes";
 import { xml } from "../../api/xml";
 import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
+import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { countFilter } from "./filter";
 import { Heat } from "./Heat";
@@ -27,10 +29,11 @@ interface DrawingProps {
 export function Drawing({ definition, search, filter, change, all }: DrawingProps) {
   const key = definition.processDefinitionKey;
   const model = useQuery(xml(key));
-  const count = useQuery({ ...counts(key, countFilter(filter ?? {})), ...kept, enabled: filter !== undefined });
+  const hot = search.heat !== undefined;
+  const withEnded = search.state !== undefined && /completed|terminated/.test(search.state);
+  const count = useQuery({ ...counts(key, countFilter(filter ?? {}), withEnded || hot), ...kept, enabled: filter !== undefined });
   const items = count.data?.items;
   const marks = useMemo(() => (items && filter ? new Map(items.map((each) => [each.elementId, each])) : NOTHING), [items, filter]);
-  const hot = search.heat !== undefined;
   const heat = useMemo(() => (hot && items && filter ? new Map(items.map((each) => [each.elementId, each.active + each.incidents + each.completed + each.canceled])) : undefined), [hot, items, filter]);
   return (
     <div className="drawing">
@@ -41,14 +44,29 @@ export function Drawing({ definition, search, filter, change, all }: DrawingProp
             label={`${t.diagram}: ${definition.name ?? definition.processDefinitionId}`}
             marks={marks}
             heat={heat}
-            withEnded={search.state !== undefined && /completed|terminated/.test(search.state)}
+            withEnded={withEnded}
             selected={search.element}
             onSelect={(element) => change({ ...search, element: element === search.element ? undefined : element })}
           />
         )}
       </Shown>
       <Heat on={hot} toggle={() => change({ ...search, heat: hot ? undefined : "1" })} />
-      {all ? <p className="drawing-note">{t.drawnVersion(definition.version)}</p> : null}
+      <div className="drawing-notes">
+        <Starts of={key} />
+        {all ? <p className="drawing-note">{t.drawnVersion(definition.version)}</p> : null}
+      </div>
     </div>
+  );
+}
+
+/** When the process starts by itself: the first of its timers. */
+function Starts({ of }: { of: DefinitionKey }) {
+  const next = useQuery({ ...startTimers(of), ...kept }).data?.items[0];
+  if (!next) return null;
+  return (
+    <p className="drawing-note">
+      {t.startsItself} <Time at={next.dueDate} />
+      {next.repetitions === 1 ? null : `, ${t.startsAgain(next.repetitions === null ? null : next.repetitions - 1)}`}
+    </p>
   );
 }

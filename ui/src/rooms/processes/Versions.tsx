@@ -81,7 +81,7 @@ interface SideProps {
 function Side({ definition, filter, changes, withEnded, selected, select }: SideProps) {
   const { processDefinitionKey: key, version, versionTag } = definition;
   const model = useQuery(xml(key));
-  const count = useQuery({ ...counts(key, countFilter(filter ?? {})), ...kept, enabled: filter !== undefined });
+  const count = useQuery({ ...counts(key, countFilter(filter ?? {}), withEnded), ...kept, enabled: filter !== undefined });
   const marks = useMemo(() => (count.data && filter ? new Map(count.data.items.map((each) => [each.elementId, each])) : NOTHING), [count.data, filter]);
   const name = t.versionOf(version, versionTag);
   return (

@@ -75,6 +75,9 @@ export const processes = {
   selected: (element: string) => `At ${element}`,
   outline: "Elements",
   drawnVersion: (version: number) => `Version ${version} is drawn, and counted`,
+  startsItself: "Starts by itself",
+  /** How often after that; null: without end. */
+  startsAgain: (times: number | null) => (times === null ? "then again and again" : times === 1 ? "then once more" : `then ${times} more times`),
   larger: "Larger",
   smaller: "Smaller",
   whole: "Show all of it",

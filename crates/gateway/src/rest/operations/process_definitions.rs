@@ -4,11 +4,11 @@ use skep_protocol::command::{Need, On};
 use skep_protocol::{Key, grants};
 use skep_query::entities::{
     ELEMENT_DURATION, ELEMENT_INSTANCE, FORM, MESSAGE_SUBSCRIPTION, PROCESS_DEFINITION,
-    PROCESS_INSTANCE, VARIABLE,
+    PROCESS_INSTANCE, START_TIMER, VARIABLE,
 };
 
 use super::rows::operations;
-use crate::rest::queries::{self, What, statistics};
+use crate::rest::queries::{self, What, active_elements, statistics};
 
 operations! { "Process definitions":
     POST "/v2/process-definitions/search" () searchProcessDefinitions {
@@ -50,5 +50,13 @@ operations! { "Process definitions":
     GET "/skep/v1/process-definitions/{processDefinitionKey}/durations" (processDefinitionKey: Key) getProcessDefinitionDurations {
         does: Query(ELEMENT_DURATION) = |_| Ok(What::Durations(processDefinitionKey)),
         needs: Need::AnyOf(grants![ProcessDefinition: ReadProcessInstance], On::Found),
+    }
+    GET "/skep/v1/process-definitions/{processDefinitionKey}/active-elements" (processDefinitionKey: Key) getProcessDefinitionActiveElements {
+        does: Query(ELEMENT_INSTANCE) = |call| active_elements::active_elements(call.parts, processDefinitionKey).map(What::ActiveElements),
+        needs: Need::AnyOf(grants![ProcessDefinition: ReadProcessInstance], On::Found),
+    }
+    GET "/skep/v1/process-definitions/{processDefinitionKey}/start-timers" (processDefinitionKey: Key) getProcessDefinitionStartTimers {
+        does: Query(START_TIMER) = |_| Ok(What::StartTimers(processDefinitionKey)),
+        needs: Need::AnyOf(grants![ProcessDefinition: ReadProcessDefinition], On::Found),
     }
 }

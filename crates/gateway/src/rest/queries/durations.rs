@@ -9,12 +9,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value as Json, json};
 use skep_protocol::Key;
-use skep_query::entities::{
-    ELEMENT_DURATION, ELEMENT_DURATION_COUNTS, ELEMENT_DURATION_SPAN, PROCESS_DEFINITION,
-};
+use skep_query::entities::{ELEMENT_DURATION, ELEMENT_DURATION_COUNTS, ELEMENT_DURATION_SPAN};
 use skep_query::{Condition, Durations, Groups, Measure, Op, Query, Row, Search, Value, durations};
 
-use super::{Ask, is_granted, not_found, refused, unexpected};
+use super::Ask;
 use crate::rest::problem::Problem;
 
 /// Four weeks: each weekday occurs equally often, and older durations are forgotten.
@@ -52,21 +50,7 @@ pub(super) fn since(now: i64) -> Condition {
 
 impl Ask<'_> {
     pub(super) async fn durations(&mut self, definition: Key) -> Result<String, Problem> {
-        let entity = &PROCESS_DEFINITION;
-        let get = Query::Get {
-            entity,
-            key: definition,
-        };
-        let row = match self.whole_answer(get).await? {
-            skep_query::Answer::Row(row) => row.filter(|row| !self.sight.is_foreign(entity, row)),
-            other => return Err(unexpected(&other)),
-        };
-        let Some(row) = row else {
-            return Err(not_found(entity, definition));
-        };
-        if !is_granted(&self.sight, &ELEMENT_DURATION, (entity, &row)) {
-            return Err(refused(&ELEMENT_DURATION));
-        }
+        self.may_read_of(definition, &ELEMENT_DURATION).await?;
         let found = self.durations_of(definition, None).await?;
         let elements = found.iter().map(|(element, durations)| {
             json!({

@@ -9,7 +9,7 @@ import { countFilter } from "../filter";
 
 export function useStanding(of: Definition, filter: Filter) {
   const model = useQuery(xml(of.processDefinitionKey));
-  const count = useQuery(counts(of.processDefinitionKey, countFilter(filter)));
+  const count = useQuery(counts(of.processDefinitionKey, countFilter(filter), false));
   const steps = useMemo(() => stepsOf(model.data ?? "", of.processDefinitionId), [model.data, of.processDefinitionId]);
   const standing = useMemo(() => {
     const found = new Map(count.data?.items.map((each) => [each.elementId, each.active + each.incidents]));
