@@ -19,6 +19,18 @@ pub struct ActiveElements {
 }
 
 impl ActiveElements {
+    /// The same question about all instances, by element instances alone: they have the definition of their process instance.
+    pub fn of_all(&self) -> Groups {
+        let definition = is(
+            const { ELEMENT_INSTANCE.column("processDefinitionKey") },
+            Value::Int(self.definition.0),
+        );
+        let mut groups = self.groups();
+        groups.search.filter.truncate(1);
+        groups.search.filter.push(definition);
+        groups
+    }
+
     /// The question. Columns of the answer: element ID, then the number of active elements without and with incidents of their own.
     pub fn groups(&self) -> Groups {
         let with = |value: bool| {

@@ -2,6 +2,7 @@
 //!
 //! There are no transactions. [`writer`] describes how repeated writes are made harmless.
 
+mod active_elements;
 mod document;
 mod filter;
 mod groups;

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 use skep_query::groups::MAX_GROUPS;
-use skep_query::{Answer, Query, QueryError, Row};
+use skep_query::{ActiveElements, Answer, Query, QueryError, Row};
 
 use super::related::entities_of;
 use super::server::{Failure, FailureKind, Server};
-use super::{Documents, groups, pages, schema};
+use super::{Documents, active_elements, groups, pages, schema};
 use crate::bounded::{MAX_BYTES, TooLarge};
 use crate::sql::flows;
 use crate::target::Source;
@@ -135,7 +135,12 @@ impl Source for Reader {
                     found.map(|row| flows::of(&row)).unwrap_or_default(),
                 ))
             }
-            Query::Groups(wanted) => rows(self.tried(|server| groups::groups(server, wanted))?),
+            Query::Groups(wanted) => {
+                rows(self.tried(|server| match ActiveElements::of(wanted) {
+                    Some(asked) => active_elements::rows(server, &asked),
+                    None => groups::groups(server, wanted),
+                })?)
+            }
             Query::DefinitionStatistics {
                 process_definition_key: key,
             } => {
