@@ -13,6 +13,7 @@ use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 use skep_query::{ActiveElements, Answer, Query};
 use skep_random::Random;
+use skep_secondary::StoreLocation;
 use skep_testkit::rig::Rig;
 use skep_testkit::stores::{Filled, follow};
 
@@ -246,6 +247,39 @@ fn a_migrated_instance_stands_at_the_elements_of_its_new_definition() {
     for definition in [p, q] {
         assert_eq!(counted(&store, definition, None), Counts::new());
     }
+}
+
+/// The engine refuses to delete what has not ended. The deletion comes from another one, in which the same instance did.
+#[test]
+fn elements_that_are_deleted_while_they_are_active_count_no_more() {
+    // A search server keeps no counts, and tells what it has written by the positions of one log.
+    if matches!(
+        super::BACKEND.config().location,
+        StoreLocation::Documents(_)
+    ) {
+        return;
+    }
+    let store = Filled::new(super::BACKEND, 1, Duration::from_millis(5));
+    let mut rig = deployed();
+    let [first, _] = [(); 2].map(|()| rig.create("p", "{}"));
+    let job = rig
+        .jobs("work")
+        .into_iter()
+        .find(|job| job.process_instance_key == first);
+    rig.fail(&job.expect("a job"), 0, 0);
+    follow(&mut rig, &store);
+    let p = rig.definition("p");
+    assert_eq!(counted(&store, p, None)["one"], [1, 1]);
+    let mut other = deployed();
+    assert_eq!(other.create("p", "{}"), first);
+    other.cancel(first).expect("canceled");
+    other.batches.clear();
+    other.send(deletion(first)).expect("deleted");
+    follow(&mut other, &store);
+    let left = Counts::from([("one".to_string(), [1, 0]), ("call".to_string(), [1, 0])]);
+    assert_eq!(counted(&store, p, None), left);
+    assert_eq!(among_all(&store, p), left);
+    assert_eq!(counted(&store, p, Some(true)), Counts::new());
 }
 
 #[test]
