@@ -53,15 +53,13 @@ pub use usage::{USAGE, USAGE_SPAN};
 pub use user_task::USER_TASK;
 pub use variable::{PREVIEW, VARIABLE};
 
-use skep_protocol::DEFAULT_TENANT;
-
 use crate::entity::{Entity, Field, Kind, Ops, same};
 
-/// The tenant of a row that always has one. Where there is the default tenant only, as in most clusters, its index is empty.
+/// The tenant of a row that always has one.
 const fn tenant(ops: Ops) -> Field {
     Field::new("tenantId", Kind::Text, ops)
         .always_there()
-        .mostly(DEFAULT_TENANT)
+        .tenant()
 }
 
 /// All entities, in the order of their numbers in a store.

@@ -99,8 +99,8 @@ pub enum Indexed {
     While(&'static str, &'static str),
     /// Rows where the field differs from this other field, which has an index of its own; in most it does not.
     Unlike(&'static str),
-    /// Rows where the field has another value than this one; in most it has this.
-    OtherThan(&'static str),
+    /// All rows, in a store whose callers belong to tenants. Any other store lacks the index.
+    OfTenants,
 }
 
 /// Types of fields.
@@ -310,9 +310,9 @@ impl Field {
         self
     }
 
-    /// See [`Indexed::OtherThan`].
-    pub const fn mostly(mut self, value: &'static str) -> Field {
-        self.indexed = Indexed::OtherThan(value);
+    /// See [`Indexed::OfTenants`].
+    pub const fn tenant(mut self) -> Field {
+        self.indexed = Indexed::OfTenants;
         self
     }
 

@@ -49,6 +49,8 @@ pub struct RdbmsSettings {
     pub prefix: String,
     /// Whether tables are created and missing columns added.
     pub auto_ddl: bool,
+    /// See [`crate::Config::tenants`].
+    pub tenants: bool,
 }
 
 /// A database, and the threads that answer queries from it.
@@ -61,6 +63,7 @@ pub struct Rdbms {
     pub shown: String,
     prefix: String,
     auto_ddl: bool,
+    tenants: bool,
     readers: SharedReaders,
 }
 
@@ -91,6 +94,7 @@ impl Rdbms {
             shown: url::shown(&config),
             prefix,
             auto_ddl: settings.auto_ddl,
+            tenants: settings.tenants,
             readers: SharedReaders::default(),
         })
     }

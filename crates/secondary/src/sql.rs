@@ -27,23 +27,38 @@ pub enum Dialect {
     Postgres,
 }
 
+/// How the tables of a store are created.
+#[derive(Clone, Copy, Debug)]
+pub struct Tables<'a> {
+    pub dialect: Dialect,
+    /// Prefix of all table names.
+    pub prefix: &'a str,
+    /// Whether callers belong to tenants; see [`Indexed::OfTenants`].
+    pub tenants: bool,
+}
+
 /// A statement with its parameters.
 #[derive(Debug)]
 pub struct Sql<'a> {
     pub text: String,
     pub parameters: Vec<Value>,
     pub dialect: Dialect,
-    /// The column along which rows are scanned in order. All other conditions are only evaluated, not used for index access.
-    walks: Option<&'static str>,
+    /// The columns of the only index that is entered. All other conditions are only evaluated.
+    walks: Option<Columns>,
     /// Columns whose indices are not entered.
     without: Vec<&'static str>,
     /// Conditions on related rows that match very many of them. They are evaluated row by row.
     broad: Vec<&'a Related>,
     /// Columns of the index by which related rows are found. Conditions on other columns are only evaluated.
     entered: Option<&'static [&'static str]>,
+    /// Whether rows have an index on their tenant; see [`Indexed::OfTenants`].
+    tenants: bool,
     /// Prefix of all table names.
     prefix: &'a str,
 }
+
+/// Columns at the beginning of an index.
+pub type Columns = &'static [&'static str];
 
 impl<'a> Sql<'a> {
     pub fn new(dialect: Dialect, prefix: &'a str) -> Sql<'a> {
@@ -55,8 +70,14 @@ impl<'a> Sql<'a> {
             without: Vec::new(),
             broad: Vec::new(),
             entered: None,
+            tenants: false,
             prefix,
         }
+    }
+
+    /// For a store in which rows have an index on their tenant, if `tenants`.
+    pub fn with_tenants(self, tenants: bool) -> Sql<'a> {
+        Sql { tenants, ..self }
     }
 
     pub fn push(&mut self, text: &str) {
@@ -93,7 +114,10 @@ pub fn column_name(name: &str) -> String {
 
 /// Statements that create the table of an entity and its indices. In a shared database they can be run repeatedly and add what
 /// is missing.
-pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
+pub fn table_script(tables: Tables<'_>, entity: &Entity) -> String {
+    let Tables {
+        dialect, prefix, ..
+    } = tables;
     let table = table_name(prefix, entity.table);
     let if_absent = match dialect {
         Dialect::Sqlite => "",
@@ -123,7 +147,8 @@ pub fn table_script(dialect: Dialect, prefix: &str, entity: &Entity) -> String {
             index("text"),
         );
     }
-    for index in indices(dialect, prefix, entity) {
+    let indices = indices(tables, entity).into_iter();
+    for index in indices.filter(|index| index.is_wanted) {
         let _ = writeln!(script, "CREATE INDEX {if_absent}{};", index.made);
     }
     script
@@ -134,12 +159,20 @@ pub struct TableIndex {
     /// The name, without quotes.
     pub name: String,
     pub columns: usize,
+    pub is_partial: bool,
+    /// Whether this store has it.
+    pub is_wanted: bool,
     /// The definition after `CREATE INDEX`.
     pub made: String,
 }
 
 /// The indices of an entity's table, other than that of its key.
-pub fn indices(dialect: Dialect, prefix: &str, entity: &Entity) -> Vec<TableIndex> {
+pub fn indices(tables: Tables<'_>, entity: &Entity) -> Vec<TableIndex> {
+    let Tables {
+        dialect,
+        prefix,
+        tenants,
+    } = tables;
     let table = table_name(prefix, entity.table);
     let made = |(n, columns): (usize, &&[&str])| {
         let first = columns.first().copied().unwrap_or_default();
@@ -151,17 +184,19 @@ pub fn indices(dialect: Dialect, prefix: &str, entity: &Entity) -> Vec<TableInde
             .collect();
         let name = format!("{prefix}{}_{n}", entity.table);
         let first = column_name(first);
-        let only = match rows.unwrap_or(Indexed::All) {
-            Indexed::All => String::new(),
+        let rows = rows.unwrap_or(Indexed::All);
+        let only = match rows {
+            Indexed::All | Indexed::OfTenants => String::new(),
             Indexed::Present => format!(" WHERE {first} IS NOT NULL"),
             Indexed::Absent => format!(" WHERE {first} IS NULL"),
             Indexed::True => format!(" WHERE {first} = 1"),
             Indexed::While(other, value) => format!(" WHERE {} = '{value}'", column_name(other)),
             Indexed::Unlike(other) => format!(" WHERE {first} <> {}", column_name(other)),
-            Indexed::OtherThan(value) => format!(" WHERE {first} <> '{value}'"),
         };
         TableIndex {
             columns: fields.len(),
+            is_partial: !only.is_empty(),
+            is_wanted: tenants || rows != Indexed::OfTenants,
             made: format!("\"{name}\" ON {table} ({}){only}", fields.join(", ")),
             name,
         }

@@ -16,6 +16,8 @@ use rusqlite::{Connection, OpenFlags};
 
 use skep_exporting::{Position, TargetError};
 
+use crate::sql::{Dialect, Tables};
+
 pub use reader::Reader;
 pub use writer::Writer;
 
@@ -84,6 +86,8 @@ pub fn copy(database: &DatabaseFile, to: &Path) -> Result<(), SqliteError> {
 #[derive(Clone, Debug)]
 pub struct DatabaseFile {
     path: PathBuf,
+    /// See [`crate::Config::tenants`].
+    tenants: bool,
     /// Whether corruption was found in the file.
     damaged: Arc<AtomicBool>,
 }
@@ -92,7 +96,20 @@ impl DatabaseFile {
     pub fn new(path: &Path) -> DatabaseFile {
         DatabaseFile {
             path: path.to_path_buf(),
+            tenants: false,
             damaged: Arc::default(),
+        }
+    }
+
+    pub fn with_tenants(self, tenants: bool) -> DatabaseFile {
+        DatabaseFile { tenants, ..self }
+    }
+
+    fn tables(&self) -> Tables<'static> {
+        Tables {
+            dialect: Dialect::Sqlite,
+            prefix: "",
+            tenants: self.tenants,
         }
     }
 

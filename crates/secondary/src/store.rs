@@ -57,6 +57,9 @@ pub struct Config {
     pub max_wait: Duration,
     /// How long ended process instances are kept.
     pub history_ttl: Duration,
+    /// Whether callers belong to tenants (`camunda.security.multi-tenancy.checks-enabled`). Rows then have an index on their tenant, in which
+    /// those of a tenant are found in a time that tells nothing of other tenants.
+    pub tenants: bool,
     /// Number of threads that answer queries: per partition, or in total for a shared database.
     pub readers: usize,
     pub audit: AuditConfig,
@@ -106,6 +109,7 @@ impl Default for Config {
             window: Duration::from_millis(100),
             max_wait: Duration::from_secs(1),
             history_ttl: Duration::from_secs(30 * 24 * 3600),
+            tenants: false,
             readers: 2,
             audit: AuditConfig::default(),
         }
@@ -228,7 +232,8 @@ impl Store {
             status.set_elsewhere(partition.elsewhere);
             Arc::new(status)
         };
-        let database = sqlite::DatabaseFile::new(&file(partition.directory));
+        let database =
+            sqlite::DatabaseFile::new(&file(partition.directory)).with_tenants(config.tenants);
         let (target, known, status, readers): (Box<dyn Target>, _, _, _) = match &config.location {
             StoreLocation::Embedded => {
                 let writer = sqlite::Writer::open(database.clone())?;

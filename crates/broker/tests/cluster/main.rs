@@ -80,6 +80,7 @@ fn in_database(nodes: &Nodes) -> skep_secondary::Config {
         password: Some("secret".to_string()),
         prefix: nodes.prefix.clone(),
         auto_ddl: true,
+        tenants: false,
     };
     skep_secondary::Config {
         location: StoreLocation::Rdbms(Arc::new(Rdbms::new(&settings).unwrap())),

@@ -48,7 +48,9 @@ pub static AUDIT_LOG: Entity = Entity {
         )
         .sortable(),
         Field::new("agentElementId", Kind::Text, Ops::TEXT),
-        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT)
+            .sortable()
+            .tenant(),
         Field::new("result", Kind::Enum(&["FAIL", "SUCCESS"]), Ops::ENUM).sortable(),
         Field::new("category", Kind::Enum(AUDIT_CATEGORIES), Ops::ENUM).sortable(),
         Field::new("processDefinitionId", Kind::Text, Ops::TEXT).sortable(),
@@ -84,6 +86,7 @@ pub static AUDIT_LOG: Entity = Entity {
         &["entityKey"],
         &["processInstanceKey"],
         &["userTaskKey"],
+        &["tenantId"],
     ],
     everywhere: false,
     leaves: Leaves::At("timestamp"),

@@ -21,13 +21,15 @@ pub static CORRELATED_MESSAGE_SUBSCRIPTION: Entity = Entity {
         Field::new("processInstanceKey", Kind::Key, Ops::KEY).sortable(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("subscriptionKey", Kind::Key, Ops::KEY).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT)
+            .sortable()
+            .tenant(),
         // Added in 8.10: the business ID of the process instance.
         Field::new("businessId", Kind::Text, Ops::TEXT).sortable(),
     ],
     related: &[],
     items: &[],
-    indices: &[&["processInstanceKey"], &["messageKey"]],
+    indices: &[&["processInstanceKey"], &["messageKey"], &["tenantId"]],
     everywhere: false,
     leaves: Leaves::WithInstance,
 };

@@ -25,7 +25,7 @@ pub static EVENT_WAIT: Entity = Entity {
         Field::new("isOpen", Kind::Bool, Ops::PLAIN).rarely_true(),
         Field::new("rootProcessInstanceKey", Kind::Key, Ops::NONE),
         Field::new("processDefinitionId", Kind::Text, Ops::NONE),
-        Field::new("tenantId", Kind::Text, Ops::NONE),
+        Field::new("tenantId", Kind::Text, Ops::NONE).tenant(),
         Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE),
         // Number of times a timer still fires, this time included; -1: without limit.
         Field::new("repetitions", Kind::Int, Ops::NONE),
@@ -34,7 +34,7 @@ pub static EVENT_WAIT: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[&["processInstanceKey"], &["isOpen"]],
+    indices: &[&["processInstanceKey"], &["isOpen"], &["tenantId"]],
     everywhere: false,
     leaves: Leaves::WithInstance,
 };

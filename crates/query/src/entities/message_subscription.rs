@@ -23,7 +23,9 @@ pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
         Field::new("lastUpdatedDate", Kind::Time, Ops::ORDERED).sortable(),
         Field::new("messageName", Kind::Text, Ops::TEXT).sortable(),
         Field::new("correlationKey", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT)
+            .sortable()
+            .tenant(),
         Field::new("elementType", Kind::Enum(ELEMENT_TYPES), Ops::NONE).hidden(),
         // A non-interrupting subscription still waits after it has received a message.
         Field::new("isOpen", Kind::Bool, Ops::NONE)
@@ -44,6 +46,7 @@ pub static MESSAGE_SUBSCRIPTION: Entity = Entity {
         &["processInstanceKey"],
         &["messageName", "correlationKey"],
         &["isOpen"],
+        &["tenantId"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

@@ -164,7 +164,8 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         &["parentElementInstanceKey"],
         &["businessId"],
         &["hasIncident"],
-        &["tenantId"],
+        // Answers searches of members who may see single processes, without reading rows.
+        &["tenantId", "processDefinitionId", "startDate", "state"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

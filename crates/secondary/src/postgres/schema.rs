@@ -10,7 +10,9 @@ use tokio_postgres::types::Type;
 use super::Rdbms;
 use super::connection::{Connection, Failure, FailureKind};
 use crate::sql::active_elements::ACTIVE_ELEMENT;
-use crate::sql::{Dialect, column, column_name, indices, statistics, table_name, table_script};
+use crate::sql::{
+    Dialect, Tables, column, column_name, indices, statistics, table_name, table_script,
+};
 use crate::target::purged_since;
 use skep_exporting::Position;
 
@@ -32,7 +34,12 @@ pub fn prepare(
     partition: i32,
 ) -> Result<Position, Failure> {
     let name = |table: &str| table_name(&database.prefix, table);
-    let (meta, script) = (name(META), script(&database.prefix));
+    let tables = Tables {
+        dialect: Dialect::Postgres,
+        prefix: &database.prefix,
+        tenants: database.tenants,
+    };
+    let (meta, script) = (name(META), script(tables));
     let shape = shape(&script);
     let known = look(connection, &meta)?;
     if let Some(known) = &known {
@@ -47,7 +54,7 @@ pub fn prepare(
             )));
         }
         let added = added(connection, &database.prefix)?;
-        let dropped = dropped(connection, &database.prefix)?;
+        let dropped = dropped(connection, tables)?;
         // The lock serializes this: all partitions of all nodes may arrive at once.
         let script = format!(
             "BEGIN;
@@ -222,19 +229,25 @@ fn added(connection: &Connection, prefix: &str) -> Result<String, Failure> {
     Ok(script)
 }
 
-/// A script that drops indices which an earlier version created on other columns. The main script creates them again.
-fn dropped(connection: &Connection, prefix: &str) -> Result<String, Failure> {
-    let sql = "SELECT indnkeyatts::int FROM pg_index WHERE indexrelid = to_regclass($1)";
+/// A script that drops indices which an earlier version created on other columns or for fewer rows, and which another configuration
+/// needed. The main script creates them again.
+fn dropped(connection: &Connection, tables: Tables<'_>) -> Result<String, Failure> {
+    let sql = "SELECT indnkeyatts::int, indpred IS NOT NULL FROM pg_index WHERE indexrelid = to_regclass($1)";
     let mut script = String::new();
     for entity in entities::ALL {
-        for index in indices(Dialect::Postgres, prefix, entity) {
+        for index in indices(tables, entity) {
             let name = column_name(&index.name);
             let found = connection.wait(
                 LIMIT,
                 connection.client.query_typed(sql, &[(&name, Type::TEXT)]),
             )?;
-            let columns = found.first().map(|row| row.get::<_, i32>(0));
-            if columns.is_some_and(|columns| usize::try_from(columns) != Ok(index.columns)) {
+            let is_kept = |row: &tokio_postgres::Row| {
+                let columns = usize::try_from(row.get::<_, i32>(0));
+                index.is_wanted
+                    && columns == Ok(index.columns)
+                    && row.get::<_, bool>(1) == index.is_partial
+            };
+            if found.first().is_some_and(|row| !is_kept(row)) {
                 let _ = writeln!(script, "DROP INDEX IF EXISTS {name};");
             }
         }
@@ -243,11 +256,12 @@ fn dropped(connection: &Connection, prefix: &str) -> Result<String, Failure> {
 }
 
 /// A script that creates everything that is missing. It can be run repeatedly.
-fn script(prefix: &str) -> String {
+fn script(tables: Tables<'_>) -> String {
+    let prefix = tables.prefix;
     let name = |table: &str| table_name(prefix, table);
     let mut script = String::new();
     for entity in entities::ALL {
-        script.push_str(&table_script(Dialect::Postgres, prefix, entity));
+        script.push_str(&table_script(tables, entity));
     }
     let (ended, variable) = (name(statistics::ENDED), name(entities::VARIABLE.table));
     let (by_value, by_element) = (name("variable_by_value"), name("ended_element_key"));

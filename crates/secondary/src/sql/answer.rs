@@ -11,7 +11,7 @@ use skep_query::{
 
 use super::page::{self, Part, Way};
 use super::unselective::unselective_columns;
-use super::{Dialect, Sql, active_elements, flows, select, settled, statistics};
+use super::{Columns, Dialect, Sql, active_elements, flows, select, settled, statistics};
 
 /// A SQL database that answers queries.
 pub trait Database {
@@ -124,9 +124,9 @@ fn few_of_tenants(
     search: &Search,
 ) -> Result<Option<(u64, Way<'static>)>, QueryError> {
     Ok(match small(from, search)? {
-        Some((0, column)) => Some((0, Way::Listed(column))),
-        Some((_, column)) => {
-            let way = Way::Listed(column);
+        Some((0, columns)) => Some((0, Way::Listed(columns))),
+        Some((_, columns)) => {
+            let way = Way::Listed(columns);
             let rows = from.rows(&select::count(from.sql(), search, &way), 1)?;
             Some((number(&rows), way))
         }
@@ -134,18 +134,15 @@ fn few_of_tenants(
     })
 }
 
-/// The number of rows of the tenants that the search is for, if they are few, and the column whose index leads to them. The time of a
-/// search by this index alone does not depend on what other tenants have. PostgreSQL plans so by itself.
-fn small(from: &impl Database, search: &Search) -> Result<Option<(u64, &'static str)>, QueryError> {
-    let Some((column, condition)) = page::of_tenants(search) else {
+/// The number of rows of the tenants that the search is for, if they are few, and the columns of the index that leads to them. The time
+/// of a search by this index alone does not depend on what other tenants have. PostgreSQL plans so by itself.
+fn small(from: &impl Database, search: &Search) -> Result<Option<(u64, Columns)>, QueryError> {
+    let Some((columns, condition)) = page::of_tenants(&from.sql(), search) else {
         return Ok(None);
     };
-    if from.sql().dialect == Dialect::Postgres {
-        return Ok(None);
-    }
     let sql = select::count_one(from.sql(), search.entity, condition, FEW + 1);
     let rows = number(&from.rows(&sql, 1)?);
-    Ok((rows <= FEW).then_some((rows, column)))
+    Ok((rows <= FEW).then_some((rows, columns)))
 }
 
 /// The conditions on related entities that match very many related rows.
@@ -173,16 +170,22 @@ fn counted<'a>(
         tries.push((Way::Planned(broad), COUNT));
     }
     let listed = page::listed_column(search);
-    let of_tenants = page::of_tenants(search).map(|(column, _)| column);
-    if let Some(column) = listed.or(of_tenants) {
+    let of_tenants = page::of_tenants(&from.sql(), search).map(|(columns, _)| columns);
+    if let Some(columns) = of_tenants.or(listed) {
         // Few rows of these values, or enough of them soon; else few of what other conditions lead to; else the one that reads an
         // index only.
-        tries.push((Way::Listed(column), LIST));
-        let mut without: Vec<_> = listed.into_iter().chain(of_tenants).collect();
+        let limit = if columns.len() > 1 { LOOK } else { LIST };
+        tries.push((Way::Listed(columns), limit));
+        let mut without: Vec<_> = [listed, of_tenants]
+            .into_iter()
+            .flatten()
+            .flatten()
+            .copied()
+            .collect();
         without.extend(unselective_columns(search, &without));
         tries.push((Way::Without(without), LOOK));
         if from.sql().dialect == Dialect::Sqlite {
-            last = Way::Listed(column);
+            last = Way::Listed(columns);
         }
     } else if let Some(key) = page::scanned_key(search)
         && from.sql().dialect == Dialect::Sqlite
@@ -248,7 +251,7 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
     let mut sql = from.sql();
     match small(from, &groups.search)? {
         Some((0, _)) => return Ok(Vec::new()),
-        Some((_, column)) => sql.walks = Some(column),
+        Some((_, columns)) => sql.walks = Some(columns),
         None => {}
     }
     let rows = from.rows(&select::groups(sql, groups), columns)?;
@@ -300,6 +303,7 @@ mod tests {
             database: Tried {
                 connection: &connection,
                 succeeds: false,
+                tenants: true,
             },
             statements: Cell::new(0),
         };
@@ -318,6 +322,7 @@ mod tests {
             database: Tried {
                 connection: &connection,
                 succeeds: true,
+                tenants: true,
             },
             statements: Cell::new(0),
         };
@@ -337,17 +342,14 @@ mod tests {
         let mut found_some = 0;
         for tenants in [&["umbrella"][..], &["umbrella", "acme"], &["<default>"]] {
             for mut wanted in searches(&FILTERS, &["startDate", ""]) {
-                let mut planned = wanted.clone();
                 wanted.filter.push(of_tenants(tenants));
-                let alternative = vec![of_tenants(tenants)];
-                planned.filter.push(Condition::Any(vec![alternative]));
-                assert!(page::of_tenants(&planned).is_none());
-                let [found, planned] = [&wanted, &planned].map(|wanted| {
+                let [found, planned] = [true, false].map(|tenants| {
                     let database = Tried {
                         connection: &connection,
                         succeeds: false,
+                        tenants,
                     };
-                    search(&database, wanted).expect("an answer")
+                    search(&database, &wanted).expect("an answer")
                 });
                 found_some += usize::from(found.total > 0);
                 assert_eq!(found, planned, "{wanted:?}");
@@ -359,11 +361,12 @@ mod tests {
     #[test]
     fn groups_of_few_tenants_are_those_that_any_way_finds() {
         let connection = tables(14_000);
-        let database = Tried {
-            connection: &connection,
-            succeeds: false,
-        };
-        let asked = |condition: Condition| {
+        let asked = |condition: Condition, tenants: bool| {
+            let database = Tried {
+                connection: &connection,
+                succeeds: false,
+                tenants,
+            };
             let groups = Groups {
                 search: Search::all(&PROCESS_INSTANCE, vec![condition], 1),
                 by: vec![PROCESS_INSTANCE.column("state")],
@@ -379,9 +382,8 @@ mod tests {
             (["umbrella", "none"], 2),
             (["acme", "<default>"], 2),
         ] {
-            let alternative = vec![of_tenants(&tenants)];
-            let planned = asked(Condition::Any(vec![alternative]));
-            assert_eq!(asked(of_tenants(&tenants)), planned);
+            let planned = asked(of_tenants(&tenants), false);
+            assert_eq!(asked(of_tenants(&tenants), true), planned);
             assert_eq!(planned.len(), groups, "{tenants:?}");
         }
     }
@@ -396,6 +398,7 @@ mod tests {
                 let database = Tried {
                     connection: &connection,
                     succeeds,
+                    tenants: true,
                 };
                 let found = broad(&database, &wanted).expect("an answer");
                 broad_ones += found.len();

@@ -3,13 +3,15 @@
 //! Absent values come last, and a cursor may point anywhere. So that an index can deliver the rows in order and start at the
 //! cursor, a page is queried in parts: first the rows that have the first sort field, then, if needed, those that lack it.
 
+use std::slice;
+
 use skep_query::entities::PREVIEW;
 use skep_query::{
     Condition, Conditions, Cursor, Entity, Indexed, Op, Related, Search, Sort, Start, Value,
 };
 
-use super::Sql;
-use super::select::{columns, from, names_others};
+use super::select::{columns, from};
+use super::{Columns, Sql};
 
 /// Rows of a search, partitioned by whether they have the first sort field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +46,8 @@ pub enum Way<'a> {
     Planned(&'a [&'a Related]),
     /// By scanning all rows in sort order along an index, if there is one. With many matches, the first ones are found soon.
     Walked,
-    /// By this column only. See [`of_tenants`], [`listed_column`] and [`scanned_key`].
-    Listed(&'static str),
+    /// By these columns of an index only. See [`of_tenants`], [`listed_column`] and [`scanned_key`].
+    Listed(Columns),
     /// As the database plans it, but not by the indices of these columns: without statistics it prefers them to those that leave fewer
     /// rows.
     Without(Vec<&'static str>),
@@ -62,7 +64,7 @@ pub fn rows<'a>(
     match way {
         Way::Planned(broad) => sql.broad = broad.to_vec(),
         Way::Walked => sql.walks = Some(walked(search, part)?),
-        Way::Listed(column) => sql.walks = Some(*column),
+        Way::Listed(columns) => sql.walks = Some(columns),
         Way::Without(columns) => sql.without.clone_from(columns),
     }
     sql.push("SELECT ");
@@ -95,7 +97,7 @@ fn name(entity: &Entity, sort: &Sort) -> String {
 /// The column of the first sort field. It leads to no index if another one is entered.
 fn first_name(sql: &Sql<'_>, entity: &Entity, sort: &Sort) -> String {
     let sorted = entity.field(sort.field).name;
-    let is_other = sql.walks.is_some_and(|walked| walked != sorted);
+    let is_other = sql.walks.is_some_and(|walked| !walked.contains(&sorted));
     let sign = if is_other { "+" } else { "" };
     format!("{sign}{}", name(entity, sort))
 }
@@ -148,9 +150,9 @@ fn begin(sql: &mut Sql<'_>, search: &Search, part: Part) {
 /// differ.
 fn beyond(sql: &mut Sql<'_>, entity: &Entity, (sorts, values): (&[Sort], &[Value]), before: bool) {
     // Where another index than that of the sort is entered, only the key may narrow it further.
-    let enters = |walked: &str| {
+    let enters = |walked: Columns| {
         let mut sorts = sorts.iter();
-        sorts.all(|sort| entity.field(sort.field).name != walked)
+        sorts.all(|sort| !walked.contains(&entity.field(sort.field).name))
     };
     let is_elsewhere = sql.walks.is_some_and(enters);
     let name = |entity: &Entity, sort: &Sort| {
@@ -231,10 +233,10 @@ fn order(sql: &mut Sql<'_>, search: &Search, part: Part) {
 
 /// The column along which an index delivers all rows in sort order. Also `None` if another index delivers the rows for some of
 /// the conditions in this order: the database finds that by itself.
-fn walked(search: &Search, part: Part) -> Option<&'static str> {
+fn walked(search: &Search, part: Part) -> Option<Columns> {
     let entity = search.entity;
     let Some(sort) = search.sort.first() else {
-        return Some(entity.key().name);
+        return Some(slice::from_ref(&entity.key().name));
     };
     let sorted = entity.field(sort.field);
     let has_all = match sorted.indexed {
@@ -244,7 +246,7 @@ fn walked(search: &Search, part: Part) -> Option<&'static str> {
         | Indexed::True
         | Indexed::While(..)
         | Indexed::Unlike(_)
-        | Indexed::OtherThan(_) => false,
+        | Indexed::OfTenants => false,
     };
     // The index columns before the sort column.
     let before = |columns: &'static [&'static str]| {
@@ -257,13 +259,13 @@ fn walked(search: &Search, part: Part) -> Option<&'static str> {
         has_order |= columns.is_empty();
         is_planned |= !columns.is_empty() && columns.iter().all(|c| is_given(search, c));
     }
-    (has_all && has_order && !is_planned).then_some(sorted.name)
+    (has_all && has_order && !is_planned).then_some(slice::from_ref(&sorted.name))
 }
 
 /// The column of which a condition lists several values, if an index begins with it: the processes that a caller may see, for instance.
 /// A database that does not know how many rows there are of each value enters its index of another condition instead, such as
 /// that on the state, and reads all of the rows that it finds there.
-pub fn listed_column(search: &Search) -> Option<&'static str> {
+pub fn listed_column(search: &Search) -> Option<Columns> {
     let others = search.filter.len() + search.any_of.len();
     if others < 2 || related(&search.filter).next().is_some() {
         return None;
@@ -278,7 +280,7 @@ pub fn listed_column(search: &Search) -> Option<&'static str> {
         firsts.any(|first| first == Some(&name))
     };
     let found = listed.find(|field| field.indexed == Indexed::All && is_first(field.name))?;
-    Some(found.name)
+    Some(slice::from_ref(&found.name))
 }
 
 /// The values that a condition lists, with the field that must have one of them. Permissions are a list as the only alternative.
@@ -304,23 +306,56 @@ pub fn values_of(condition: &Condition) -> Option<(usize, &[Value])> {
     }
 }
 
-/// The condition that limits a search to tenants whose rows an index has, with the column of that index. It lacks the default tenant.
-pub fn of_tenants(search: &Search) -> Option<(&'static str, &Condition)> {
+/// The condition that limits a search to tenants, with the columns of the index that leads to their rows. Where the index goes on with a
+/// column that has to have one of a few values as well, it is among them: the processes that a caller may see.
+pub fn of_tenants<'a>(sql: &Sql<'_>, search: &'a Search) -> Option<(Columns, &'a Condition)> {
+    if !sql.tenants {
+        return None;
+    }
     let entity = search.entity;
-    search.filter.iter().find_map(|condition| match condition {
-        Condition::Field { field, op } => {
-            let field = entity.field(*field);
-            let is_led =
-                matches!(field.indexed, Indexed::OtherThan(most) if names_others(op, most));
-            is_led.then_some((field.name, condition))
-        }
+    let led = |condition: &'a Condition| {
+        let name = entity.field(tenant_of(entity, condition)?).name;
+        let mut indices = entity.indices.iter();
+        let index = indices.find(|columns| columns.first() == Some(&name))?;
+        let next = index.get(1).is_some_and(|next| is_narrowed(search, next));
+        Some((index.get(..1 + usize::from(next))?, condition))
+    };
+    search.filter.iter().find_map(led)
+}
+
+/// The field with the tenant, if the condition lists values of it. A row without a tenant belongs to all of them.
+fn tenant_of(entity: &Entity, condition: &Condition) -> Option<usize> {
+    let listed = |condition: &Condition| match condition {
+        Condition::Field {
+            field,
+            op: Op::Eq(_) | Op::In(_) | Op::Exists(false),
+        } => Some(*field),
         _ => None,
-    })
+    };
+    let field = match condition {
+        Condition::Any(alternatives) => {
+            let mut fields = alternatives.iter().map(|all| match all.as_slice() {
+                [only] => listed(only),
+                _ => None,
+            });
+            let first = fields.next()??;
+            fields.all(|field| field == Some(first)).then_some(first)?
+        }
+        condition => listed(condition)?,
+    };
+    (entity.field(field).indexed == Indexed::OfTenants).then_some(field)
+}
+
+/// Whether the column must have one of a few values.
+fn is_narrowed(search: &Search, column: &str) -> bool {
+    let field = search.entity.index_of(column);
+    let is_listed = |condition| values_of(condition).is_some_and(|(of, _)| Some(of) == field);
+    is_given(search, column) || search.filter.iter().any(is_listed)
 }
 
 /// The key, if a condition that no index helps with stands beside others: the tenants that a caller belongs to, for instance. Where the
 /// index of another condition leads to very many rows, it is faster to read all of them in the order of the table.
-pub fn scanned_key(search: &Search) -> Option<&'static str> {
+pub fn scanned_key(search: &Search) -> Option<Columns> {
     let entity = search.entity;
     let has_index = |field: usize| {
         let name = entity.field(field).name;
@@ -340,13 +375,11 @@ pub fn scanned_key(search: &Search) -> Option<&'static str> {
         });
     let is_found = alternatives.any(|of| of.iter().any(|all| all.iter().all(is_free)));
     let is_of_most = |condition: &Condition| match condition {
-        Condition::Field { field, .. } => {
-            matches!(entity.field(*field).indexed, Indexed::OtherThan(_))
-        }
+        Condition::Field { field, .. } => entity.field(*field).indexed == Indexed::OfTenants,
         _ => false,
     };
     let is_found = is_found || search.filter.iter().any(is_of_most);
-    (is_found && search.filter.len() > 1).then_some(entity.key().name)
+    (is_found && search.filter.len() > 1).then_some(slice::from_ref(&entity.key().name))
 }
 
 /// Whether a condition fixes the value of the column.
@@ -398,11 +431,12 @@ fn sorts_by(search: &Search, field: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use rusqlite::{Connection, params_from_iter};
+    use skep_query::entities::PROCESS_INSTANCE;
 
     use super::*;
     use crate::sql::samples::{self, FILTERS, searches, tables};
+    use crate::sql::select;
     use crate::sql::unselective::unselective_columns;
-    use crate::sql::{Dialect, select};
     use crate::sqlite::writer::Bound;
 
     fn first_columns<T: rusqlite::types::FromSql>(
@@ -423,7 +457,7 @@ mod tests {
     }
 
     fn statement<'a>(search: &Search, part: Part, way: &Way<'a>) -> Option<Sql<'a>> {
-        rows(Sql::new(Dialect::Sqlite, ""), search, (part, 5), way)
+        rows(samples::sql(), search, (part, 5), way)
     }
 
     #[test]
@@ -455,20 +489,20 @@ mod tests {
         let filter = format!(r#"{{{listed}, "state": "ACTIVE"}}"#);
         for search in searches(&[&filter], &["startDate"]) {
             let column = listed_column(&search);
-            assert_eq!(column, Some("processDefinitionId"));
+            assert_eq!(column, Some(&["processDefinitionId"][..]));
             let entered = |sql: &Sql<'_>| -> bool {
                 let plan: Vec<String> = first_columns(&connection, sql, 3, "EXPLAIN QUERY PLAN ");
                 plan.iter()
                     .any(|step| step.contains("processDefinitionId=?"))
             };
-            let sql = Sql::new(Dialect::Sqlite, "");
+            let sql = samples::sql();
             assert!(entered(&select::count(
                 sql,
                 &search,
-                &Way::Listed("processDefinitionId")
+                &Way::Listed(&["processDefinitionId"])
             )));
             for part in parts(&search) {
-                let sql = statement(&search, *part, &Way::Listed("processDefinitionId"));
+                let sql = statement(&search, *part, &Way::Listed(&["processDefinitionId"]));
                 assert!(entered(&sql.unwrap()), "{search:?}");
             }
         }
@@ -486,10 +520,10 @@ mod tests {
     }
 
     /// That the page is the same as planned. Returns what the database reads for its rows.
-    fn same_by(connection: &Connection, search: &Search, column: &'static str) -> Vec<String> {
+    fn same_by(connection: &Connection, search: &Search, columns: Columns) -> Vec<String> {
         let mut plan = Vec::new();
         for part in parts(search) {
-            let ways = [Way::Planned(&[]), Way::Listed(column)];
+            let ways = [Way::Planned(&[]), Way::Listed(columns)];
             let ways = ways.map(|way| statement(search, *part, &way).unwrap());
             let [planned, listed] =
                 [&ways[0], &ways[1]].map(|sql| first_columns::<i64>(connection, sql, 0, ""));
@@ -504,12 +538,59 @@ mod tests {
     #[test]
     fn rows_of_tenants_are_found_by_their_index_whatever_others_have() {
         let connection = tables(300);
-        for mut search in searches(&[r#"{"state": "ACTIVE"}"#, "{}"], &["startDate", ""]) {
-            search.filter.push(samples::of_tenants(&["acme", "globex"]));
-            assert_eq!(of_tenants(&search).unwrap().0, "tenantId");
-            let plan = same_by(&connection, &search, "tenantId");
-            let is_led = |step: &String| step.contains("INDEX process_instance_8 (tenantId=?");
+        for tenants in [&["acme", "globex"], &["acme", "<default>"]] {
+            for mut search in searches(&[r#"{"state": "ACTIVE"}"#, "{}"], &["startDate", ""]) {
+                search.filter.push(samples::of_tenants(tenants));
+                let columns = of_tenants(&samples::sql(), &search).unwrap().0;
+                assert_eq!(columns, ["tenantId"]);
+                let plan = same_by(&connection, &search, columns);
+                let is_led = |step: &String| step.contains("INDEX process_instance_8 (tenantId=?");
+                assert!(plan.iter().all(is_led), "{plan:?}");
+                assert!(of_tenants(&samples::sql().with_tenants(false), &search).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_belong_to_no_tenant_are_found_by_the_index_as_well() {
+        let connection = tables(300);
+        let tenant = PROCESS_INSTANCE.column("tenantId");
+        let is = |op| vec![Condition::Field { field: tenant, op }];
+        let theirs = Op::In(vec![Value::text("acme")]);
+        let any = Condition::Any(vec![is(Op::Exists(false)), is(theirs)]);
+        for mut search in searches(&[r#"{"state": "ACTIVE"}"#], &["startDate"]) {
+            search.filter.push(any.clone());
+            let columns = of_tenants(&samples::sql(), &search).unwrap().0;
+            let plan = same_by(&connection, &search, columns);
+            let is_led = |step: &String| !step.contains("SCAN") && !step.contains("(state");
             assert!(plan.iter().all(is_led), "{plan:?}");
+            let by_tenant = |step: &String| step.contains("process_instance_8 (tenantId=?");
+            assert!(plan.iter().any(by_tenant), "{plan:?}");
+        }
+    }
+
+    #[test]
+    fn single_processes_of_a_tenant_are_counted_by_an_index_alone() {
+        let connection = tables(300);
+        let listed = r#""processDefinitionId": {"$in": ["p0", "p2"]}"#;
+        for filter in [
+            format!("{{{listed}}}"),
+            format!(r#"{{{listed}, "state": "ACTIVE"}}"#),
+            r#"{"processDefinitionId": "p0", "state": "ACTIVE"}"#.to_string(),
+        ] {
+            for mut search in searches(&[&filter], &["startDate"]) {
+                search.filter.push(samples::of_tenants(&["acme"]));
+                let columns = of_tenants(&samples::sql(), &search).unwrap().0;
+                assert_eq!(columns, ["tenantId", "processDefinitionId"]);
+                let count = select::count(samples::sql(), &search, &Way::Listed(columns));
+                let plan: Vec<String> =
+                    first_columns(&connection, &count, 3, "EXPLAIN QUERY PLAN ");
+                let plan = plan.join("; ");
+                let both =
+                    "COVERING INDEX process_instance_8 (tenantId=? AND processDefinitionId=?";
+                assert!(plan.contains(both), "{plan}");
+                same_by(&connection, &search, columns);
+            }
         }
     }
 
@@ -524,7 +605,7 @@ mod tests {
             for mut search in searches(&[filter], &["startDate", ""]) {
                 search.filter.push(samples::of_tenants(&["acme"]));
                 let plan = |way| {
-                    let sql = select::count(Sql::new(Dialect::Sqlite, ""), &search, way);
+                    let sql = select::count(samples::sql(), &search, way);
                     let plan: Vec<String> =
                         first_columns(&connection, &sql, 3, "EXPLAIN QUERY PLAN ");
                     plan.join("; ")
@@ -575,7 +656,7 @@ mod tests {
             assert_eq!(unselective, without, "{filter}");
             columns.extend(unselective);
             let way = Way::Without(columns);
-            let sql = select::count(Sql::new(Dialect::Sqlite, ""), &search, &way);
+            let sql = select::count(samples::sql(), &search, &way);
             let plan: Vec<String> = first_columns(&connection, &sql, 3, "EXPLAIN QUERY PLAN ");
             let plan = plan.join("; ");
             assert!(plan.contains(entered), "{filter}: {plan}");
@@ -583,17 +664,14 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_the_default_tenant_are_read_in_the_order_of_the_table() {
+    fn where_tenants_have_no_index_their_rows_are_read_in_the_order_of_the_table() {
         let connection = tables(300);
         for mut search in searches(&[r#"{"state": "ACTIVE"}"#], &["startDate"]) {
             assert_eq!(scanned_key(&search), None);
-            search
-                .filter
-                .push(samples::of_tenants(&["acme", "<default>"]));
-            // Its index lacks most of their rows.
-            assert!(of_tenants(&search).is_none());
-            assert_eq!(scanned_key(&search), Some("processInstanceKey"));
-            let plan = same_by(&connection, &search, "processInstanceKey");
+            search.filter.push(samples::of_tenants(&["acme"]));
+            let columns = scanned_key(&search);
+            assert_eq!(columns, Some(&["processInstanceKey"][..]));
+            let plan = same_by(&connection, &search, columns.unwrap());
             let is_led = |step: &String| step.contains("INDEX");
             assert!(!plan.iter().any(is_led), "{plan:?}");
         }

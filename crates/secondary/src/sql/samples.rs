@@ -7,19 +7,33 @@ use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_DEFINITION, PROCESS_INSTANC
 use skep_query::{Condition, Cursor, Op, QueryError, Row, Search, Value, search};
 
 use super::answer::Database;
-use super::{Dialect, Sql, table_script};
+use super::{Dialect, Sql, Tables, table_script};
 use crate::sqlite::reader;
 use crate::sqlite::writer::Bound;
+
+/// Of a store whose callers belong to tenants.
+const TABLES: Tables<'static> = Tables {
+    dialect: Dialect::Sqlite,
+    prefix: "",
+    tenants: true,
+};
+
+/// A statement for such tables.
+pub fn sql() -> Sql<'static> {
+    Sql::new(TABLES.dialect, TABLES.prefix).with_tenants(TABLES.tenants)
+}
 
 /// A database with or without support for time-limited attempts.
 pub struct Tried<'a> {
     pub connection: &'a Connection,
     pub succeeds: bool,
+    /// Whether the index on tenants is used.
+    pub tenants: bool,
 }
 
 impl Database for Tried<'_> {
     fn sql(&self) -> Sql<'_> {
-        Sql::new(Dialect::Sqlite, "")
+        sql().with_tenants(self.tenants)
     }
 
     fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
@@ -52,7 +66,7 @@ pub fn tables(instances: u32) -> Connection {
         &ELEMENT_INSTANCE,
         &PROCESS_DEFINITION,
     ] {
-        let script = table_script(Dialect::Sqlite, "", entity);
+        let script = table_script(TABLES, entity);
         connection.execute_batch(&script).expect("a table");
     }
     let keys =

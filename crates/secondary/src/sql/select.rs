@@ -83,7 +83,7 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
 pub fn count<'a>(mut sql: Sql<'a>, search: &Search, way: &Way<'a>) -> Sql<'a> {
     match way {
         Way::Planned(broad) => sql.broad = broad.to_vec(),
-        Way::Listed(column) => sql.walks = Some(*column),
+        Way::Listed(columns) => sql.walks = Some(columns),
         Way::Without(columns) => sql.without.clone_from(columns),
         Way::Walked => {}
     }
@@ -235,7 +235,9 @@ fn link_index(related: &Related) -> Option<&'static [&'static str]> {
 /// A column in a condition. A unary plus keeps SQLite from using an index for it.
 fn column_of(sql: &Sql<'_>, table: &str, name: &str) -> String {
     let is_looked_at = match table {
-        "t" => sql.walks.is_some_and(|sorted| sorted != name) || sql.without.contains(&name),
+        "t" => {
+            sql.walks.is_some_and(|columns| !columns.contains(&name)) || sql.without.contains(&name)
+        }
         _ => sql.entered.is_some_and(|columns| !columns.contains(&name)),
     };
     let sign = if is_looked_at { "+" } else { "" };
@@ -270,11 +272,6 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
     if column.starts_with('+') {
         return;
     }
-    if let Indexed::OtherThan(most) = indexed
-        && names_others(op, most)
-    {
-        sql.push(&format!(" AND {column} <> '{most}'"));
-    }
     // Redundant conditions that allow the use of indices on the beginnings of texts.
     if begins(sql.dialect, described) {
         beginning(sql, &column, op);
@@ -287,18 +284,6 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
         sql.bind(value);
         sql.push(", 1, 64)");
     }
-}
-
-/// Whether the values that a condition accepts are listed, and this one is not among them. An index without that value then has all
-/// matching rows.
-pub fn names_others(op: &Op, value: &str) -> bool {
-    let values = match op {
-        Op::Eq(one) => std::slice::from_ref(one),
-        Op::In(values) => values,
-        _ => return false,
-    };
-    let mut texts = values.iter().map(Value::as_text);
-    !values.is_empty() && texts.all(|text| text.is_some_and(|text| text != value))
 }
 
 /// A condition on a column whose index omits rows in which it equals another column, which has its own index. Each index is

@@ -113,6 +113,7 @@ mod tests {
         let database = Tried {
             connection: &connection,
             succeeds: false,
+            tenants: true,
         };
         let both = [granted(&["p0", "p2"]), ids(&["p0", "p2"])];
         for list in both {
@@ -153,6 +154,7 @@ mod tests {
         let database = Tried {
             connection: &connection,
             succeeds: true,
+            tenants: true,
         };
         let page = |filter: &[Condition]| -> ResultPage {
             match answer::answer(&database, &Query::Search(asked(filter))) {

@@ -116,7 +116,7 @@ impl Source for Reader {
 
 impl Database for Session<'_> {
     fn sql(&self) -> Sql<'_> {
-        Sql::new(Dialect::Sqlite, "")
+        Sql::new(Dialect::Sqlite, "").with_tenants(self.database.tenants)
     }
 
     fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {

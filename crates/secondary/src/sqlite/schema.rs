@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use skep_query::entities;
 
 use super::{DatabaseFile, SqliteError, active_elements, space};
-use crate::sql::{Dialect, indices, table_script};
+use crate::sql::{Tables, indices, table_script};
 
 /// Format of the file; a file with another format is not touched. A file may lack tables of newer entities. They are added, and
 /// an earlier version that does not know them ignores them, so a downgrade remains possible. A changed index is created again,
@@ -49,8 +49,8 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         .map_err(at)?;
     match found {
         FORMAT | WITH_IDENTITY => {
-            add_tables(connection).map_err(at)?;
-            change_indices(connection).map_err(at)?;
+            add_tables(connection, database.tables()).map_err(at)?;
+            change_indices(connection, database.tables()).map_err(at)?;
             active_elements::add(connection).map_err(at)?;
             return space::rebuild(connection).map_err(at);
         }
@@ -65,7 +65,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
     }
     let mut script = String::from("BEGIN;\n");
     for entity in entities::ALL {
-        script.push_str(&table_script(Dialect::Sqlite, "", entity));
+        script.push_str(&table_script(database.tables(), entity));
     }
     script.push_str(OWN_TABLES);
     script.push_str(active_elements::TABLE);
@@ -75,28 +75,36 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
 
 /// Adds the tables of newer entities. They are empty, which is correct: no earlier record mentioned these entities. The format
 /// stays the same.
-fn add_tables(connection: &Connection) -> rusqlite::Result<()> {
+fn add_tables(connection: &Connection, tables: Tables<'_>) -> rusqlite::Result<()> {
     let mut script = String::from("BEGIN;\n");
     for entity in entities::ALL {
         if !connection.table_exists(None, entity.table)? {
-            script.push_str(&table_script(Dialect::Sqlite, "", entity));
+            script.push_str(&table_script(tables, entity));
         }
     }
     script.push_str("COMMIT;\n");
     connection.execute_batch(&script)
 }
 
-/// Recreates indices that an earlier version created on other columns. This reads the whole table, once.
-fn change_indices(connection: &Connection) -> rusqlite::Result<()> {
+/// Recreates indices that an earlier version created on other columns, and creates or drops those of tenants when the configuration
+/// changed. This reads the whole table, once.
+fn change_indices(connection: &Connection, tables: Tables<'_>) -> rusqlite::Result<()> {
     let mut script = String::new();
     let sql = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?";
     for entity in entities::ALL {
-        for index in indices(Dialect::Sqlite, "", entity) {
+        for index in indices(tables, entity) {
             let made = format!("CREATE INDEX {}", index.made);
             let found = connection.query_row(sql, [&index.name], |row| row.get::<_, String>(0));
-            if found.optional()?.is_none_or(|found| found != made) {
-                let name = &index.name;
-                script.push_str(&format!("DROP INDEX IF EXISTS \"{name}\";\n{made};\n"));
+            let wanted = index.is_wanted.then_some(made);
+            let found = found.optional()?;
+            if found == wanted {
+                continue;
+            }
+            if found.is_some() {
+                script.push_str(&format!("DROP INDEX \"{}\";\n", index.name));
+            }
+            if let Some(made) = wanted {
+                script.push_str(&format!("{made};\n"));
             }
         }
     }

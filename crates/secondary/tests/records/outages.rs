@@ -164,6 +164,7 @@ fn a_wrong_password_is_reported() {
         password: Some("wrong".to_string()),
         prefix: server.prefix(),
         auto_ddl: true,
+        tenants: false,
     };
     let store = filled(StoreLocation::Rdbms(Arc::new(
         Rdbms::new(&settings).unwrap(),
@@ -180,6 +181,7 @@ fn place_of(url: String, user: &str, prefix: &str) -> StoreLocation {
         password: Some("secret".to_string()),
         prefix: prefix.to_string(),
         auto_ddl: true,
+        tenants: false,
     };
     StoreLocation::Rdbms(Arc::new(Rdbms::new(&settings).unwrap()))
 }

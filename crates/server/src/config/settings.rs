@@ -470,16 +470,25 @@ impl Settings {
         let mut config = self.broker.clone();
         config.max_message_size = self.gateway.max_message_size;
         config.engine.identity = self.security.identity();
+        let tenants = self.security.tenant_checks;
+        let secondary = skep_secondary::Config {
+            tenants,
+            ..self.secondary.clone()
+        };
         config.secondary_storage = match self.secondary_storage {
-            SecondaryStorage::Embedded => Some(self.secondary.clone()),
+            SecondaryStorage::Embedded => Some(secondary),
             // Invalid settings have prevented the start.
             SecondaryStorage::Rdbms => {
-                Rdbms::new(&self.rdbms)
+                let settings = skep_secondary::RdbmsSettings {
+                    tenants,
+                    ..self.rdbms.clone()
+                };
+                Rdbms::new(&settings)
                     .ok()
                     .map(|database| skep_secondary::Config {
                         location: StoreLocation::Rdbms(Arc::new(database)),
                         readers: self.shared_readers(),
-                        ..self.secondary.clone()
+                        ..secondary
                     })
             }
             SecondaryStorage::Elasticsearch | SecondaryStorage::Opensearch => {
@@ -488,7 +497,7 @@ impl Settings {
                     .map(|server| skep_secondary::Config {
                         location: StoreLocation::Documents(Arc::new(server)),
                         readers: self.shared_readers(),
-                        ..self.secondary.clone()
+                        ..secondary
                     })
             }
             SecondaryStorage::None => None,

@@ -79,6 +79,7 @@ pub fn rdbms(server: &Postgres, prefix: &str) -> StoreLocation {
         password: Some("secret".to_string()),
         prefix: prefix.to_string(),
         auto_ddl: true,
+        tenants: false,
     };
     StoreLocation::Rdbms(Arc::new(Rdbms::new(&settings).expect("settings")))
 }

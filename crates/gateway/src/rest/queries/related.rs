@@ -6,8 +6,8 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use serde_json::{Map, Value as Json};
 use skep_identity::Grants;
+use skep_protocol::Key;
 use skep_protocol::permission::{Permission, PermissionType, ResourceType};
-use skep_protocol::{DEFAULT_TENANT, Key};
 use skep_query::entities::{
     AUDIT_LOG, CLUSTER_VARIABLE, DECISION_DEFINITION, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
     FORM, GLOBAL_TASK_LISTENER, JOB, PROCESS_DEFINITION, PROCESS_INSTANCE, RESOURCE, USER_TASK,
@@ -42,7 +42,7 @@ static TASK_VARIABLE: Entity = Entity {
         Field::new("value", Kind::Text, Ops::NONE).sortable(),
         Field::new("tenantId", Kind::Text, Ops::NONE)
             .always_there()
-            .mostly(DEFAULT_TENANT)
+            .tenant()
             .sortable(),
         Field::new("isTruncated", Kind::Bool, Ops::NONE),
         Field::new("scopeKey", Kind::Key, Ops::NONE)
