@@ -10,7 +10,7 @@ use crate::value::Value;
 const ELEMENT: usize = ELEMENT_INSTANCE.column("elementId");
 const LINK: &str = "processInstanceKey";
 
-/// Active elements of active instances of a definition.
+/// Active elements of instances of a definition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActiveElements {
     pub definition: Key,
@@ -19,51 +19,46 @@ pub struct ActiveElements {
 }
 
 impl ActiveElements {
-    /// The same question about all instances, by element instances alone: they have the definition of their process instance.
-    pub fn of_all(&self) -> Groups {
-        let definition = is(
-            const { ELEMENT_INSTANCE.column("processDefinitionKey") },
-            Value::Int(self.definition.0),
-        );
-        let mut groups = self.groups();
-        groups.search.filter.truncate(1);
-        groups.search.filter.push(definition);
-        groups
-    }
-
     /// The question. Columns of the answer: element ID, then the number of active elements without and with incidents of their own.
+    /// Without a condition on the incidents of process instances their rows are not needed: a store may lack those of instances that are
+    /// older than itself.
     pub fn groups(&self) -> Groups {
         let with = |value: bool| {
             let incident = const { ELEMENT_INSTANCE.column("hasIncident") };
             Measure::RowsWhere(vec![is(incident, Value::from(value))])
         };
-        let mut of = vec![
-            is(
-                const { PROCESS_INSTANCE.column("processDefinitionKey") },
-                Value::Int(self.definition.0),
-            ),
-            is(
-                const { PROCESS_INSTANCE.column("state") },
-                Value::text("ACTIVE"),
-            ),
-        ];
-        of.extend(self.has_incident.map(|has| {
-            let incident = const { PROCESS_INSTANCE.column("hasIncident") };
-            is(incident, Value::from(has))
-        }));
-        let related = Related {
-            entity: &PROCESS_INSTANCE,
-            own: LINK,
-            link: LINK,
-            conditions: of,
-        };
         let active = is(
             const { ELEMENT_INSTANCE.column("state") },
             Value::text("ACTIVE"),
         );
-        let filter = vec![active, Condition::Related(Box::new(related))];
+        let definition = Value::Int(self.definition.0);
+        let of = match self.has_incident {
+            None => is(
+                const { ELEMENT_INSTANCE.column("processDefinitionKey") },
+                definition,
+            ),
+            Some(has) => Condition::Related(Box::new(Related {
+                entity: &PROCESS_INSTANCE,
+                own: LINK,
+                link: LINK,
+                conditions: vec![
+                    is(
+                        const { PROCESS_INSTANCE.column("processDefinitionKey") },
+                        definition,
+                    ),
+                    is(
+                        const { PROCESS_INSTANCE.column("state") },
+                        Value::text("ACTIVE"),
+                    ),
+                    is(
+                        const { PROCESS_INSTANCE.column("hasIncident") },
+                        Value::from(has),
+                    ),
+                ],
+            })),
+        };
         Groups {
-            search: Search::all(&ELEMENT_INSTANCE, filter, 0),
+            search: Search::all(&ELEMENT_INSTANCE, vec![active, of], 0),
             by: vec![ELEMENT],
             span: None,
             measures: vec![with(false), with(true)],
@@ -72,18 +67,22 @@ impl ActiveElements {
 
     /// The question that these groups ask, if it is this one. With any further condition, such as one on tenants, it is another.
     pub fn of(groups: &Groups) -> Option<ActiveElements> {
-        let Some(Condition::Related(related)) = groups.search.filter.get(1) else {
-            return None;
-        };
-        let value = |at: usize| match related.conditions.get(at) {
-            Some(Condition::Field {
+        let value = |condition: &Condition| match condition {
+            Condition::Field {
                 op: Op::Eq(value), ..
-            }) => value.as_int(),
+            } => value.as_int(),
             _ => None,
         };
+        let (definition, has_incident) = match groups.search.filter.get(1)? {
+            Condition::Related(related) => match related.conditions.as_slice() {
+                [definition, _, has] => (value(definition)?, Some(value(has)? == 1)),
+                _ => return None,
+            },
+            definition => (value(definition)?, None),
+        };
         let asked = ActiveElements {
-            definition: Key(value(0)?),
-            has_incident: related.conditions.get(2).and(value(2)).map(|has| has == 1),
+            definition: Key(definition),
+            has_incident,
         };
         let same = asked.groups();
         let is_it = std::ptr::eq(groups.search.entity, same.search.entity)
@@ -119,11 +118,9 @@ mod tests {
                 &|groups| groups.by.clear(),
                 &|groups| groups.span = Some(1),
                 &|groups| groups.measures.push(Measure::Rows),
-                &|groups| {
-                    let Some(Condition::Related(of)) = groups.search.filter.get_mut(1) else {
-                        panic!("{groups:?}");
-                    };
-                    of.conditions.insert(0, tenant.clone());
+                &|groups| match groups.search.filter.get_mut(1) {
+                    Some(Condition::Related(of)) => of.conditions.insert(0, tenant.clone()),
+                    _ => groups.search.filter.insert(1, tenant.clone()),
                 },
             ];
             for change in changes {

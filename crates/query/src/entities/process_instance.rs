@@ -163,7 +163,7 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         &["parentProcessInstanceKey"],
         &["parentElementInstanceKey"],
         &["businessId"],
-        &["hasIncident"],
+        &["hasIncident", "processDefinitionKey"],
         // Answers searches of members who may see single processes, without reading rows.
         &["tenantId", "processDefinitionId", "startDate", "state"],
     ],

@@ -11,18 +11,17 @@ use super::server::{Failure, Server};
 /// The rows of the answer, or `None` if there are too many.
 pub fn rows(server: &Server, asked: &ActiveElements) -> Result<Option<Vec<Row>>, Failure> {
     match asked.has_incident {
-        None => groups(server, &asked.of_all()),
-        Some(true) => groups(server, &asked.groups()),
+        None | Some(true) => groups(server, &asked.groups()),
         // Few instances have incidents: what stands in them is subtracted.
         Some(false) => {
-            let stuck = ActiveElements {
-                has_incident: Some(true),
-                ..*asked
-            };
-            let (all, stuck) = (
-                groups(server, &asked.of_all())?,
-                groups(server, &stuck.groups())?,
-            );
+            let [all, stuck] = [None, Some(true)].map(|has_incident| {
+                let asked = ActiveElements {
+                    has_incident,
+                    ..*asked
+                };
+                groups(server, &asked.groups())
+            });
+            let (all, stuck) = (all?, stuck?);
             Ok(all.zip(stuck).map(|(all, stuck)| without(&all, &stuck)))
         }
     }

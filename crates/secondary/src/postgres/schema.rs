@@ -24,6 +24,8 @@ const LIMIT: Duration = Duration::from_secs(3600);
 /// Tables other than those of the entities.
 const META: &str = "skep";
 pub const POSITION: &str = "position";
+/// The column of the position up to which active elements are counted.
+const COUNTED: &str = "counted";
 pub const DEFINITION: &str = "definition_body";
 
 /// Creates what is missing and returns the position of a partition. `cluster`: the owner of the database.
@@ -205,19 +207,36 @@ fn refused(reason: String) -> Failure {
     Failure::new(FailureKind::Refused, reason)
 }
 
-/// A script that adds missing columns to existing tables.
+/// A script that adds missing columns to existing tables. Writers lock their position before rows, so it comes first: each of the two would
+/// wait for the other otherwise.
 fn added(connection: &Connection, prefix: &str) -> Result<String, Failure> {
     let sql = "SELECT c.relname::text, a.attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
         WHERE c.oid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped";
+    let columns = |table: &str| {
+        let table: (&(dyn tokio_postgres::types::ToSql + Sync), Type) = (&table, Type::TEXT);
+        let parameters = std::slice::from_ref(&table);
+        let found = connection.wait(LIMIT, connection.client.query_typed(sql, parameters))?;
+        Ok::<_, Failure>(
+            found
+                .iter()
+                .map(|row| row.get::<_, String>(1))
+                .collect::<Vec<_>>(),
+        )
+    };
     let mut script = String::new();
+    let position = table_name(prefix, POSITION);
+    let known = columns(&position)?;
+    if !known.is_empty() && !known.iter().any(|column| column == COUNTED) {
+        let _ = writeln!(
+            script,
+            "ALTER TABLE {position} ADD COLUMN IF NOT EXISTS {COUNTED} BIGINT;"
+        );
+    }
     for entity in entities::ALL {
         let table = table_name(prefix, entity.table);
-        let found = connection.wait(
-            LIMIT,
-            connection.client.query_typed(sql, &[(&table, Type::TEXT)]),
-        )?;
-        let known: Vec<&str> = found.iter().map(|row| row.get(1)).collect();
-        let is_new = |field: &&Field| !known.is_empty() && !known.contains(&field.name);
+        let known = columns(&table)?;
+        let is_new =
+            |field: &&Field| !known.is_empty() && !known.iter().any(|column| column == field.name);
         for field in entity.fields.iter().filter(is_new) {
             let column = column(Dialect::Postgres, field);
             let _ = writeln!(
@@ -277,13 +296,11 @@ fn script(tables: Tables<'_>) -> String {
         CREATE UNIQUE INDEX IF NOT EXISTS {active_elements_key} ON {active_elements} ("processDefinitionKey", md5("elementId"), partition);
         CREATE TABLE IF NOT EXISTS {} (key BIGINT PRIMARY KEY, body BYTEA NOT NULL);
         CREATE TABLE IF NOT EXISTS {} (partition INT PRIMARY KEY, entry BIGINT NOT NULL, record BIGINT NOT NULL,
-            timestamp BIGINT NOT NULL);
-        ALTER TABLE {} ADD COLUMN IF NOT EXISTS counted BIGINT;
+            timestamp BIGINT NOT NULL, counted BIGINT);
         CREATE TABLE IF NOT EXISTS {} (id INT PRIMARY KEY CHECK (id = 1), format INT NOT NULL, shape TEXT NOT NULL,
             cluster TEXT NOT NULL);
         "#,
         name(DEFINITION),
-        name(POSITION),
         name(POSITION),
         name(META),
     );

@@ -38,7 +38,8 @@ pub fn changed(to: &mut Projection<'_>, intent: TimerIntent, value: &TimerValue)
     }
     set!(to.changes, START_TIMER, row, {
         "dueDate": Value::Int(value.due_date),
-        "repetitions": Value::Int(value.repetitions.into()),
+        // A cycle of none fires once.
+        "repetitions": Value::Int(if value.repetitions == 0 { 1 } else { value.repetitions.into() }),
         "isOpen": Value::from(is_open),
     });
 }

@@ -45,7 +45,7 @@ pub fn of_definition<'a>(mut sql: Sql<'a>, asked: &ActiveElements) -> Sql<'a> {
     sql.bind(&key);
     if let Some(sign) = beside {
         let (elements, instances) = (sql.table(&ELEMENT_INSTANCE), sql.table(&PROCESS_INSTANCE));
-        // SQLite would enter by the state: here all instances are active, and few have incidents.
+        // SQLite would enter by the state: here all instances are active, and few have incidents. Their index has the definition.
         let (join, looked_at) = match sql.dialect {
             Dialect::Sqlite => ("CROSS JOIN", "+"),
             Dialect::Postgres => ("JOIN", ""),
@@ -54,7 +54,7 @@ pub fn of_definition<'a>(mut sql: Sql<'a>, asked: &ActiveElements) -> Sql<'a> {
             " UNION ALL SELECT t.\"elementId\", {sign}, 0 FROM {instances} p {join} {elements} t
                 ON t.\"processInstanceKey\" = p.\"processInstanceKey\"
                 WHERE p.\"hasIncident\" = 1 AND {looked_at}p.state = 'ACTIVE' AND {looked_at}t.state = 'ACTIVE'
-                AND t.\"hasIncident\" = 0 AND {looked_at}p.\"processDefinitionKey\" = "
+                AND t.\"hasIncident\" = 0 AND p.\"processDefinitionKey\" = "
         ));
         sql.bind(&key);
     }

@@ -2,7 +2,7 @@
 
 use skep_protocol::Key;
 use skep_query::Value;
-use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
+use skep_query::entities::ELEMENT_INSTANCE;
 
 use super::active_elements::ACTIVE_ELEMENT;
 use super::{Dialect, Sql, table_name};
@@ -34,11 +34,10 @@ pub fn of_definition(mut sql: Sql<'_>, process_definition_key: Key, is_counted: 
                 WHERE (active > 0 OR incidents > 0) AND \"processDefinitionKey\" = "
         ));
     } else {
-        let (elements, instances) = (sql.table(&ELEMENT_INSTANCE), sql.table(&PROCESS_INSTANCE));
+        let elements = sql.table(&ELEMENT_INSTANCE);
         sql.push(&format!(
-            " UNION ALL SELECT t.\"elementId\", 1 - t.\"hasIncident\", 0, t.\"hasIncident\", 0 FROM {instances} p
-                JOIN {elements} t ON t.\"processInstanceKey\" = p.\"processInstanceKey\"
-                WHERE p.state = 'ACTIVE' AND t.state = 'ACTIVE' AND p.\"processDefinitionKey\" = "
+            " UNION ALL SELECT \"elementId\", 1 - \"hasIncident\", 0, \"hasIncident\", 0 FROM {elements}
+                WHERE state = 'ACTIVE' AND \"elementId\" IS NOT NULL AND \"processDefinitionKey\" = "
         ));
     }
     sql.bind(&key);

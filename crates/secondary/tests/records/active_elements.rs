@@ -13,7 +13,6 @@ use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 use skep_query::{ActiveElements, Answer, Query};
 use skep_random::Random;
-use skep_secondary::StoreLocation;
 use skep_testkit::rig::Rig;
 use skep_testkit::stores::{Filled, follow};
 
@@ -34,7 +33,7 @@ fn process(id: &str, suffix: &str) -> Bpmn {
         .end(named("end-of-call"))
 }
 
-fn deployed() -> Rig {
+pub fn deployed() -> Rig {
     let mut rig = Rig::new();
     rig.record_batches();
     let called = Bpmn::process("called")
@@ -59,7 +58,7 @@ fn job_of(rig: &Rig, incident: Key) -> Key {
     Key(job.expect("the key of a job"))
 }
 
-fn deletion(resource_key: Key) -> Command {
+pub fn deletion(resource_key: Key) -> Command {
     Command::Batch(BatchCommand::DeleteHistory(HistoryDeletionValue {
         resource_key,
         kind: HistoryDeletionType::ProcessInstance,
@@ -67,7 +66,7 @@ fn deletion(resource_key: Key) -> Command {
 }
 
 /// Creates, completes, fails, resolves, cancels, deletes or migrates something; whatever is refused changes nothing.
-fn step(rig: &mut Rig, random: &mut Random) {
+pub fn step(rig: &mut Rig, random: &mut Random) {
     let open = rig.open_instances();
     match random.below(12) {
         0..=2 => drop(rig.create("p", "{}")),
@@ -116,7 +115,7 @@ fn step(rig: &mut Rig, random: &mut Random) {
 }
 
 /// What the rows say, about the elements of a definition, of instances with or without incidents, or of all.
-fn scanned(store: &Filled, definition: Key, has_incident: Option<bool>) -> Counts {
+pub fn scanned(store: &Filled, definition: Key, has_incident: Option<bool>) -> Counts {
     let instances = store.find(&PROCESS_INSTANCE, r#"{"state": "ACTIVE"}"#);
     let of = |row: &Json| row["processInstanceKey"].as_str().map(String::from);
     let wanted = |row: &&Json| has_incident.is_none_or(|has| row["hasIncident"] == has);
@@ -156,7 +155,7 @@ pub fn counted(store: &Filled, definition: Key, has_incident: Option<bool>) -> C
 }
 
 /// The active ones among the statistics of all instances.
-fn among_all(store: &Filled, definition: Key) -> Counts {
+pub fn among_all(store: &Filled, definition: Key) -> Counts {
     let query = Query::DefinitionStatistics {
         process_definition_key: definition,
     };
@@ -247,39 +246,6 @@ fn a_migrated_instance_stands_at_the_elements_of_its_new_definition() {
     for definition in [p, q] {
         assert_eq!(counted(&store, definition, None), Counts::new());
     }
-}
-
-/// The engine refuses to delete what has not ended. The deletion comes from another one, in which the same instance did.
-#[test]
-fn elements_that_are_deleted_while_they_are_active_count_no_more() {
-    // A search server keeps no counts, and tells what it has written by the positions of one log.
-    if matches!(
-        super::BACKEND.config().location,
-        StoreLocation::Documents(_)
-    ) {
-        return;
-    }
-    let store = Filled::new(super::BACKEND, 1, Duration::from_millis(5));
-    let mut rig = deployed();
-    let [first, _] = [(); 2].map(|()| rig.create("p", "{}"));
-    let job = rig
-        .jobs("work")
-        .into_iter()
-        .find(|job| job.process_instance_key == first);
-    rig.fail(&job.expect("a job"), 0, 0);
-    follow(&mut rig, &store);
-    let p = rig.definition("p");
-    assert_eq!(counted(&store, p, None)["one"], [1, 1]);
-    let mut other = deployed();
-    assert_eq!(other.create("p", "{}"), first);
-    other.cancel(first).expect("canceled");
-    other.batches.clear();
-    other.send(deletion(first)).expect("deleted");
-    follow(&mut other, &store);
-    let left = Counts::from([("one".to_string(), [1, 0]), ("call".to_string(), [1, 0])]);
-    assert_eq!(counted(&store, p, None), left);
-    assert_eq!(among_all(&store, p), left);
-    assert_eq!(counted(&store, p, Some(true)), Counts::new());
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod embedded {
     mod history;
     mod identity;
     mod job_statistics;
+    mod kept_counts;
     mod limits;
     mod property;
     mod several_incidents;
@@ -36,6 +37,7 @@ mod postgres {
     mod history;
     mod identity;
     mod job_statistics;
+    mod kept_counts;
     mod limits;
     mod outage;
     mod outages;

@@ -125,6 +125,38 @@ fn tables_of_an_earlier_version_get_their_counts_of_active_elements_at_the_first
     assert_eq!(at_task(&store), [4, 0]);
 }
 
+/// Writers lock their position first, and rows after it. A script that locks them in the other order is a deadlock, which the database
+/// notices a second after the last one began to wait.
+#[test]
+fn tables_are_brought_up_to_date_while_another_partition_writes() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let run = |script: &str| server.sql(&script.replace('@', &prefix));
+    let store = filled(rdbms(server, &prefix));
+    let mut rig = rig();
+    create(&mut rig, 1);
+    follow(&mut rig, &store);
+    recover(&store);
+    run("INSERT INTO @position VALUES (2, 0, 0, 0); UPDATE @skep SET shape = 'earlier'").unwrap();
+    let writes = "BEGIN; UPDATE @position SET entry = 1 WHERE partition = 2; SELECT pg_sleep(2);
+        UPDATE @process_instance SET state = 'ACTIVE' WHERE state = 'none'; COMMIT";
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| run(writes));
+        let holds = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%@position%pg_sleep%' AND wait_event = 'PgSleep'";
+        while run(holds).unwrap() == "0" {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let store = store.crashed();
+        create(&mut rig, 1);
+        follow(&mut rig, &store);
+        recover(&store);
+        assert_eq!(writer.join().unwrap().map(drop), Ok(()));
+        assert_eq!(store.fault(), None);
+    });
+}
+
 #[test]
 fn a_superseded_node_cannot_write_any_more() {
     let Some(server) = skep_testbed::shared_postgres() else {

@@ -52,6 +52,20 @@ fn a_timer_start_event_has_one_row_that_says_when_it_fires_next() {
 }
 
 #[test]
+fn a_cycle_without_repetitions_fires_once() {
+    let (mut rig, store) = rig(super::BACKEND);
+    rig.deploy(Bpmn::process("p").start_cycle("once", "R0/PT1H").end("end"));
+    follow(&mut rig, &store);
+    let due = json!("2026-01-01T01:00:00.000Z");
+    let definition = rig.definition("p");
+    assert_eq!(start_timers(&store, definition), [(due, json!(1))]);
+    rig.advance(3_600_000);
+    follow(&mut rig, &store);
+    assert_eq!(start_timers(&store, definition), []);
+    assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 1);
+}
+
+#[test]
 fn only_the_latest_version_of_a_process_has_start_timers_that_wait() {
     let (mut rig, store) = rig(super::BACKEND);
     let version = |every: &str| Bpmn::process("p").start_cycle("start", every).end("end");

@@ -91,6 +91,11 @@ impl Filled {
         }
     }
 
+    /// Where the file of an embedded store is.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     /// Applies the records written by the rig's engines since the last call.
     pub fn follow(&self, batches: &[(u32, Vec<u8>)]) {
         let own = batches.iter().filter(|(id, _)| *id == self.partition);
