@@ -111,18 +111,24 @@ impl Definition {
     }
 }
 
+/// No tenant can have this ID.
+const UNKNOWN_TENANT: &str = "<unknown>";
+
 /// An element of a definition, as a source of column values. Unknown values are absent.
 #[derive(Clone, Debug)]
 pub struct Location {
     pub definition: Option<Arc<Definition>>,
     element: u32,
+    /// Whether tenants are checked.
+    tenants: bool,
 }
 
 impl Location {
-    pub fn new(definition: Option<Arc<Definition>>, element: u32) -> Location {
+    pub fn new(definition: Option<Arc<Definition>>, element: u32, tenants: bool) -> Location {
         Location {
             definition,
             element,
+            tenants,
         }
     }
 
@@ -141,10 +147,14 @@ impl Location {
         self.of_definition(|d| Value::Text(d.id.clone()))
     }
 
-    /// The tenant of the definition, or the default tenant if the definition is unknown.
+    /// The tenant of the definition. Of an unknown one, after records were lost, it is unknown: such rows are shown to nobody whose tenants
+    /// are checked.
     pub fn tenant(&self) -> Value {
-        let tenant = self.definition.as_ref().map(|d| d.tenant.clone());
-        Value::Text(tenant.unwrap_or_else(|| DEFAULT_TENANT.into()))
+        match &self.definition {
+            Some(definition) => Value::Text(definition.tenant.clone()),
+            None if self.tenants => word(UNKNOWN_TENANT),
+            None => word(DEFAULT_TENANT),
+        }
     }
 
     pub fn process_name(&self) -> Value {

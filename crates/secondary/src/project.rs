@@ -50,6 +50,8 @@ pub struct Projection<'a> {
     pub tally: &'a mut Tally,
     /// Scratch buffer for composed texts.
     pub text: &'a mut String,
+    /// See [`crate::Config::tenants`].
+    pub tenants: bool,
 }
 
 impl Projection<'_> {
@@ -112,7 +114,8 @@ impl Projection<'_> {
     }
 
     fn location(&mut self, definition: Key, element: u32) -> Location {
-        Location::new(self.definitions.get(definition, self.stored), element)
+        let found = self.definitions.get(definition, self.stored);
+        Location::new(found, element, self.tenants)
     }
 }
 

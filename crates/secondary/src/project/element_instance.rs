@@ -87,7 +87,8 @@ pub fn flow_taken(to: &mut Projection<'_>, value: &ProcessInstanceValue) {
         ..
     } = to;
     changes.flow(value.process_instance_key, at, || {
-        let location = Location::new(definitions.get(at.0, *stored), at.1);
-        location.element().map(|flow| flow.id.clone())
+        let definition = definitions.get(at.0, *stored)?;
+        let flow = definition.elements.get(at.1 as usize)?;
+        Some(flow.id.clone())
     });
 }

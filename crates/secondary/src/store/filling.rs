@@ -136,6 +136,7 @@ impl Exporter for Filling {
             cause: None,
             audit: &self.audit,
             text: &mut self.text,
+            tenants: self.config.tenants,
             tally,
         };
         let taken = projection.batch(payload);

@@ -14,9 +14,10 @@ use skep_query::entities::{
     PROCESS_DEFINITION, PROCESS_INSTANCE, USER_TASK, VARIABLE,
 };
 use skep_query::{Answer, Entity, Query, Row, Search};
+use skep_secondary::Config;
 
 use skep_testkit::rig::Rig;
-use skep_testkit::stores::{Filled, follow, rig};
+use skep_testkit::stores::{Filled, follow};
 
 /// A process with an element for each kind of row.
 fn process() -> Bpmn {
@@ -68,6 +69,12 @@ fn cancel(rig: &mut Rig, process_instance_key: Key) {
     rig.send(Command::Batch(BatchCommand::Add(add))).unwrap();
 }
 
+/// A store of a cluster that checks tenants, or does not.
+fn store(tenants: bool) -> Filled {
+    let config = super::BACKEND.config();
+    Filled::with(super::BACKEND, 1, Config { tenants, ..config })
+}
+
 fn found(store: &Filled, entity: &'static Entity, tenants: &[&str]) -> Vec<Row> {
     let sight = Sight {
         grants: None,
@@ -90,7 +97,8 @@ fn found(store: &Filled, entity: &'static Entity, tenants: &[&str]) -> Vec<Row> 
 
 #[test]
 fn members_find_entities_of_their_tenant_and_of_no_tenant() {
-    let (mut rig, store) = rig(super::BACKEND);
+    let (mut rig, store) = (Rig::new(), store(true));
+    rig.record_batches();
     rig.claims = Claims::Internal;
     variable(&mut rig, None);
     for tenant in ["acme", "globex"] {
@@ -128,5 +136,27 @@ fn members_find_entities_of_their_tenant_and_of_no_tenant() {
             let foreign = |row: &Row| row[at].as_text().is_some_and(|tenant| tenant != "acme");
             assert!(!rows.iter().any(foreign), "{}", entity.title);
         }
+    }
+}
+
+/// As after records were lost: a store whose log begins behind the deployment, without the definitions of the engine's state.
+#[test]
+fn rows_of_an_unknown_definition_are_of_no_tenant_that_is_checked() {
+    for (tenants, of_default) in [(true, 0), (false, 1)] {
+        let (mut rig, store) = (Rig::new(), store(tenants));
+        rig.record_batches();
+        rig.tenant = TenantId::new("acme");
+        rig.deploy(process());
+        rig.batches.clear();
+        rig.create("p", r#"{"a": 1}"#);
+        follow(&mut rig, &store);
+        for entity in [&PROCESS_INSTANCE, &VARIABLE, &USER_TASK] {
+            let rows = found(&store, entity, &["<default>"]);
+            assert_eq!(rows.len(), of_default, "{} {tenants}", entity.title);
+            let rows = found(&store, entity, &["acme"]);
+            assert!(rows.is_empty(), "{} {tenants}", entity.title);
+        }
+        // Who is not limited to tenants sees them.
+        assert_eq!(store.find(&PROCESS_INSTANCE, "{}").len(), 1);
     }
 }
