@@ -12,7 +12,7 @@ use skep_backup::{
 use skep_cluster::{Refusal, State};
 
 use super::cut::{Asking, Leaders};
-use super::documents::NotWritten;
+use super::documents::{Limits, NotWritten};
 use super::grown::{Replicas, expect_grown};
 use super::lineage::Lineage;
 use super::{Step, StepFailed, Stepped, documents};
@@ -301,7 +301,8 @@ impl Coordinator {
                 }
                 self.says(&what).map_err(NotWritten::GivenUp)
             };
-            let documents = documents::upload(local, (&store, backup), rate, keeps_on)?;
+            let limits = Limits::at(rate);
+            let documents = documents::upload(local, (&store, backup), limits, keeps_on)?;
             if documents.objects.is_none() {
                 tracing::warn!(
                     backup,

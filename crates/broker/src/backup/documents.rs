@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use skep_backup::{
-    BackupError, DocumentsManifest, FilePiece, Listing, Reader, Store, StoredObject, decode_pieces,
-    is_path,
+    BackupError, DocumentsManifest, FilePiece, Listing, MAX_FILES, PIECE, Reader, Store,
+    StoredObject, decode_pieces, is_path,
 };
 use skep_storage::disk::create_dir_durably;
 
@@ -32,6 +32,31 @@ const UNFINISHED: &str = "new";
 
 /// Files and directories that are left out because they cannot be read. With more of them, the whole store seems to have failed.
 const MAX_UNREADABLE: usize = 1000;
+
+/// How much is read, written and listed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Bytes per second.
+    rate: u64,
+    /// Bytes per read.
+    read: u64,
+    /// An object is written as soon as it has so many bytes.
+    piece: usize,
+    /// Files that are listed.
+    listed: usize,
+}
+
+impl Limits {
+    /// `rate`: bytes per second.
+    pub(super) fn at(rate: u64) -> Limits {
+        Limits {
+            rate,
+            read: READ,
+            piece: PIECE,
+            listed: MAX_FILES,
+        }
+    }
+}
 
 /// A document store in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +117,7 @@ impl Found {
 pub(super) fn upload(
     local: &LocalDocuments,
     (store, backup): (&Store, u64),
-    rate: u64,
+    limits: Limits,
     keeps_on: &mut dyn FnMut() -> Result<(), NotWritten>,
 ) -> Result<DocumentsManifest, NotWritten> {
     if !local.whole {
@@ -105,16 +130,20 @@ pub(super) fn upload(
     }
     let earlier = Earlier::of_newest(store, &local.store)?;
     let to = (store, backup);
-    match Packing::new(local, to, rate, Some(earlier), keeps_on).run() {
+    match Packing::new(local, to, limits, Some(earlier), keeps_on).run() {
         Err(NotWritten::TooManyToList) => {
-            tracing::warn!(
-                store = %local.store,
-                "there are so many documents that each backup writes all of them again"
-            );
-            Packing::new(local, to, rate, None, keeps_on).run()
+            warn_of_too_many(&local.store);
+            Packing::new(local, to, limits, None, keeps_on).run()
         }
         written => written,
     }
+}
+
+fn warn_of_too_many(store: &str) {
+    tracing::warn!(
+        store,
+        "there are so many documents that each backup writes all of them again"
+    );
 }
 
 /// Takes the path of a file within the store, or why something there cannot be read.
@@ -200,8 +229,13 @@ fn is_gone(path: &Path) -> bool {
 /// Takes a piece of a file, and its place in the file.
 type AddPiece<'a> = dyn FnMut(u64, &[u8]) -> Result<(), NotWritten> + 'a;
 
-/// Reads a file in pieces, at least one. A file that was deleted since the directory was read is left out.
-fn read_file(directory: &Path, path: &str, add: &mut AddPiece<'_>) -> Result<(), NotWritten> {
+/// Reads a file in pieces of at most so many bytes, at least one. A file that was deleted since the directory was read is left out.
+fn read_file(
+    directory: &Path,
+    path: &str,
+    most: u64,
+    add: &mut AddPiece<'_>,
+) -> Result<(), NotWritten> {
     let path = directory.join(path);
     let failed = NotWritten::unreadable(&path);
     let mut file = match File::open(&path) {
@@ -212,12 +246,12 @@ fn read_file(directory: &Path, path: &str, add: &mut AddPiece<'_>) -> Result<(),
     let mut place = 0;
     loop {
         let mut piece = Vec::new();
-        let read = (&mut file).take(READ).read_to_end(&mut piece);
+        let read = (&mut file).take(most).read_to_end(&mut piece);
         let read = read.map_err(failed)? as u64;
         if read > 0 || place == 0 {
             add(place, &piece)?;
         }
-        if read < READ {
+        if read < most {
             return Ok(());
         }
         place += read;

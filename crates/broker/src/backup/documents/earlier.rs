@@ -27,16 +27,17 @@ pub(super) struct Earlier {
     listing: Listing,
 }
 
-fn listed<'m>(manifest: &'m Manifest, documents: &str) -> Option<&'m DocumentsManifest> {
+/// What the backup has of the document store, if it has its documents.
+fn has<'m>(manifest: &'m Manifest, documents: &str) -> Option<&'m DocumentsManifest> {
     let mut stores = manifest.documents.iter();
-    stores.find(|of| of.store == documents && of.listed.is_some())
+    stores.find(|of| of.store == documents && of.objects.is_some())
 }
 
 impl Earlier {
     /// # Errors
     /// The store cannot be used.
     pub(super) fn of_newest(store: &Store, documents: &str) -> Result<Earlier, BackupError> {
-        let newest = newest_complete(store, None, |it| listed(it, documents).is_some())?;
+        let newest = newest_complete(store, None, |it| has(it, documents).is_some())?;
         let Some(newest) = newest else {
             return Ok(Earlier::default());
         };
@@ -62,10 +63,13 @@ impl Earlier {
 
     fn of(store: &Store, backup: u64, documents: &str) -> Result<Earlier, BackupError> {
         let reader = Reader::open(store, backup)?;
-        let Some(of) = listed(&reader.manifest, documents) else {
+        let Some(of) = has(&reader.manifest, documents) else {
             return Ok(Earlier::default());
         };
-        let listing = reader.listing(of)?.unwrap_or_default();
+        // Without a listing there were too many documents, as there are now: an even earlier backup would be given up half-way.
+        let Some(listing) = reader.listing(of)? else {
+            return Ok(Earlier::default());
+        };
         let contents = of.listed.iter().flat_map(|it| &it.content_bytes).copied();
         let objects = of.objects.iter().flatten().cloned();
         let mut needed = vec![0_u64; of.objects.iter().flatten().count()];

@@ -4,19 +4,21 @@ use std::io;
 use std::ops::RangeInclusive;
 
 use skep_backup::{
-    DocumentsManifest, Listed, Listing, MAX_FILES, PIECE, Row, Store, StoredObject, Unreadable,
-    Upload, encode_piece,
+    DocumentsManifest, Listed, Listing, Row, Store, StoredObject, Unreadable, Upload, encode_piece,
 };
 
 use super::earlier::Earlier;
-use super::{DEPTH, Found, LocalDocuments, MAX_UNREADABLE, NotWritten, read_file, walk};
+use super::{
+    DEPTH, Found, Limits, LocalDocuments, MAX_UNREADABLE, NotWritten, read_file, walk,
+    warn_of_too_many,
+};
 
 /// Packs files into objects.
 pub(super) struct Packing<'a> {
     local: &'a LocalDocuments,
     backup: u64,
     store: &'a Store,
-    rate: u64,
+    limits: Limits,
     upload: Upload,
     content: Vec<u8>,
     /// Bytes of the content of each object that was written.
@@ -35,7 +37,7 @@ impl<'a> Packing<'a> {
     pub(super) fn new(
         local: &'a LocalDocuments,
         (store, backup): (&'a Store, u64),
-        rate: u64,
+        limits: Limits,
         earlier: Option<Earlier>,
         keeps_on: &'a mut dyn FnMut() -> Result<(), NotWritten>,
     ) -> Packing<'a> {
@@ -45,8 +47,8 @@ impl<'a> Packing<'a> {
             local,
             backup,
             store,
-            rate,
-            upload: Upload::of_documents(store, backup, &local.store, rate),
+            limits,
+            upload: Upload::of_documents(store, backup, &local.store, limits.rate),
             content: Vec::new(),
             content_bytes: Vec::new(),
             unreadable: Vec::new(),
@@ -101,25 +103,36 @@ impl<'a> Packing<'a> {
         let Some(rows) = &mut self.rows else {
             return Ok(());
         };
-        if rows.len() == MAX_FILES {
+        if rows.len() < self.limits.listed {
+            rows.push(row);
+            return Ok(());
+        }
+        // Without a listing, all files of the objects are in the backup. Those of earlier objects may have been deleted since.
+        if self.used.contains(&true) {
             return Err(NotWritten::TooManyToList);
         }
-        rows.push(row);
+        warn_of_too_many(&self.local.store);
+        (self.rows, self.earlier) = (None, Earlier::default());
         Ok(())
     }
 
     fn read(&mut self, path: &str, found: Found) -> Result<(), NotWritten> {
         let local = self.local;
         let (mut objects, mut read) = (None::<RangeInclusive<u32>>, 0);
-        read_file(&local.directory, path, &mut |place, bytes| {
-            encode_piece(path, place, bytes, &mut self.content);
-            let object = self.earlier.kept.len() + self.upload.written();
-            let object = u32::try_from(object).unwrap_or(u32::MAX);
-            let first = objects.as_ref().map_or(object, |before| *before.start());
-            objects = Some(first..=object);
-            read += bytes.len() as u64;
-            self.write(PIECE)
-        })?;
+        read_file(
+            &local.directory,
+            path,
+            self.limits.read,
+            &mut |place, bytes| {
+                encode_piece(path, place, bytes, &mut self.content);
+                let object = self.earlier.kept.len() + self.upload.written();
+                let object = u32::try_from(object).unwrap_or(u32::MAX);
+                let first = objects.as_ref().map_or(object, |before| *before.start());
+                objects = Some(first..=object);
+                read += bytes.len() as u64;
+                self.write(self.limits.piece)
+            },
+        )?;
         match objects {
             Some(objects) => self.list(Row::new(path, found.stamp, read, objects)),
             // It was deleted since the directory was read.
@@ -198,7 +211,7 @@ impl<'a> Packing<'a> {
 
     fn write_listing(&mut self, listing: &Listing) -> Result<Vec<StoredObject>, NotWritten> {
         let documents = &self.local.store;
-        let mut upload = Upload::of_listing(self.store, self.backup, documents, self.rate);
+        let mut upload = Upload::of_listing(self.store, self.backup, documents, self.limits.rate);
         for content in listing.contents() {
             upload.wait::<NotWritten>(self.keeps_on)?;
             upload.add(&content)?;

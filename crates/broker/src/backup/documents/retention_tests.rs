@@ -9,8 +9,8 @@ use skep_backup::{
 };
 use skep_random::Random;
 
-use super::tests::{begun, complete_as, local, put, store};
-use super::{Restoring, upload};
+use super::tests::{UNLIMITED, begun, complete_as, local, put, store};
+use super::{Limits, Restoring, upload};
 
 /// Deliberate mistakes. The checks must catch each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl World {
         let id = self.newest;
         begun(id).create(&self.store).unwrap();
         let local = local(self.directory.path());
-        let written = upload(&local, (&self.store, id), u64::MAX, &mut || Ok(()));
+        let written = upload(&local, (&self.store, id), UNLIMITED, &mut || Ok(()));
         if fails {
             begun(id).fail(&self.store, "the disk is full", 1).unwrap();
             return;
@@ -189,7 +189,7 @@ fn the_next_backup_writes_only_what_the_earlier_one_does_not_have() {
     let (directory, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (local, store) = (local(directory.path()), store(backups.path()));
     let written_by = |id: u64| {
-        let written = upload(&local, (&store, id), u64::MAX, &mut || Ok(())).unwrap();
+        let written = upload(&local, (&store, id), UNLIMITED, &mut || Ok(())).unwrap();
         complete_as(&store, id, written.clone());
         let objects = written.objects.unwrap();
         let own = format!("backup-documents/local/{id}/");
@@ -211,4 +211,47 @@ fn the_next_backup_writes_only_what_the_earlier_one_does_not_have() {
     assert_eq!(written_by(5), (1, 2));
     deletes("cd/cd34");
     assert_eq!(written_by(6), (0, 1));
+}
+
+/// Up to the limit everything was uploaded, and then once more, by each backup.
+#[test]
+fn documents_that_are_too_many_to_be_listed_are_written_once_by_each_backup() {
+    let (directory, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (local, store) = (local(directory.path()), store(backups.path()));
+    let limits = Limits {
+        piece: 1,
+        listed: 3,
+        ..UNLIMITED
+    };
+    let written_by = |id: u64| {
+        let mut files = 0;
+        let written = upload(&local, (&store, id), limits, &mut || {
+            files += 1;
+            Ok(())
+        });
+        let written = written.unwrap();
+        complete_as(&store, id, written.clone());
+        let objects = written_documents(&store, "local").unwrap();
+        let own = format!("backup-documents/local/{id}/");
+        let own = objects.keys().filter(|name| name.starts_with(&own));
+        assert_eq!(
+            verify(&store, id).unwrap().files,
+            own.clone().count() as u64
+        );
+        (own.count(), written.listed.is_some(), files)
+    };
+    for number in 0..3 {
+        put(directory.path(), &format!("ab/ab{number}"), b"small");
+    }
+    let (new, is_listed, _) = written_by(1);
+    assert_eq!((new, is_listed), (3, true));
+    put(directory.path(), "ab/ab3", b"small");
+    let (new, is_listed, _) = written_by(2);
+    assert_eq!((new, is_listed), (4, false), "it refers to nothing");
+    // The directory is read once: each file is asked about, and again when its object is written.
+    for id in [3, 4] {
+        let (new, is_listed, asked) = written_by(id);
+        assert_eq!((new, is_listed), (4, false));
+        assert!(asked <= 8, "{asked}");
+    }
 }

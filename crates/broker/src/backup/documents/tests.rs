@@ -11,8 +11,16 @@ use skep_backup::{
 use skep_cluster::State;
 
 use super::{
-    DEPTH, Found, LocalDocuments, MAX_UNREADABLE, NotWritten, READ, Restoring, read_file, upload,
-    walk,
+    DEPTH, Found, Limits, LocalDocuments, MAX_FILES, MAX_UNREADABLE, NotWritten, PIECE, READ,
+    Restoring, read_file, upload, walk,
+};
+
+/// Limits of a backup that nothing slows down.
+pub(super) const UNLIMITED: Limits = Limits {
+    rate: u64::MAX,
+    read: READ,
+    piece: PIECE,
+    listed: MAX_FILES,
 };
 
 pub(super) fn local(directory: &Path) -> LocalDocuments {
@@ -52,7 +60,7 @@ fn only_finished_documents_and_their_marks_are_read_in_pieces() {
     let mut read = BTreeMap::new();
     walk(directory.path(), "", DEPTH, &mut |path, found| {
         found.unwrap();
-        read_file(directory.path(), path, &mut |place, bytes| {
+        read_file(directory.path(), path, READ, &mut |place, bytes| {
             let file: &mut Vec<u8> = read.entry(path.to_string()).or_default();
             assert_eq!(place, file.len() as u64);
             assert!(bytes.len() as u64 <= READ);
@@ -79,13 +87,13 @@ fn a_backup_is_kept_alive_with_each_document_and_not_only_with_each_object() {
     }
     let (local, store) = (local(directory.path()), store(backups.path()));
     let mut asked = 0;
-    let written = upload(&local, (&store, 1), u64::MAX, &mut || {
+    let written = upload(&local, (&store, 1), UNLIMITED, &mut || {
         asked += 1;
         Ok(())
     });
     assert_eq!(written.unwrap().objects.unwrap().len(), 1);
     assert!(asked > 3, "{asked}");
-    let stopped = upload(&local, (&store, 2), u64::MAX, &mut || {
+    let stopped = upload(&local, (&store, 2), UNLIMITED, &mut || {
         Err(NotWritten::GivenUp("it is stopping".to_string()))
     });
     assert!(matches!(stopped, Err(NotWritten::GivenUp(_))));
@@ -104,7 +112,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_in_the_backup() {
     // Reading its first byte is an input/output error.
     link("/proc/self/mem", "ab/ab15");
     let (local, store) = (local(directory.path()), store(backups.path()));
-    let mut written = upload(&local, (&store, 1), u64::MAX, &mut || Ok(())).unwrap();
+    let mut written = upload(&local, (&store, 1), UNLIMITED, &mut || Ok(())).unwrap();
     assert_eq!(written.objects.as_ref().unwrap().len(), 1);
     written.unreadable.sort_by(|a, b| a.path.cmp(&b.path));
     let paths = written.unreadable.iter().map(|it| it.path.as_str());
@@ -119,7 +127,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_in_the_backup() {
     for number in 0..MAX_UNREADABLE {
         link("/nowhere", &format!("ab/cd{number}"));
     }
-    let failed = upload(&local, (&store, 2), u64::MAX, &mut || Ok(())).unwrap_err();
+    let failed = upload(&local, (&store, 2), UNLIMITED, &mut || Ok(())).unwrap_err();
     assert!(failed.to_string().contains("has failed"), "{failed}");
 }
 
