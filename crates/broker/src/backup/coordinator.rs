@@ -283,7 +283,7 @@ impl Coordinator {
 
     /// Writes the documents that this node has for all nodes.
     fn documents(&mut self) -> Result<Vec<DocumentsManifest>, NotWritten> {
-        let backup = self.begun.backup_id;
+        let begun = self.begun.clone();
         let config = self.leaders.cluster.parts().config().cloned();
         let (store, cluster) = (self.leaders.store.clone(), self.leaders.cluster.clone());
         let mut written = Vec::new();
@@ -302,16 +302,16 @@ impl Coordinator {
                 self.says(&what).map_err(NotWritten::GivenUp)
             };
             let limits = Limits::at(rate);
-            let documents = documents::upload(local, (&store, backup), limits, keeps_on)?;
+            let documents = documents::upload(local, (&store, &begun), limits, keeps_on)?;
             if documents.objects.is_none() {
                 tracing::warn!(
-                    backup,
+                    backup = begun.backup_id,
                     store = %local.store,
                     "the backup lacks the documents of a local store: each node has its own. Copy their directories, or use a bucket"
                 );
             }
             if let Some(missing) = documents.missing() {
-                tracing::warn!(backup, "{missing}");
+                tracing::warn!(backup = begun.backup_id, "{missing}");
             }
             written.push(documents);
         }

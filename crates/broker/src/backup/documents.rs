@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use skep_backup::{
-    BackupError, DocumentsManifest, FilePiece, Listing, MAX_FILES, PIECE, Reader, Store,
+    BackupError, Begun, DocumentsManifest, FilePiece, Listing, MAX_FILES, PIECE, Reader, Store,
     StoredObject, decode_pieces, is_path,
 };
 use skep_storage::disk::create_dir_durably;
@@ -116,7 +116,7 @@ impl Found {
 /// The store's directory or the store of backups cannot be used, or too many documents cannot be read.
 pub(super) fn upload(
     local: &LocalDocuments,
-    (store, backup): (&Store, u64),
+    (store, begun): (&Store, &Begun),
     limits: Limits,
     keeps_on: &mut dyn FnMut() -> Result<(), NotWritten>,
 ) -> Result<DocumentsManifest, NotWritten> {
@@ -128,8 +128,8 @@ pub(super) fn upload(
             unreadable: Vec::new(),
         });
     }
-    let earlier = Earlier::of_newest(store, &local.store)?;
-    let to = (store, backup);
+    let earlier = Earlier::of_newest((store, begun), &local.store)?;
+    let to = (store, begun.backup_id);
     match Packing::new(local, to, limits, Some(earlier), keeps_on).run() {
         Err(NotWritten::TooManyToList) => {
             warn_of_too_many(&local.store);

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use skep_backup::{
-    BackupError, DocumentsManifest, Listing, Manifest, Reader, Store, StoredObject,
+    BackupError, Begun, DocumentsManifest, Listing, Manifest, Reader, Store, StoredObject,
     newest_complete, written_documents,
 };
 
@@ -36,8 +36,14 @@ fn has<'m>(manifest: &'m Manifest, documents: &str) -> Option<&'m DocumentsManif
 impl Earlier {
     /// # Errors
     /// The store cannot be used.
-    pub(super) fn of_newest(store: &Store, documents: &str) -> Result<Earlier, BackupError> {
-        let newest = newest_complete(store, None, |it| has(it, documents).is_some())?;
+    pub(super) fn of_newest(
+        (store, begun): (&Store, &Begun),
+        documents: &str,
+    ) -> Result<Earlier, BackupError> {
+        // Earlier versions let several clusters have one store: each has documents of its own.
+        let newest = newest_complete(store, None, |it| {
+            it.cluster.cluster_id == begun.cluster_id && has(it, documents).is_some()
+        })?;
         let Some(newest) = newest else {
             return Ok(Earlier::default());
         };

@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use skep_backup::{
-    Reader, Store, delete, delete_unused_documents, list, verify, written_documents,
+    Begun, Reader, Store, delete, delete_unused_documents, list, verify, written_documents,
 };
 use skep_random::Random;
 
-use super::tests::{UNLIMITED, begun, complete_as, local, put, store};
+use super::tests::{UNLIMITED, begun, complete_as, complete_for, local, put, store};
 use super::{Limits, Restoring, upload};
 
 /// Deliberate mistakes. The checks must catch each of them.
@@ -78,7 +78,7 @@ impl World {
         let id = self.newest;
         begun(id).create(&self.store).unwrap();
         let local = local(self.directory.path());
-        let written = upload(&local, (&self.store, id), UNLIMITED, &mut || Ok(()));
+        let written = upload(&local, (&self.store, &begun(id)), UNLIMITED, &mut || Ok(()));
         if fails {
             begun(id).fail(&self.store, "the disk is full", 1).unwrap();
             return;
@@ -189,7 +189,7 @@ fn the_next_backup_writes_only_what_the_earlier_one_does_not_have() {
     let (directory, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (local, store) = (local(directory.path()), store(backups.path()));
     let written_by = |id: u64| {
-        let written = upload(&local, (&store, id), UNLIMITED, &mut || Ok(())).unwrap();
+        let written = upload(&local, (&store, &begun(id)), UNLIMITED, &mut || Ok(())).unwrap();
         complete_as(&store, id, written.clone());
         let objects = written.objects.unwrap();
         let own = format!("backup-documents/local/{id}/");
@@ -225,7 +225,7 @@ fn documents_that_are_too_many_to_be_listed_are_written_once_by_each_backup() {
     };
     let written_by = |id: u64| {
         let mut files = 0;
-        let written = upload(&local, (&store, id), limits, &mut || {
+        let written = upload(&local, (&store, &begun(id)), limits, &mut || {
             files += 1;
             Ok(())
         });
@@ -254,4 +254,27 @@ fn documents_that_are_too_many_to_be_listed_are_written_once_by_each_backup() {
         assert_eq!((new, is_listed), (4, false));
         assert!(asked <= 8, "{asked}");
     }
+}
+
+/// Earlier versions let several clusters have one store. Their backups alternate, and each uploaded everything again.
+#[test]
+fn a_backup_refers_to_documents_of_its_own_cluster() {
+    let (directory, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (local, store) = (local(directory.path()), store(backups.path()));
+    put(directory.path(), "ab/ab12", b"content");
+    let written_by = |id: u64, cluster: &str| {
+        let begun = Begun {
+            cluster_id: cluster.to_string(),
+            ..begun(id)
+        };
+        let written = upload(&local, (&store, &begun), UNLIMITED, &mut || Ok(())).unwrap();
+        complete_for(&store, &begun, written.clone());
+        written.objects.unwrap().remove(0).name
+    };
+    let first = "backup-documents/local/1/000001";
+    assert_eq!(written_by(1, "one"), first);
+    let other = written_by(2, "other");
+    assert_ne!(other, first, "it is another cluster's");
+    assert_eq!(written_by(3, "one"), first);
+    assert_eq!(written_by(4, "other"), other);
 }
