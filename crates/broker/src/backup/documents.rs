@@ -30,6 +30,8 @@ const LEFT_OUT: [&str; 2] = ["new", "damaged"];
 /// Where files are written before they get their names. The store removes what it finds here after an hour.
 const UNFINISHED: &str = "new";
 
+/// If there are more small objects than this, their documents are written again, together.
+const MAX_SMALL: usize = 64;
 /// Files and directories that are left out because they cannot be read. With more of them, the whole store seems to have failed.
 const MAX_UNREADABLE: usize = 1000;
 
@@ -44,6 +46,8 @@ pub(super) struct Limits {
     piece: usize,
     /// Files that are listed.
     listed: usize,
+    /// Small objects of earlier backups to which a backup refers.
+    small: usize,
 }
 
 impl Limits {
@@ -54,7 +58,13 @@ impl Limits {
             read: READ,
             piece: PIECE,
             listed: MAX_FILES,
+            small: MAX_SMALL,
         }
+    }
+
+    /// Whether an object with so many bytes of content is small: each backup with one new document writes one.
+    fn is_small(&self, content_bytes: u64) -> bool {
+        content_bytes < self.piece as u64 / 8
     }
 }
 
@@ -128,7 +138,7 @@ pub(super) fn upload(
             unreadable: Vec::new(),
         });
     }
-    let earlier = Earlier::of_newest((store, begun), &local.store)?;
+    let earlier = Earlier::of_newest((store, begun), &local.store, limits)?;
     let to = (store, begun.backup_id);
     match Packing::new(local, to, limits, Some(earlier), keeps_on).run() {
         Err(NotWritten::TooManyToList) => {

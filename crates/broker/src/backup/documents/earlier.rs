@@ -7,7 +7,7 @@ use skep_backup::{
     newest_complete, written_documents,
 };
 
-use super::Found;
+use super::{Found, Limits};
 
 /// What a small file takes in an object beside its content.
 const OVERHEAD: u64 = 80;
@@ -39,6 +39,7 @@ impl Earlier {
     pub(super) fn of_newest(
         (store, begun): (&Store, &Begun),
         documents: &str,
+        limits: Limits,
     ) -> Result<Earlier, BackupError> {
         // Earlier versions let several clusters have one store: each has documents of its own.
         let newest = newest_complete(store, None, |it| {
@@ -47,7 +48,7 @@ impl Earlier {
         let Some(newest) = newest else {
             return Ok(Earlier::default());
         };
-        match Earlier::of(store, newest.backup_id, documents) {
+        match Earlier::of(store, newest.backup_id, documents, limits) {
             // It is damaged, or was deleted meanwhile.
             Err(error)
                 if error.is_loss()
@@ -67,7 +68,12 @@ impl Earlier {
         }
     }
 
-    fn of(store: &Store, backup: u64, documents: &str) -> Result<Earlier, BackupError> {
+    fn of(
+        store: &Store,
+        backup: u64,
+        documents: &str,
+        limits: Limits,
+    ) -> Result<Earlier, BackupError> {
         let reader = Reader::open(store, backup)?;
         let Some(of) = has(&reader.manifest, documents) else {
             return Ok(Earlier::default());
@@ -88,22 +94,33 @@ impl Earlier {
             }
         }
         let there = written_documents(store, documents)?;
-        let mut earlier = Earlier {
-            listing,
-            ..Earlier::default()
-        };
+        let mut found = Vec::new();
         for ((object, content_bytes), needed) in objects.zip(contents).zip(needed) {
             // Somebody may have deleted it. And what is needed of it is written again if that is less than half of it: deleted documents take at
             // most as much space as the others.
             let is_there = there.get(&object.name) == Some(&object.bytes);
             let keeps = is_there && needed.saturating_mul(2) >= content_bytes;
+            let kept = Kept {
+                object,
+                content_bytes,
+            };
+            found.push((kept, keeps));
+        }
+        let is_small = |kept: &Kept| limits.is_small(kept.content_bytes);
+        let small = found
+            .iter()
+            .filter(|(kept, keeps)| *keeps && is_small(kept));
+        let joins = small.count() > limits.small;
+        let mut earlier = Earlier {
+            listing,
+            ..Earlier::default()
+        };
+        for (kept, keeps) in found {
+            let keeps = keeps && !(joins && is_small(&kept));
             let place = u32::try_from(earlier.kept.len()).ok().filter(|_| keeps);
             earlier.places.push(place);
             if keeps {
-                earlier.kept.push(Kept {
-                    object,
-                    content_bytes,
-                });
+                earlier.kept.push(kept);
             }
         }
         Ok(earlier)

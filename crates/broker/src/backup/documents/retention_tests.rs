@@ -278,3 +278,26 @@ fn a_backup_refers_to_documents_of_its_own_cluster() {
     assert_eq!(written_by(3, "one"), first);
     assert_eq!(written_by(4, "other"), other);
 }
+
+/// Each backup with one new document added an object to all later ones, for ever.
+#[test]
+fn many_small_objects_of_earlier_backups_are_written_again_as_one() {
+    let (directory, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (local, store) = (local(directory.path()), store(backups.path()));
+    let limits = Limits {
+        piece: 8000,
+        small: 3,
+        ..UNLIMITED
+    };
+    put(directory.path(), "ab/large", &[7; 5000]);
+    let mut objects = Vec::new();
+    for id in 1..=9 {
+        put(directory.path(), &format!("cd/cd{id}"), &[7; 10]);
+        let written = upload(&local, (&store, &begun(id)), limits, &mut || Ok(())).unwrap();
+        complete_as(&store, id, written.clone());
+        assert_eq!(verify(&store, id).unwrap().files, 1 + id);
+        objects.push(written.objects.unwrap().len());
+    }
+    // The first object is large. The sixth backup finds four small ones.
+    assert_eq!(objects, [1, 2, 3, 4, 5, 2, 3, 4, 5]);
+}
