@@ -32,6 +32,8 @@ const UNFINISHED: &str = "new";
 
 /// If there are more small objects than this, their documents are written again, together.
 const MAX_SMALL: usize = 64;
+/// See [`Limits::read_again`].
+const ONE_IN: u64 = 61;
 /// Files and directories that are left out because they cannot be read. With more of them, the whole store seems to have failed.
 const MAX_UNREADABLE: usize = 1000;
 
@@ -48,6 +50,8 @@ pub(super) struct Limits {
     listed: usize,
     /// Small objects of earlier backups to which a backup refers.
     small: usize,
+    /// One in so many objects of earlier backups is read, to find damage. A prime number, as times of backups are multiples of others.
+    read_again: u64,
 }
 
 impl Limits {
@@ -59,6 +63,7 @@ impl Limits {
             piece: PIECE,
             listed: MAX_FILES,
             small: MAX_SMALL,
+            read_again: ONE_IN,
         }
     }
 

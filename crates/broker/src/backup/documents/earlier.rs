@@ -16,6 +16,8 @@ const OVERHEAD: u64 = 80;
 pub(super) struct Kept {
     pub(super) object: StoredObject,
     pub(super) content_bytes: u64,
+    /// What it has is written again.
+    pub(super) is_damaged: bool,
 }
 
 /// What the newest backup has of a document store.
@@ -103,6 +105,7 @@ impl Earlier {
             let kept = Kept {
                 object,
                 content_bytes,
+                is_damaged: false,
             };
             found.push((kept, keeps));
         }
@@ -132,7 +135,11 @@ impl Earlier {
         if (row.stamp, row.bytes) != (found.stamp, found.bytes) {
             return None;
         }
-        let place = |object: usize| self.places.get(object).copied().flatten();
+        let place = |object: usize| {
+            let place = self.places.get(object).copied().flatten()?;
+            let kept = self.kept.get(place as usize)?;
+            (!kept.is_damaged).then_some(place)
+        };
         if !row.objects().all(|object| place(object).is_some()) {
             return None;
         }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use skep_backup::{
     DocumentsManifest, Listed, Listing, Row, Store, StoredObject, Unreadable, Upload, encode_piece,
+    read_object,
 };
 
 use super::earlier::Earlier;
@@ -61,11 +62,36 @@ impl<'a> Packing<'a> {
 
     pub(super) fn run(mut self) -> Result<DocumentsManifest, NotWritten> {
         let local = self.local;
+        self.find_damage()?;
         walk(&local.directory, "", DEPTH, &mut |path, found| {
             self.add(path, found)
         })?;
         self.write(1)?;
         self.finish()
+    }
+
+    /// Reads some of the objects that an earlier backup has. Of the others only names and sizes are compared, so all later backups share their
+    /// damage.
+    fn find_damage(&mut self) -> Result<(), NotWritten> {
+        for (number, kept) in self.earlier.kept.iter_mut().enumerate() {
+            let turn = self.backup.wrapping_add(number as u64);
+            if !turn.is_multiple_of(self.limits.read_again) {
+                continue;
+            }
+            self.upload.wait::<NotWritten>(self.keeps_on)?;
+            self.upload.takes(kept.object.bytes);
+            match read_object(self.store, &kept.object) {
+                Err(error) if error.is_loss() => {
+                    tracing::warn!(
+                        %error,
+                        "documents that earlier backups share are damaged: they are written again, and the earlier backups lack them"
+                    );
+                    kept.is_damaged = true;
+                }
+                read => drop(read?),
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, path: &str, found: io::Result<Found>) -> Result<(), NotWritten> {

@@ -301,3 +301,31 @@ fn many_small_objects_of_earlier_backups_are_written_again_as_one() {
     // The first object is large. The sixth backup finds four small ones.
     assert_eq!(objects, [1, 2, 3, 4, 5, 2, 3, 4, 5]);
 }
+
+/// Only names and sizes were compared: all later backups referred to the damaged object.
+#[test]
+fn an_object_that_was_damaged_is_found_in_time_and_its_documents_are_written_again() {
+    let (directory, backups) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (local, store) = (local(directory.path()), store(backups.path()));
+    let limits = Limits {
+        read_again: 3,
+        ..UNLIMITED
+    };
+    put(directory.path(), "ab/ab12", &[7; 1000]);
+    let backs_up = |id: u64| {
+        let written = upload(&local, (&store, &begun(id)), limits, &mut || Ok(())).unwrap();
+        complete_as(&store, id, written.clone());
+        written.objects.unwrap().remove(0).name
+    };
+    let first = backs_up(1);
+    let object = backups.path().join(&first);
+    let mut content = fs::read(&object).unwrap();
+    let last = content.len() - 1;
+    content[last] ^= 1;
+    fs::write(&object, content).unwrap();
+    assert_eq!(backs_up(2), first, "it is not its turn");
+    assert!(verify(&store, 2).is_err());
+    assert_ne!(backs_up(3), first);
+    assert_eq!(verify(&store, 3).unwrap().files, 1);
+    assert_ne!(backs_up(4), first);
+}

@@ -11,8 +11,8 @@ use skep_backup::{
 use skep_cluster::State;
 
 use super::{
-    DEPTH, Found, Limits, LocalDocuments, MAX_FILES, MAX_SMALL, MAX_UNREADABLE, NotWritten, PIECE,
-    READ, Restoring, read_file, upload, walk,
+    DEPTH, Found, Limits, LocalDocuments, MAX_FILES, MAX_SMALL, MAX_UNREADABLE, NotWritten, ONE_IN,
+    PIECE, READ, Restoring, read_file, upload, walk,
 };
 
 /// Limits of a backup that nothing slows down.
@@ -22,6 +22,7 @@ pub(super) const UNLIMITED: Limits = Limits {
     piece: PIECE,
     listed: MAX_FILES,
     small: MAX_SMALL,
+    read_again: ONE_IN,
 };
 
 pub(super) fn local(directory: &Path) -> LocalDocuments {
