@@ -22,6 +22,15 @@ enum Mutation {
     RestoresAll,
 }
 
+/// So little that files are in several objects, and objects have parts of several files.
+const LITTLE: Limits = Limits {
+    read: 100,
+    piece: 300,
+    small: 2,
+    read_again: 5,
+    ..UNLIMITED
+};
+
 /// Content by path.
 type Documents = BTreeMap<String, Vec<u8>>;
 
@@ -59,7 +68,8 @@ impl World {
         if !self.documents.contains_key(&path) {
             self.stored += 1;
             // The sizes differ, as two files within a few milliseconds may have the same time.
-            let content = vec![b'a'; 100 + self.stored];
+            let bytes = 50 + 13 * self.stored;
+            let content: Vec<u8> = (self.stored..).take(bytes).map(|it| it as u8).collect();
             put(self.directory.path(), &path, &content);
             self.documents.insert(path, content);
         }
@@ -78,7 +88,7 @@ impl World {
         let id = self.newest;
         begun(id).create(&self.store).unwrap();
         let local = local(self.directory.path());
-        let written = upload(&local, (&self.store, &begun(id)), UNLIMITED, &mut || Ok(()));
+        let written = upload(&local, (&self.store, &begun(id)), LITTLE, &mut || Ok(()));
         if fails {
             begun(id).fail(&self.store, "the disk is full", 1).unwrap();
             return;
@@ -175,7 +185,7 @@ fn no_document_that_a_kept_backup_has_is_deleted_and_none_that_was_deleted_comes
 }
 
 #[test]
-fn the_checks_catch_documents_that_are_missing_and_such_that_come_back() {
+fn the_checks_catch_documents_that_are_missing_and_documents_that_come_back() {
     let seeds: Vec<u64> = (1..=20).collect();
     for mutation in [Mutation::DeletesWhatItWrote, Mutation::RestoresAll] {
         let caught = skep_sim::search(&seeds, |seed| run(seed, mutation));
