@@ -11,7 +11,7 @@ use skep_backup::{
 };
 use skep_cluster::{Refusal, State};
 
-use super::cut::{Asking, Leaders};
+use super::cut::{KeepAlive, Leaders};
 use super::documents::{Limits, NotWritten};
 use super::grown::{Replicas, expect_grown};
 use super::lineage::Lineage;
@@ -226,13 +226,14 @@ impl Coordinator {
         let backup = self.begun.backup_id;
         self.says("bases are written to the store")?;
         let mut nodes = BTreeMap::new();
+        let alive = KeepAlive::begin(&self.leaders, backup).map_err(|error| error.to_string())?;
         for partition in 1..=state.partitions {
             let node = self.leaders.leader_of(partition)?;
             nodes.insert(partition, node);
             self.insist(node, &Step::Begin { backup, partition })?;
+            // The next ones may take minutes, and a part that nobody asks about is forgotten.
+            alive.add(partition, node);
         }
-        let _asking =
-            Asking::begin(&self.leaders, backup, &nodes).map_err(|error| error.to_string())?;
         let mut has_base = |stepped: &Stepped| matches!(stepped, Stepped::HasBase).then_some(());
         self.wait_for_all(&nodes, &mut has_base)?;
         self.says("all partitions are paused for a moment")?;
