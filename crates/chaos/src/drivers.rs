@@ -4,6 +4,7 @@ mod backups;
 mod changes;
 mod cores;
 mod disk;
+mod ends;
 mod engine;
 mod faults;
 mod group;
@@ -37,6 +38,7 @@ use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, Plan, StoreState, 
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
+pub use ends::{end, start_again};
 pub use engine::{Engine, Launcher};
 use faults::Faulty;
 use hog::Hog;
@@ -301,16 +303,11 @@ impl Cluster {
         }
     }
 
-    /// Kills a node (`kill -9`), or asks it to end and waits for its end.
+    /// Kills a node that the run has started (`kill -9`), or asks it to end and waits for its end.
     ///
     /// # Errors
     /// It was not up, or does not end.
     pub fn end(&mut self, number: u32, gently: bool) -> io::Result<()> {
-        if let Some(pods) = &mut self.pods {
-            pods.end(number, gently)?;
-            self.node(number)?.set_reached(false);
-            return Ok(());
-        }
         let guard = self.guard()?;
         self.node(number)?.end(gently, &guard)
     }
@@ -337,18 +334,8 @@ impl Cluster {
         Ok(count)
     }
 
-    /// Starts all nodes that are down and returns their number.
-    ///
-    /// # Errors
-    /// The program cannot be started.
-    pub fn start_again(&mut self) -> io::Result<usize> {
-        if let Some(pods) = &mut self.pods {
-            let started = pods.start_again()?;
-            for number in &started {
-                self.node(*number)?.set_reached(true);
-            }
-            return Ok(started.len());
-        }
+    /// Starts all nodes that are down, all of which the run has started before, and returns their number.
+    fn start_again(&mut self) -> io::Result<usize> {
         let guard = self.guard()?;
         let mut count = 0;
         for node in self.nodes.iter_mut().filter(|node| node.is_down()) {

@@ -1,8 +1,12 @@
 //! Pods of a `kubectl` that notes what it is asked.
 
+use std::sync::Mutex;
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::drivers::{Cluster, Died, end, start_again};
 use crate::experiments;
 use crate::guard::Guard;
 use crate::plan::{Request, Until, Who};
@@ -107,15 +111,33 @@ fn plan(name: &str) -> Plan {
 /// Pods under test, whose forwarding ends with them.
 struct Attached(Pods);
 
+fn ends(pods: &mut Pods, number: u32, gently: bool) -> io::Result<()> {
+    let deleted = pods.begin_end(number, gently)?.carry_out();
+    pods.ended(number, deleted)
+}
+
+fn starts(pods: &mut Pods) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    while let Some(awaited) = pods.next_down() {
+        let started = awaited.wait(Instant::now() + START)?;
+        numbers.push(pods.started(started)?);
+    }
+    Ok(numbers)
+}
+
 impl Attached {
     fn new(directory: &Path, allow: &[Allowed], plan: &Plan) -> Self {
-        // A guard that does nothing.
-        let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
-        let kubernetes = kubernetes(directory, allow);
-        let mut pods = Pods::attach(&kubernetes, plan, directory, &guard).unwrap();
-        pods.copies = 3;
-        Self(pods)
+        Self(attach(directory, allow, plan))
     }
+}
+
+fn attach(directory: &Path, allow: &[Allowed], plan: &Plan) -> Pods {
+    // A guard that does nothing.
+    let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
+    let kubernetes = kubernetes(directory, allow);
+    let mut pods = Pods::attach(&kubernetes, plan, directory, &guard).unwrap();
+    pods.copies = 3;
+    pods
 }
 
 impl Drop for Attached {
@@ -260,18 +282,101 @@ fn a_killed_pod_is_reached_again_once_it_is_another_one() {
     show(here, &three("a"));
     let mut attached = Attached::new(here, &[Allowed::Kill], &plan("broker-loss"));
     let pods = &mut attached.0;
-    pods.end(1, false).unwrap();
+    ends(pods, 1, false).unwrap();
     let killed = "delete pod skep-1 --grace-period=0 --force --wait=false";
     assert_eq!(asked(here).last().map(String::as_str), Some(killed));
-    assert!(pods.end(1, false).is_err(), "it is not there any more");
+    assert!(ends(pods, 1, false).is_err(), "it is not there any more");
     let mut seen = three("a");
     seen[1] = pod(1, "b", true);
     show(here, &seen);
-    assert_eq!(pods.start_again().unwrap(), [1]);
+    assert_eq!(starts(pods).unwrap(), [1]);
     assert_eq!(count(here, "pod/skep-1 "), 2);
     assert!(pods.died().is_empty());
-    pods.end(2, true).unwrap();
+    ends(pods, 2, true).unwrap();
     assert_eq!(count(here, "delete pod skep-2 --wait=true"), 1);
+}
+
+/// A cluster of pods, as steps and samples use it.
+struct Shared(Mutex<Cluster>);
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let pods = self.0.get_mut().unwrap().pods.take();
+        drop(pods.map(Attached));
+    }
+}
+
+/// `kubectl` ends a pod when the test says so.
+const ENDS_LATE: &str = r#"case "$*" in
+*"delete pod"*) until [ -e "${0%/*}/ends" ]; do sleep 0.01; done ;;
+esac
+"#;
+
+/// Looks at the cluster once `kubectl` has been asked so often. `None`: the cluster is locked meanwhile.
+fn looks<T>(
+    cluster: &Mutex<Cluster>,
+    is_time: impl Fn() -> bool,
+    mut look: impl FnMut(&mut Cluster) -> T,
+) -> Option<T> {
+    let end = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < end {
+        if is_time()
+            && let Ok(mut cluster) = cluster.try_lock()
+        {
+            return Some(look(&mut cluster));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    None
+}
+
+/// The sampler waited for `kubectl`: nothing was measured while a pod was away.
+#[test]
+fn samples_are_taken_while_a_pod_ends_and_while_it_starts() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let pods = attach(here, &[Allowed::Kill], &plan("broker-loss"));
+    let cluster = Cluster {
+        nodes: pods.nodes(Path::new("skep")),
+        pods: Some(pods),
+        ..Cluster::of_others("")
+    };
+    let shared = Shared(Mutex::new(cluster));
+    let cluster = &shared.0;
+    let is_up = |cluster: &Cluster| cluster.nodes()[1].is_up();
+    std::fs::write(here.join("answers"), [ENDS_LATE, ANSWERS].concat()).unwrap();
+    std::thread::scope(|scope| {
+        let ending = scope.spawn(|| end(cluster, 1, true));
+        let died = looks(
+            cluster,
+            || count(here, "delete pod skep-1") == 1,
+            |cluster| {
+                let pods = &mut cluster.pods.as_mut().unwrap().pods;
+                let forward = pods.get_mut(&1).unwrap().forward.as_mut().unwrap();
+                forward.kill();
+                cluster.died()
+            },
+        );
+        std::fs::write(here.join("ends"), "").unwrap();
+        ending.join().unwrap().unwrap();
+        assert_eq!(died, Some(Died::default()), "the run has ended it");
+        assert!(!is_up(&cluster.lock().unwrap()));
+
+        let before = count(here, "get pods");
+        let starting = scope.spawn(|| start_again(cluster));
+        let seen = looks(
+            cluster,
+            || count(here, "get pods") > before,
+            |cluster| is_up(cluster),
+        );
+        let mut all = three("a");
+        all[1] = pod(1, "b", true);
+        show(here, &all);
+        assert_eq!(starting.join().unwrap().unwrap(), 1);
+        assert_eq!(seen, Some(false));
+        assert!(is_up(&cluster.lock().unwrap()));
+    });
 }
 
 #[test]
@@ -296,7 +401,7 @@ fn forwarding_that_ends_alone_begins_again_and_a_container_that_ends_is_noticed(
     assert_eq!(died.len(), 1);
     assert_eq!(died[0].0, 0);
     assert!(pods.died().is_empty(), "it is counted once");
-    assert_eq!(pods.start_again().unwrap(), [0]);
+    assert_eq!(starts(pods).unwrap(), [0]);
 }
 
 #[test]
@@ -334,12 +439,12 @@ fn a_minority_of_the_brokers_is_hit_at_most_unless_more_is_allowed() {
     let mut seen = three("a");
     seen[2] = pod(2, "a", false);
     show(here, &seen);
-    let refused = pods.end(0, false).unwrap_err().to_string();
+    let refused = ends(pods, 0, false).unwrap_err().to_string();
     assert!(refused.contains("2 of 3 brokers"), "{refused}");
     assert_eq!(count(here, "delete pod"), 0);
     assert!(pods.permit(2, Allowed::Kill).is_ok(), "the same one");
     pods.kubernetes.allow.insert(Allowed::Majority);
-    pods.end(0, false).unwrap();
+    ends(pods, 0, false).unwrap();
 }
 
 #[test]
