@@ -191,7 +191,7 @@ impl World {
             let group = self.groups.get_mut(partition).unwrap();
             let node = &mut self.replicas.get_mut(&(*partition, left)).unwrap().node;
             node.dies();
-            let kept = group.oracle.is_left(node.id);
+            let kept = group.oracle.continues_from(node.id);
             let own = first.replica_of(left, *partition).unwrap();
             node.continue_as(own, first.revision, &mut group.oracle);
             if self.mutation != Mutation::KeysGivenAgain {

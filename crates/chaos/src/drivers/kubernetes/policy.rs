@@ -137,13 +137,13 @@ impl Pods {
         let nothing = nothing.map(|(name, value)| (name.to_string(), value));
         let nothing = Map::from_iter(nothing);
         self.apply(&self.policy(&policy, &selector, &nothing))?;
-        let reached = [("free", "free"), ("kept", &policy)].map(|(name, label)| {
+        let reached = [("allowed", "allowed"), ("denied", &policy)].map(|(name, label)| {
             let name = format!("{policy}-{name}");
             self.reaches(&name, label, (&image, &management))
         });
         self.delete("networkpolicy", &policy, ticket)?;
-        let [free, kept] = reached;
-        match (free?, kept?) {
+        let [allowed, denied] = reached;
+        match (allowed?, denied?) {
             (true, false) => Ok(()),
             (true, true) => Err(io::Error::other(
                 "the network of this cluster does not enforce policies: nothing can be cut",

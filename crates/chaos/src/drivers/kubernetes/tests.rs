@@ -15,7 +15,7 @@ use crate::plan::{Request, Until, Who};
 const ANSWERS: &str = r#"here=${0%/*}
 case "$*" in
 *"get pods"*) cat "$here/pods.json" ;;
-*"get pod "*-kept*) cat "$here/kept" ;;
+*"get pod "*-denied*) cat "$here/denied" ;;
 *"get pod "*) echo Succeeded ;;
 *"get networkpolicies"*) cat "$here/policies.json" ;;
 *apply*)
@@ -40,7 +40,7 @@ fn kubernetes(directory: &Path, allow: &[Allowed]) -> Kubernetes {
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine");
     std::os::unix::fs::symlink(fake, &program).unwrap();
     std::fs::write(directory.join("answers"), ANSWERS).unwrap();
-    std::fs::write(directory.join("kept"), "Failed").unwrap();
+    std::fs::write(directory.join("denied"), "Failed").unwrap();
     std::fs::write(directory.join("metrics"), "").unwrap();
     std::fs::write(directory.join("policies.json"), list(&[])).unwrap();
     Kubernetes {
@@ -510,8 +510,8 @@ fn cuts_are_policies_for_the_port_between_brokers_alone() {
     assert_eq!(asked(here).last(), Some(&deleted));
     assert!(pods.cut.is_empty());
     // The pods and the policy of the trial are gone too.
-    assert_eq!(count(here, "-try-free --ignore-not-found"), 1);
-    assert_eq!(count(here, "-try-kept --ignore-not-found"), 1);
+    assert_eq!(count(here, "-try-allowed --ignore-not-found"), 1);
+    assert_eq!(count(here, "-try-denied --ignore-not-found"), 1);
     assert_eq!(count(here, "-try --ignore-not-found"), 1);
 }
 
@@ -558,7 +558,7 @@ fn nothing_is_cut_where_policies_have_no_effect() {
     show(here, &three("a"));
     let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
     let kubernetes = kubernetes(here, &[Allowed::Cut]);
-    std::fs::write(here.join("kept"), "Succeeded").unwrap();
+    std::fs::write(here.join("denied"), "Succeeded").unwrap();
     let pods = Pods::attach(&kubernetes, &plan("network-cut"), here, &guard).unwrap();
     let mut attached = Attached(pods);
     let refused = attached.0.cut(1, &[Said::Into]).unwrap_err().to_string();
