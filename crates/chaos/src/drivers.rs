@@ -4,7 +4,6 @@ mod backups;
 mod changes;
 mod cores;
 mod disk;
-mod ends;
 mod engine;
 mod faults;
 mod group;
@@ -21,6 +20,7 @@ mod sink;
 mod status;
 mod store;
 mod topology;
+mod unlocked;
 mod ways;
 
 use std::collections::BTreeMap;
@@ -38,7 +38,6 @@ use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, Plan, StoreState, 
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
 pub(crate) use cores::Confined;
-pub use ends::{end, start_again};
 pub use engine::{Engine, Launcher};
 use faults::Faulty;
 use hog::Hog;
@@ -54,6 +53,7 @@ use sink::Sink;
 pub use status::Status;
 use store::Store;
 pub use topology::{Topology, are_even, lead_nothing};
+pub use unlocked::{change_way, end, start_again};
 pub use ways::Change;
 use ways::Ways;
 
@@ -506,22 +506,12 @@ impl Cluster {
         login.map(|login| login.authorization().clone())
     }
 
-    /// Changes a way. Returns the node at its end, if there is one.
-    ///
-    /// # Errors
-    /// There is no such way, or no such node.
-    pub fn change_way(&mut self, way: Way, change: Change) -> io::Result<Option<u32>> {
-        let node = match way {
-            Way::ToWorkers => None,
-            Way::Into(who) | Way::OutOf(who) | Way::Around(who) => Some(self.find(who)?),
-        };
-        match (&mut self.pods, node) {
-            (Some(pods), Some(number)) if change == Change::Cut => {
-                pods.cut(number, ways::said(way))?;
-            }
-            _ => self.ways.change(way, node, change)?,
+    /// The node at the end of a way, if there is one.
+    fn at_the_end(&self, way: Way) -> io::Result<Option<u32>> {
+        match way {
+            Way::ToWorkers => Ok(None),
+            Way::Into(who) | Way::OutOf(who) | Way::Around(who) => self.find(who).map(Some),
         }
-        Ok(node)
     }
 
     /// Restores all ways to their original state.

@@ -13,7 +13,7 @@ use super::readers::Readers;
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
 use crate::drivers::{
-    Change, Cluster, are_even, end, have_partitions, lead_nothing, owners, start_again,
+    Change, Cluster, are_even, change_way, end, have_partitions, lead_nothing, owners, start_again,
 };
 use crate::http::Rest;
 use crate::plan::{Action, Plan, Rate, Request, Stall, Step, Through, Until, Wire};
@@ -240,8 +240,23 @@ fn break_it(fault: &Action, cluster: &Mutex<Cluster>) -> io::Result<String> {
             Ok(format!("node {number}"))
         }
         Action::Start => some(start_again(cluster)?, "node", "down"),
+        Action::Slow {
+            way,
+            delay_ms,
+            kib_per_s,
+            stall,
+        } => {
+            let slowness = slowness(*delay_ms, *kib_per_s, *stall);
+            change_way(cluster, *way, Change::Slow(slowness)).map(at_the_end)
+        }
+        Action::Cut(way) => change_way(cluster, *way, Change::Cut).map(at_the_end),
         other => change_one(other, &mut lock(cluster)),
     }
+}
+
+/// The node at the end of a way.
+fn at_the_end(node: Option<u32>) -> String {
+    node.map_or_else(String::new, |node| format!("node {node}"))
 }
 
 /// Carries out actions on one node.
@@ -283,20 +298,6 @@ fn change_one(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         Action::Disk { node, late_ms } => {
             cluster.flush_late(*node, Duration::from_secs_f64(late_ms / 1e3))?;
             *node
-        }
-        Action::Slow {
-            way,
-            delay_ms,
-            kib_per_s,
-            stall,
-        } => {
-            let slowness = slowness(*delay_ms, *kib_per_s, *stall);
-            let node = cluster.change_way(*way, Change::Slow(slowness))?;
-            return Ok(node.map_or_else(String::new, |node| format!("node {node}")));
-        }
-        Action::Cut(way) => {
-            let node = cluster.change_way(*way, Change::Cut)?;
-            return Ok(node.map_or_else(String::new, |node| format!("node {node}")));
         }
         other => return change_all(other, cluster),
     };

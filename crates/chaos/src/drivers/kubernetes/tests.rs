@@ -116,6 +116,12 @@ fn ends(pods: &mut Pods, number: u32, gently: bool) -> io::Result<()> {
     pods.ended(number, deleted)
 }
 
+fn cut(pods: &mut Pods, number: u32, said: &[Said]) -> io::Result<()> {
+    let cut = pods.begin_cut(number, said)?;
+    let has_effect = cut.has_effect();
+    pods.end_cut(&cut, has_effect)
+}
+
 fn starts(pods: &mut Pods) -> io::Result<Vec<u32>> {
     let mut numbers = Vec::new();
     while let Some(awaited) = pods.next_down() {
@@ -487,9 +493,9 @@ fn cuts_are_policies_for_the_port_between_brokers_alone() {
     show(here, &three("a"));
     let mut attached = Attached::new(here, &[Allowed::Cut], &plan("network-cut"));
     let pods = &mut attached.0;
-    pods.cut(1, &[Said::Into]).unwrap();
-    pods.cut(1, &[Said::OutOf]).unwrap();
-    let refused = pods.cut(0, &[Said::Into]).unwrap_err().to_string();
+    cut(pods, 1, &[Said::Into]).unwrap();
+    cut(pods, 1, &[Said::OutOf]).unwrap();
+    let refused = cut(pods, 0, &[Said::Into]).unwrap_err().to_string();
     assert!(refused.contains("2 of 3 brokers"), "{refused}");
     let applied = std::fs::read_to_string(here.join("applied")).unwrap();
     let last: Value = serde_json::from_str(applied.lines().last().unwrap()).unwrap();
@@ -524,7 +530,7 @@ fn a_cut_without_an_effect_is_taken_back_and_none() {
     let pods = &mut attached.0;
     std::fs::write(here.join("open"), "").unwrap();
     pods.effect = Duration::ZERO;
-    let refused = pods.cut(1, &[Said::Into]).unwrap_err().to_string();
+    let refused = cut(pods, 1, &[Said::Into]).unwrap_err().to_string();
     assert!(refused.contains("no broker misses heartbeats"), "{refused}");
     let last = asked(here).pop().unwrap();
     assert!(last.starts_with("delete networkpolicy"), "{last}");
@@ -543,12 +549,12 @@ fn nothing_is_cut_that_another_policy_permits() {
         json!({ "metadata": { "name": "own" }, "spec": { "podSelector": selector } })
     };
     std::fs::write(here.join("policies.json"), list(&[policy("b")])).unwrap();
-    let refused = pods.cut(1, &[Said::Into]).unwrap_err().to_string();
+    let refused = cut(pods, 1, &[Said::Into]).unwrap_err().to_string();
     let said = "the NetworkPolicy own is about skep-0 too";
     assert!(refused.contains(said), "{refused}");
     assert!(pods.cut.is_empty());
     std::fs::write(here.join("policies.json"), list(&[policy("c")])).unwrap();
-    pods.cut(1, &[Said::Into]).unwrap();
+    cut(pods, 1, &[Said::Into]).unwrap();
 }
 
 #[test]
@@ -561,7 +567,9 @@ fn nothing_is_cut_where_policies_have_no_effect() {
     std::fs::write(here.join("denied"), "Succeeded").unwrap();
     let pods = Pods::attach(&kubernetes, &plan("network-cut"), here, &guard).unwrap();
     let mut attached = Attached(pods);
-    let refused = attached.0.cut(1, &[Said::Into]).unwrap_err().to_string();
+    let refused = cut(&mut attached.0, 1, &[Said::Into])
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("does not enforce policies"), "{refused}");
     // That of the trial alone.
     assert_eq!(count(here, "delete networkpolicy"), 1);

@@ -1,11 +1,12 @@
-//! Ends nodes and starts them again. Of pods this takes minutes, in which the cluster is not locked: samples need it each second.
+//! Changes that take seconds or minutes where nodes are pods. Meanwhile the cluster is not locked: samples need it each second.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::Cluster;
 use super::kubernetes::{Pods, START};
+use super::{Change, Cluster, ways};
+use crate::plan::Way;
 
 fn locked(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
     cluster.lock().unwrap_or_else(PoisonError::into_inner)
@@ -57,4 +58,31 @@ pub fn start_again(cluster: &Mutex<Cluster>) -> io::Result<usize> {
             count += 1;
         }
     }
+}
+
+/// Changes a way. Returns the node at its end, if there is one.
+///
+/// # Errors
+/// There is no such way, or no such node, or the change has no effect.
+pub fn change_way(cluster: &Mutex<Cluster>, way: Way, change: Change) -> io::Result<Option<u32>> {
+    let cut = {
+        let mut locked = locked(cluster);
+        let cluster = &mut *locked;
+        let node = cluster.at_the_end(way)?;
+        match (&mut cluster.pods, node) {
+            (Some(pods), Some(number)) if change == Change::Cut => {
+                pods.begin_cut(number, ways::said(way))?
+            }
+            _ => {
+                cluster.ways.change(way, node, change)?;
+                return Ok(node);
+            }
+        }
+    };
+    let has_effect = cut.has_effect();
+    let node = cut.number;
+    if let Some(pods) = &mut locked(cluster).pods {
+        pods.end_cut(&cut, has_effect)?;
+    }
+    Ok(Some(node))
 }
