@@ -220,6 +220,11 @@ impl<'a> Packing<'a> {
         let listed = listed.transpose()?;
         objects.extend(self.upload.finish());
         content_bytes.extend(self.content_bytes);
+        debug_assert_eq!(
+            objects.len(),
+            content_bytes.len(),
+            "each object has its content"
+        );
         debug_assert!(
             self.unreadable.len() <= MAX_UNREADABLE,
             "with more of them, the backup fails"
