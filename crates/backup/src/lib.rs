@@ -69,7 +69,7 @@ pub use mount::Mount;
 pub use object::{PIECE, pack, unpack};
 pub use owner::{Writer, own};
 pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
-pub use read::Reader;
+pub use read::{Reader, read_object};
 pub use restores::{JOINED_FOR, Joined, Other, Participant, Restored, foresee, join};
 pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
 pub use store::Store;

@@ -36,6 +36,21 @@ struct Continuation {
     links: Vec<Link>,
 }
 
+/// The content of an object.
+///
+/// # Errors
+/// The object is missing or damaged, or the store cannot be used.
+pub fn read_object(store: &Store, object: &StoredObject) -> Result<Bytes, BackupError> {
+    let stored = store.get(&object.name)?;
+    if stored.len() as u64 != object.bytes || sha256(&stored) != object.sha256 {
+        return Err(BackupError::damaged(
+            &object.name,
+            "its checksum is not the one in the manifest",
+        ));
+    }
+    unpack(&stored).map_err(|reason| BackupError::damaged(&object.name, reason))
+}
+
 impl Reader {
     /// # Errors
     /// There is no such backup, it is not complete, or the store cannot be used.
@@ -108,14 +123,7 @@ impl Reader {
     /// # Errors
     /// The object is missing or damaged, or the store cannot be used.
     pub fn content(&self, object: &StoredObject) -> Result<Bytes, BackupError> {
-        let stored = self.store.get(&object.name)?;
-        if stored.len() as u64 != object.bytes || sha256(&stored) != object.sha256 {
-            return Err(BackupError::damaged(
-                &object.name,
-                "its checksum is not the one in the manifest",
-            ));
-        }
-        unpack(&stored).map_err(|reason| BackupError::damaged(&object.name, reason))
+        read_object(&self.store, object)
     }
 
     /// Which files of the document store are in the backup. `None`: all that its objects have.

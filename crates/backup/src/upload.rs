@@ -82,8 +82,7 @@ impl Upload {
     /// The store cannot be used.
     pub fn add(&mut self, content: &[u8]) -> Result<(), BackupError> {
         std::thread::sleep(self.due.saturating_duration_since(Instant::now()));
-        let nanos = (content.len() as u64).saturating_mul(1_000_000_000) / self.rate;
-        self.due = self.due.max(Instant::now()) + Duration::from_nanos(nanos);
+        self.takes(content.len() as u64);
         let object = pack(content);
         let stored = StoredObject {
             name: format!("{}/{:06}", self.directory, self.objects.len() + 1),
@@ -94,6 +93,12 @@ impl Upload {
         self.store.put(&stored.name, object)?;
         self.objects.push(stored);
         Ok(())
+    }
+
+    /// Counts bytes that are written, or that somebody reads instead.
+    pub fn takes(&mut self, bytes: u64) {
+        let nanos = bytes.saturating_mul(1_000_000_000) / self.rate;
+        self.due = self.due.max(Instant::now()) + Duration::from_nanos(nanos);
     }
 
     /// The number of objects so far.

@@ -240,6 +240,11 @@ impl Broker {
         self.shared.local.state()
     }
 
+    /// Why this node takes no part in changes of the cluster, while it does not: the disk of `cluster-state` is full, or has failed.
+    pub fn metadata_trouble(&self) -> Option<String> {
+        self.shared.cluster.metadata_trouble()
+    }
+
     /// The routing of keys to partitions.
     pub fn routing(&self) -> Arc<Routing> {
         self.shared.routing()

@@ -20,6 +20,7 @@ mod sink;
 mod status;
 mod store;
 mod topology;
+mod unlocked;
 mod ways;
 
 use std::collections::BTreeMap;
@@ -52,6 +53,7 @@ use sink::Sink;
 pub use status::Status;
 use store::Store;
 pub use topology::{Topology, are_even, lead_nothing};
+pub use unlocked::{change_way, end, start_again};
 pub use ways::Change;
 use ways::Ways;
 
@@ -301,16 +303,11 @@ impl Cluster {
         }
     }
 
-    /// Kills a node (`kill -9`), or asks it to end and waits for its end.
+    /// Kills a node that the run has started (`kill -9`), or asks it to end and waits for its end.
     ///
     /// # Errors
     /// It was not up, or does not end.
     pub fn end(&mut self, number: u32, gently: bool) -> io::Result<()> {
-        if let Some(pods) = &mut self.pods {
-            pods.end(number, gently)?;
-            self.node(number)?.set_reached(false);
-            return Ok(());
-        }
         let guard = self.guard()?;
         self.node(number)?.end(gently, &guard)
     }
@@ -337,18 +334,8 @@ impl Cluster {
         Ok(count)
     }
 
-    /// Starts all nodes that are down and returns their number.
-    ///
-    /// # Errors
-    /// The program cannot be started.
-    pub fn start_again(&mut self) -> io::Result<usize> {
-        if let Some(pods) = &mut self.pods {
-            let started = pods.start_again()?;
-            for number in &started {
-                self.node(*number)?.set_reached(true);
-            }
-            return Ok(started.len());
-        }
+    /// Starts all nodes that are down, all of which the run has started before, and returns their number.
+    fn start_again(&mut self) -> io::Result<usize> {
         let guard = self.guard()?;
         let mut count = 0;
         for node in self.nodes.iter_mut().filter(|node| node.is_down()) {
@@ -519,22 +506,12 @@ impl Cluster {
         login.map(|login| login.authorization().clone())
     }
 
-    /// Changes a way. Returns the node at its end, if there is one.
-    ///
-    /// # Errors
-    /// There is no such way, or no such node.
-    pub fn change_way(&mut self, way: Way, change: Change) -> io::Result<Option<u32>> {
-        let node = match way {
-            Way::ToWorkers => None,
-            Way::Into(who) | Way::OutOf(who) | Way::Around(who) => Some(self.find(who)?),
-        };
-        match (&mut self.pods, node) {
-            (Some(pods), Some(number)) if change == Change::Cut => {
-                pods.cut(number, ways::said(way))?;
-            }
-            _ => self.ways.change(way, node, change)?,
+    /// The node at the end of a way, if there is one.
+    fn at_the_end(&self, way: Way) -> io::Result<Option<u32>> {
+        match way {
+            Way::ToWorkers => Ok(None),
+            Way::Into(who) | Way::OutOf(who) | Way::Around(who) => self.find(who).map(Some),
         }
-        Ok(node)
     }
 
     /// Restores all ways to their original state.

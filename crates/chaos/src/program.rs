@@ -15,8 +15,8 @@ const REST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Called {
     pub(crate) status: ExitStatus,
-    pub(crate) printed: String,
-    pub(crate) complained: String,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Calls a program and gives it a text to read.
@@ -36,8 +36,8 @@ pub(crate) fn call(
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| named(program, words, &error.to_string()))?;
-    let printed = read(child.stdout.take());
-    let complained = read(child.stderr.take());
+    let stdout = read(child.stdout.take());
+    let stderr = read(child.stderr.take());
     if let Some(mut stdin) = child.stdin.take() {
         let input = input.to_string();
         // More than a pipe holds is read only bit by bit, or never.
@@ -56,8 +56,8 @@ pub(crate) fn call(
     };
     Ok(Called {
         status,
-        printed: text(&printed),
-        complained: text(&complained),
+        stdout: text(&stdout),
+        stderr: text(&stderr),
     })
 }
 
@@ -73,14 +73,14 @@ pub(crate) fn ask(
 ) -> io::Result<String> {
     let called = call(program, words, input, limit)?;
     if called.status.success() {
-        return Ok(called.printed);
+        return Ok(called.stdout);
     }
     // Some say why where they would print.
-    let is_silent = called.complained.trim().is_empty();
+    let is_silent = called.stderr.trim().is_empty();
     let said = if is_silent {
-        called.printed
+        called.stdout
     } else {
-        called.complained
+        called.stderr
     };
     Err(named(program, words, &said))
 }

@@ -266,7 +266,7 @@ impl Oracle {
 
     /// The group continues from the log of this node alone, as another member: what others had after it is lost, whoever led them. Returns
     /// the last committed entry that is left.
-    pub fn is_left(&mut self, node: u64) -> u64 {
+    pub fn continues_from(&mut self, node: u64) -> u64 {
         let durable = self.nodes.get(&node).cloned().unwrap_or_default();
         let mut committed = self.committed.iter();
         let lost = committed.find(|(index, entry)| !durable.holds(**index, entry.term));

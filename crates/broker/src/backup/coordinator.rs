@@ -11,8 +11,8 @@ use skep_backup::{
 };
 use skep_cluster::{Refusal, State};
 
-use super::cut::{Asking, Leaders};
-use super::documents::NotWritten;
+use super::cut::{KeepAlive, Leaders};
+use super::documents::{Limits, NotWritten};
 use super::grown::{Replicas, expect_grown};
 use super::lineage::Lineage;
 use super::{Step, StepFailed, Stepped, documents};
@@ -20,6 +20,8 @@ use crate::cluster::{Cluster, now};
 
 /// Interval between two polls of the nodes.
 const LOOK: Duration = Duration::from_millis(100);
+/// Maximum interval between two polls, and between two looks for objects that are not visible yet.
+const RARE_LOOK: Duration = Duration::from_secs(5);
 /// How often progress is written to the store.
 const PROGRESS: Duration = Duration::from_secs(10);
 /// A node that does not answer for this long has failed.
@@ -226,13 +228,14 @@ impl Coordinator {
         let backup = self.begun.backup_id;
         self.says("bases are written to the store")?;
         let mut nodes = BTreeMap::new();
+        let alive = KeepAlive::begin(&self.leaders, backup).map_err(|error| error.to_string())?;
         for partition in 1..=state.partitions {
             let node = self.leaders.leader_of(partition)?;
             nodes.insert(partition, node);
             self.insist(node, &Step::Begin { backup, partition })?;
+            // The next ones may take minutes, and a part that nobody asks about is forgotten.
+            alive.add(partition, node);
         }
-        let _asking =
-            Asking::begin(&self.leaders, backup, &nodes).map_err(|error| error.to_string())?;
         let mut has_base = |stepped: &Stepped| matches!(stepped, Stepped::HasBase).then_some(());
         self.wait_for_all(&nodes, &mut has_base)?;
         self.says("all partitions are paused for a moment")?;
@@ -283,7 +286,7 @@ impl Coordinator {
 
     /// Writes the documents that this node has for all nodes.
     fn documents(&mut self) -> Result<Vec<DocumentsManifest>, NotWritten> {
-        let backup = self.begun.backup_id;
+        let begun = self.begun.clone();
         let config = self.leaders.cluster.parts().config().cloned();
         let (store, cluster) = (self.leaders.store.clone(), self.leaders.cluster.clone());
         let mut written = Vec::new();
@@ -301,16 +304,17 @@ impl Coordinator {
                 }
                 self.says(&what).map_err(NotWritten::GivenUp)
             };
-            let documents = documents::upload(local, (&store, backup), rate, keeps_on)?;
+            let limits = Limits::at(rate);
+            let documents = documents::upload(local, (&store, &begun), limits, keeps_on)?;
             if documents.objects.is_none() {
                 tracing::warn!(
-                    backup,
+                    backup = begun.backup_id,
                     store = %local.store,
                     "the backup lacks the documents of a local store: each node has its own. Copy their directories, or use a bucket"
                 );
             }
             if let Some(missing) = documents.missing() {
-                tracing::warn!(backup, "{missing}");
+                tracing::warn!(backup = begun.backup_id, "{missing}");
             }
             written.push(documents);
         }
@@ -319,7 +323,7 @@ impl Coordinator {
 
     /// What nodes have written must be here too: each may have mounted something else. Mounted directories may show it later.
     fn expect_objects(&self, manifest: &Manifest) -> Result<(), BackupError> {
-        let began = Instant::now();
+        let (began, mut pause) = (Instant::now(), LOOK);
         loop {
             let found = self.begun.expect_objects(&self.leaders.store, manifest);
             match found {
@@ -327,8 +331,10 @@ impl Coordinator {
                 Err(error) if began.elapsed() > SEEN || self.leaders.cluster.is_stopped() => {
                     return Err(error);
                 }
-                Err(_) => std::thread::sleep(LOOK),
+                // All documents are listed, which are a thousand requests for a million objects.
+                Err(_) => std::thread::sleep(pause),
             }
+            pause = (2 * pause).min(RARE_LOOK);
         }
     }
 
@@ -366,8 +372,10 @@ impl Coordinator {
         let mut done = BTreeMap::new();
         let mut last_contact: BTreeMap<u32, Instant> = BTreeMap::new();
         loop {
-            let mut doing = Vec::new();
-            for (partition, stepped) in self.leaders.looks(backup, nodes) {
+            let (mut doing, asks) = (Vec::new(), Instant::now());
+            let looks = self.leaders.looks(backup, nodes);
+            let pause = pause_after(asks.elapsed());
+            for (partition, stepped) in looks {
                 let node = nodes.get(&partition).copied().unwrap_or_default();
                 let last = last_contact.entry(node).or_insert_with(Instant::now);
                 let stepped = match stepped {
@@ -394,7 +402,24 @@ impl Coordinator {
             if self.said.elapsed() >= PROGRESS {
                 self.says(&doing.join("; "))?;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(pause);
         }
+    }
+}
+
+/// The interval after a poll that took so long: with hundreds of partitions, nodes answer polls in a third of the time at most.
+fn pause_after(took: Duration) -> Duration {
+    (2 * took).clamp(LOOK, RARE_LOOK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LOOK, RARE_LOOK, pause_after};
+
+    #[test]
+    fn polls_of_many_partitions_take_a_third_of_the_time_at_most() {
+        assert_eq!(pause_after(LOOK / 100), LOOK);
+        assert_eq!(pause_after(3 * LOOK), 6 * LOOK);
+        assert_eq!(pause_after(100 * LOOK), RARE_LOOK);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
+use parking_lot::Mutex;
 use skep_backup::{Cut, Store};
 use tokio::task::JoinSet;
 
@@ -54,7 +55,7 @@ impl Leaders {
     }
 
     /// Asks how far the parts of a backup are, by partition: all at once, as a node that is paused takes seconds not to answer.
-    pub fn looks(&self, backup: u64, nodes: &BTreeMap<u32, u32>) -> BTreeMap<u32, StepResult> {
+    pub fn looks(&self, backup: u64, nodes: &Nodes) -> BTreeMap<u32, StepResult> {
         let asks = nodes.iter().map(|(&partition, &node)| {
             let look = Step::Look { backup, partition };
             (partition, ask(self.cluster.clone(), node, look))
@@ -140,43 +141,51 @@ where
     asked.join_all().await
 }
 
-/// Asks about all parts of a backup until it is dropped, on a thread of its own: a store that hesitates keeps whoever writes to it for
+/// By partition: the node that makes its part of the backup.
+type Nodes = BTreeMap<u32, u32>;
+
+/// Asks about the parts of a backup until it is dropped, on a thread of its own: a store that hesitates keeps whoever writes to it for
 /// minutes.
-pub struct Asking {
+pub struct KeepAlive {
+    parts: Arc<Mutex<Nodes>>,
     _ends: Sender<()>,
 }
 
-impl Asking {
+impl KeepAlive {
     /// # Errors
     /// No thread can be started.
-    pub fn begin(
-        leaders: &Leaders,
-        backup: u64,
-        nodes: &BTreeMap<u32, u32>,
-    ) -> std::io::Result<Asking> {
-        let (leaders, nodes) = (leaders.clone(), nodes.clone());
-        Asking::every(ASKS, move || {
+    pub fn begin(leaders: &Leaders, backup: u64) -> std::io::Result<KeepAlive> {
+        let leaders = leaders.clone();
+        KeepAlive::every(ASKS, move |nodes| {
             // Whoever waits for a part notices what is missing.
-            let _ = leaders.looks(backup, &nodes);
+            let _ = leaders.looks(backup, nodes);
             !leaders.cluster.is_stopped()
         })
     }
 
-    /// Calls `asks` at this interval, as long as it returns true.
+    /// The node has begun the partition's part.
+    pub fn add(&self, partition: u32, node: u32) {
+        self.parts.lock().insert(partition, node);
+    }
+
+    /// Calls `asks` with the parts at this interval, as long as it returns true.
     fn every(
         interval: Duration,
-        mut asks: impl FnMut() -> bool + Send + 'static,
-    ) -> std::io::Result<Asking> {
+        mut asks: impl FnMut(&Nodes) -> bool + Send + 'static,
+    ) -> std::io::Result<KeepAlive> {
         let (ends, ended) = bounded::<()>(0);
+        let parts = Arc::new(Mutex::new(Nodes::new()));
+        let begun = parts.clone();
         let thread = std::thread::Builder::new().name("backup-asks".to_string());
         thread.spawn(move || {
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                if !asks() {
+                let nodes = begun.lock().clone();
+                if !asks(&nodes) {
                     return;
                 }
             }
         })?;
-        Ok(Asking { _ends: ends })
+        Ok(KeepAlive { parts, _ends: ends })
     }
 }
 
@@ -195,9 +204,10 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};
 
+    use parking_lot::Mutex;
     use tokio::sync::Barrier;
 
-    use super::{Asking, all_at_once};
+    use super::{KeepAlive, Nodes, all_at_once};
 
     const LONG: Duration = Duration::from_secs(20);
 
@@ -220,21 +230,43 @@ mod tests {
     fn parts_are_asked_about_while_whoever_takes_the_backup_waits_for_the_store() {
         let asked = Arc::new(AtomicU32::new(0));
         let counts = asked.clone();
-        let asking = Asking::every(Duration::from_millis(1), move || {
+        let alive = KeepAlive::every(Duration::from_millis(1), move |_| {
             counts.fetch_add(1, Ordering::Relaxed);
             true
         });
-        let asking = asking.unwrap();
+        let alive = alive.unwrap();
         let began = Instant::now();
         while asked.load(Ordering::Relaxed) < 3 {
             assert!(began.elapsed() < LONG, "nobody asks");
             std::thread::sleep(Duration::from_millis(1));
         }
-        drop(asking);
+        drop(alive);
         // The thread has no reference left once it has ended.
         while Arc::strong_count(&asked) > 1 {
             assert!(began.elapsed() < LONG, "it goes on after the backup");
             std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The first parts were forgotten when three slow partitions took a minute and a half to begin theirs.
+    #[test]
+    fn a_part_is_asked_about_before_all_have_begun() {
+        let asked = Arc::new(Mutex::new(Nodes::new()));
+        let notes = asked.clone();
+        let alive = KeepAlive::every(Duration::from_millis(1), move |nodes| {
+            notes.lock().clone_from(nodes);
+            true
+        });
+        let alive = alive.unwrap();
+        let began = Instant::now();
+        let mut begun = Nodes::new();
+        for (partition, node) in [(1, 0), (2, 1)] {
+            alive.add(partition, node);
+            begun.insert(partition, node);
+            while *asked.lock() != begun {
+                assert!(began.elapsed() < LONG, "nobody asks about {partition}");
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
     }
 }

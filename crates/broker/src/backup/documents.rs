@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use skep_backup::{
-    BackupError, DocumentsManifest, FilePiece, Listing, Reader, Store, StoredObject, decode_pieces,
-    is_path,
+    BackupError, Begun, DocumentsManifest, FilePiece, Listing, MAX_FILES, PIECE, Reader, Store,
+    StoredObject, decode_pieces, is_path,
 };
 use skep_storage::disk::create_dir_durably;
 
@@ -30,8 +30,48 @@ const LEFT_OUT: [&str; 2] = ["new", "damaged"];
 /// Where files are written before they get their names. The store removes what it finds here after an hour.
 const UNFINISHED: &str = "new";
 
+/// If there are more small objects than this, their documents are written again, together.
+const MAX_SMALL: usize = 64;
+/// See [`Limits::read_again`].
+const ONE_IN: u64 = 61;
 /// Files and directories that are left out because they cannot be read. With more of them, the whole store seems to have failed.
 const MAX_UNREADABLE: usize = 1000;
+
+/// How much is read, written and listed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Bytes per second.
+    rate: u64,
+    /// Bytes per read.
+    read: u64,
+    /// An object is written as soon as it has so many bytes.
+    piece: usize,
+    /// Files that are listed.
+    listed: usize,
+    /// Small objects of earlier backups to which a backup refers.
+    small: usize,
+    /// One in so many objects of earlier backups is read, to find damage. A prime number, as times of backups are multiples of others.
+    read_again: u64,
+}
+
+impl Limits {
+    /// `rate`: bytes per second.
+    pub(super) fn at(rate: u64) -> Limits {
+        Limits {
+            rate,
+            read: READ,
+            piece: PIECE,
+            listed: MAX_FILES,
+            small: MAX_SMALL,
+            read_again: ONE_IN,
+        }
+    }
+
+    /// Whether an object with so many bytes of content is small: each backup with one new document writes one.
+    fn is_small(&self, content_bytes: u64) -> bool {
+        content_bytes < self.piece as u64 / 8
+    }
+}
 
 /// A document store in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,8 +131,8 @@ impl Found {
 /// The store's directory or the store of backups cannot be used, or too many documents cannot be read.
 pub(super) fn upload(
     local: &LocalDocuments,
-    (store, backup): (&Store, u64),
-    rate: u64,
+    (store, begun): (&Store, &Begun),
+    limits: Limits,
     keeps_on: &mut dyn FnMut() -> Result<(), NotWritten>,
 ) -> Result<DocumentsManifest, NotWritten> {
     if !local.whole {
@@ -103,18 +143,22 @@ pub(super) fn upload(
             unreadable: Vec::new(),
         });
     }
-    let earlier = Earlier::of_newest(store, &local.store)?;
-    let to = (store, backup);
-    match Packing::new(local, to, rate, Some(earlier), keeps_on).run() {
+    let earlier = Earlier::of_newest((store, begun), &local.store, limits)?;
+    let to = (store, begun.backup_id);
+    match Packing::new(local, to, limits, Some(earlier), keeps_on).run() {
         Err(NotWritten::TooManyToList) => {
-            tracing::warn!(
-                store = %local.store,
-                "there are so many documents that each backup writes all of them again"
-            );
-            Packing::new(local, to, rate, None, keeps_on).run()
+            warn_of_too_many(&local.store);
+            Packing::new(local, to, limits, None, keeps_on).run()
         }
         written => written,
     }
+}
+
+fn warn_of_too_many(store: &str) {
+    tracing::warn!(
+        store,
+        "there are so many documents that each backup writes all of them again"
+    );
 }
 
 /// Takes the path of a file within the store, or why something there cannot be read.
@@ -200,8 +244,13 @@ fn is_gone(path: &Path) -> bool {
 /// Takes a piece of a file, and its place in the file.
 type AddPiece<'a> = dyn FnMut(u64, &[u8]) -> Result<(), NotWritten> + 'a;
 
-/// Reads a file in pieces, at least one. A file that was deleted since the directory was read is left out.
-fn read_file(directory: &Path, path: &str, add: &mut AddPiece<'_>) -> Result<(), NotWritten> {
+/// Reads a file in pieces of at most so many bytes, at least one. A file that was deleted since the directory was read is left out.
+fn read_file(
+    directory: &Path,
+    path: &str,
+    most: u64,
+    add: &mut AddPiece<'_>,
+) -> Result<(), NotWritten> {
     let path = directory.join(path);
     let failed = NotWritten::unreadable(&path);
     let mut file = match File::open(&path) {
@@ -212,12 +261,12 @@ fn read_file(directory: &Path, path: &str, add: &mut AddPiece<'_>) -> Result<(),
     let mut place = 0;
     loop {
         let mut piece = Vec::new();
-        let read = (&mut file).take(READ).read_to_end(&mut piece);
+        let read = (&mut file).take(most).read_to_end(&mut piece);
         let read = read.map_err(failed)? as u64;
         if read > 0 || place == 0 {
             add(place, &piece)?;
         }
-        if read < READ {
+        if read < most {
             return Ok(());
         }
         place += read;

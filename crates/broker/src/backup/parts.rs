@@ -148,7 +148,10 @@ impl Parts {
 
     /// Carries out the coordinator's step, or starts it. Blocks for some seconds at most.
     pub fn step(&self, cluster: &Arc<Cluster>, step: Step) -> StepResult {
-        self.forget_unwanted();
+        // Polls come for each partition ten times a second, and look at their own part.
+        if !matches!(step, Step::Look { .. }) {
+            self.forget_unwanted();
+        }
         match step {
             Step::Begin { backup, partition } => self.begin(cluster, (backup, partition)),
             Step::Look { backup, partition } => self.look((backup, partition)),
@@ -207,7 +210,7 @@ impl Parts {
     }
 
     fn look(&self, key: Key) -> StepResult {
-        let Some(part) = self.part(key) else {
+        let Some(part) = self.part(key).filter(|part| part.is_wanted()) else {
             return Err(StepFailed::new("the node was started again meanwhile"));
         };
         part.note_asked(Instant::now());

@@ -62,6 +62,8 @@ pub(super) struct MetadataGroup {
     leader: Arc<AtomicU64>,
     /// It waits for an event.
     hibernates: Arc<AtomicBool>,
+    /// Why the member takes no part, while it does not.
+    trouble: Arc<Mutex<Option<String>>>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -80,6 +82,7 @@ struct Here {
     log: Log,
     inbox: Receiver<MetadataEvent>,
     leader: Arc<AtomicU64>,
+    trouble: Arc<Mutex<Option<String>>>,
     stopped: bool,
 }
 
@@ -97,6 +100,11 @@ impl MetadataGroup {
     /// Whether the disk is full: it takes part again once there is room, and may be needed for a majority then.
     pub(super) fn is_deaf(&self) -> bool {
         self.leader.load(Ordering::Acquire) == DEAF
+    }
+
+    /// Why the member takes no part, while it does not.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().clone()
     }
 
     pub(super) fn hibernates(&self) -> bool {
@@ -169,6 +177,7 @@ pub(super) fn start(
     let (inbox, events) = crossbeam_channel::bounded(MAX_WAITING);
     let leader = Arc::new(AtomicU64::new(0));
     let hibernates = Arc::new(AtomicBool::new(false));
+    let trouble = Arc::new(Mutex::new(None));
     cluster.state_is(member.state());
     let here = Here {
         cluster: Arc::downgrade(cluster),
@@ -176,6 +185,7 @@ pub(super) fn start(
         log,
         inbox: events,
         leader: leader.clone(),
+        trouble: trouble.clone(),
         stopped: false,
     };
     let worker = Worker {
@@ -193,6 +203,7 @@ pub(super) fn start(
         inbox,
         leader,
         hibernates,
+        trouble,
         thread: Mutex::new(Some(thread)),
     })
 }
@@ -203,6 +214,9 @@ impl Worker {
             && !self.here.stopped
         {
             self.here.leader.store(0, Ordering::Release);
+            *self.here.trouble.lock() = Some(format!(
+                "this node no longer takes part in changes of the cluster: {error}"
+            ));
             tracing::error!(code = "CLUSTER_STATE", %error, "this node no longer takes part in changes of the cluster");
         }
     }
@@ -214,7 +228,9 @@ impl Worker {
         loop {
             self.member.poll(&mut out, &mut self.here)?;
             let leader = self.member.group().leader().unwrap_or(0);
-            self.here.leader.store(leader, Ordering::Release);
+            if self.here.leader.swap(leader, Ordering::AcqRel) == DEAF {
+                *self.here.trouble.lock() = None;
+            }
             let hibernates = self.member.hibernates();
             self.hibernates.store(hibernates, Ordering::Release);
             let event = if hibernates {
@@ -269,6 +285,10 @@ impl Here {
             return Err(failed(error));
         }
         if self.leader.swap(DEAF, Ordering::AcqRel) != DEAF {
+            *self.trouble.lock() = Some(format!(
+                "this node takes no part in changes of the cluster until the disk of {} has room: {error}",
+                self.directory.display()
+            ));
             tracing::error!(code = "CLUSTER_STATE", %error, "this node takes no part in changes of the cluster until its disk has room");
         }
         let until = Instant::now() + RETRY;

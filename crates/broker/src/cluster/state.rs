@@ -134,6 +134,13 @@ impl Cluster {
         Some((leader, own.own))
     }
 
+    /// Why this node takes no part in changes of the cluster, while it does not.
+    pub(crate) fn metadata_trouble(&self) -> Option<String> {
+        let own = self.metadata.own.lock();
+        let own = own.as_ref()?;
+        own.trouble()
+    }
+
     /// Whether this node belongs to a majority of the cluster, or may.
     pub(super) fn majority(&self) -> Majority {
         if self.metadata_leader().is_some() {

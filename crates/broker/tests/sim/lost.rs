@@ -15,7 +15,7 @@ const PARTITION: u32 = 1;
 
 impl World {
     /// Lets everybody catch up; then only this machine is left, after a power failure, and continues.
-    fn is_left(&mut self, left: u32) {
+    fn recovers_from(&mut self, left: u32) {
         let others: Vec<u32> = self
             .hosts
             .keys()
@@ -82,7 +82,7 @@ fn the_remaining_machine_recovers_and_others_return() {
         world.run_until(600_000);
         world.heal_and_check();
         let before: BTreeMap<u64, u64> = world.oracle.acknowledged.clone();
-        world.is_left((seed % 3) as u32);
+        world.recovers_from((seed % 3) as u32);
         world.resume();
         world.run_for(1_500_000);
         world.heal_and_check();

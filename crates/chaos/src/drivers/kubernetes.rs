@@ -4,6 +4,7 @@
 //! Its StatefulSet starts a deleted pod again, so that kills need no undoing. The guard takes back limits and network policies, and ends
 //! the forwarding.
 
+mod absent;
 mod allowed;
 mod fits;
 mod forward;
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::links::Said;
 use super::{Node, SharedGuard};
@@ -28,13 +29,10 @@ use found::Found;
 
 /// Time limit for a command.
 const ANSWER: Duration = Duration::from_secs(30);
-/// Time limit for a pod to end by itself; longer than the chart grants it.
-const END: Duration = Duration::from_secs(150);
 /// Time limit for the StatefulSet to start a pod again.
-const START: Duration = Duration::from_secs(180);
+pub(super) const START: Duration = Duration::from_secs(180);
 /// Time limit for brokers to miss heartbeats over a way that was cut.
 const EFFECT: Duration = Duration::from_secs(15);
-const PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of pods, as of nodes in a plan.
 const MOST: usize = 9;
 
@@ -135,6 +133,8 @@ struct Pod {
     local: [u16; 3],
     /// `None` while the run has ended the pod.
     forward: Option<Forward>,
+    /// The run is ending the pod.
+    ends: bool,
 }
 
 /// The pods of a run.
@@ -178,6 +178,7 @@ impl Pods {
                 found,
                 local,
                 forward: None,
+                ends: false,
             };
             (number, pod)
         });
@@ -269,61 +270,6 @@ impl Pods {
         Ok(())
     }
 
-    /// Deletes a pod: at once, or with the time that it has to end by itself.
-    pub(super) fn end(&mut self, number: u32, gently: bool) -> io::Result<()> {
-        self.permit(number, Allowed::Kill)?;
-        let guard = self.guard.clone();
-        let pod = self.pod(number)?;
-        if pod.forward.is_none() {
-            return Err(io::Error::other(format!("{} is not up", pod.found.name)));
-        }
-        let name = pod.found.name.clone();
-        let delete = ["delete", "pod", &name];
-        let how: &[&str] = if gently {
-            &["--wait=true"]
-        } else {
-            &["--grace-period=0", "--force", "--wait=false"]
-        };
-        self.kubernetes.ask(&[&delete[..], how].concat(), "", END)?;
-        // Its limit was that of the pod.
-        self.unlimited(number)?;
-        match self.pod(number)?.forward.take() {
-            Some(forward) => forward.end(&guard),
-            None => Ok(()),
-        }
-    }
-
-    /// Waits until the StatefulSet has started all pods that were ended, and they are ready: `kubectl` ends the forwarding of all ports if
-    /// nobody listens on one of them yet. Returns their numbers.
-    pub(super) fn start_again(&mut self) -> io::Result<Vec<u32>> {
-        let down = self.pods.iter().filter(|(_, pod)| pod.forward.is_none());
-        let down: Vec<u32> = down.map(|(number, _)| *number).collect();
-        let end = Instant::now() + START;
-        for number in &down {
-            let before = self.pod(*number)?.found.clone();
-            loop {
-                let found = self.kubernetes.find()?.remove(number);
-                let is_new =
-                    |found: &Found| !found.is_same(&before) && found.is_running && found.is_ready;
-                let new = found.filter(is_new);
-                if let Some(found) = new {
-                    self.pod(*number)?.found = found;
-                    break;
-                }
-                if Instant::now() >= end {
-                    let seconds = START.as_secs();
-                    return Err(io::Error::other(format!(
-                        "{} has not become ready again within {seconds} s",
-                        before.name
-                    )));
-                }
-                std::thread::sleep(PAUSE);
-            }
-            self.forward(*number)?;
-        }
-        Ok(down)
-    }
-
     /// Pods that have ended by themselves since the last call. Forwarding that has ended without its pod begins again: it goes through the
     /// API server, and ends with it.
     pub(super) fn died(&mut self) -> Vec<(u32, ExitStatus)> {
@@ -358,6 +304,9 @@ impl Pods {
 impl Pod {
     /// How the forwarding of its ports has ended by itself.
     fn is_cut_off(&mut self) -> Option<ExitStatus> {
+        if self.ends {
+            return None;
+        }
         self.forward.as_mut()?.has_ended()
     }
 }

@@ -33,6 +33,6 @@ impl Status {
         let words = ["status", "--address", &self.rest];
         let words = [&words[..], &["--management", &self.management]].concat();
         let called = program::call(&self.program, &words, "", ANSWER)?;
-        Ok(called.printed + &called.complained)
+        Ok(called.stdout + &called.stderr)
     }
 }

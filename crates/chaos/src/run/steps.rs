@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use skep_load::Running;
@@ -12,7 +12,9 @@ use super::offered::Offered;
 use super::readers::Readers;
 use super::sampler::Sampler;
 use super::{Stage, audit, lock};
-use crate::drivers::{Change, Cluster, are_even, have_partitions, lead_nothing, owners};
+use crate::drivers::{
+    Change, Cluster, are_even, change_way, end, have_partitions, lead_nothing, owners, start_again,
+};
 use crate::http::Rest;
 use crate::plan::{Action, Plan, Rate, Request, Stall, Step, Through, Until, Wire};
 use crate::probes::float;
@@ -140,7 +142,7 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
         Action::Wait { until, limit_s } => return wait(step, until, *limit_s, stage).await,
         fault => {
             let fault = fault.clone();
-            return on_cluster(stage, move |cluster| break_it(&fault, cluster)).await;
+            return beside_others(stage, move |cluster| break_it(&fault, cluster)).await;
         }
     }
     Ok(said)
@@ -206,8 +208,16 @@ async fn on_cluster<T: Send + 'static>(
     stage: &Arc<Stage>,
     work: impl FnOnce(&mut Cluster) -> io::Result<T> + Send + 'static,
 ) -> anyhow::Result<T> {
+    beside_others(stage, move |cluster| work(&mut lock(cluster))).await
+}
+
+/// The same by calls that take minutes, and lock the cluster only when they need it.
+async fn beside_others<T: Send + 'static>(
+    stage: &Arc<Stage>,
+    work: impl FnOnce(&Mutex<Cluster>) -> io::Result<T> + Send + 'static,
+) -> anyhow::Result<T> {
     let stage = Arc::clone(stage);
-    let done = tokio::task::spawn_blocking(move || work(&mut lock(&stage.cluster)));
+    let done = tokio::task::spawn_blocking(move || work(&stage.cluster));
     Ok(done.await??)
 }
 
@@ -222,13 +232,36 @@ fn some(count: usize, noun: &str, what: &str) -> io::Result<String> {
     }
 }
 
-fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
-    let node = match fault {
+fn break_it(fault: &Action, cluster: &Mutex<Cluster>) -> io::Result<String> {
+    match fault {
         Action::Kill(who) | Action::Stop(who) => {
-            let number = cluster.find(*who)?;
-            cluster.end(number, matches!(fault, Action::Stop(_)))?;
-            number
+            let number = lock(cluster).find(*who)?;
+            end(cluster, number, matches!(fault, Action::Stop(_)))?;
+            Ok(format!("node {number}"))
         }
+        Action::Start => some(start_again(cluster)?, "node", "down"),
+        Action::Slow {
+            way,
+            delay_ms,
+            kib_per_s,
+            stall,
+        } => {
+            let slowness = slowness(*delay_ms, *kib_per_s, *stall);
+            change_way(cluster, *way, Change::Slow(slowness)).map(at_the_end)
+        }
+        Action::Cut(way) => change_way(cluster, *way, Change::Cut).map(at_the_end),
+        other => change_one(other, &mut lock(cluster)),
+    }
+}
+
+/// The node at the end of a way.
+fn at_the_end(node: Option<u32>) -> String {
+    node.map_or_else(String::new, |node| format!("node {node}"))
+}
+
+/// Carries out actions on one node.
+fn change_one(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
+    let node = match action {
         Action::Pause(who) => {
             let number = cluster.find(*who)?;
             cluster.pause(number)?;
@@ -266,20 +299,6 @@ fn break_it(fault: &Action, cluster: &mut Cluster) -> io::Result<String> {
             cluster.flush_late(*node, Duration::from_secs_f64(late_ms / 1e3))?;
             *node
         }
-        Action::Slow {
-            way,
-            delay_ms,
-            kib_per_s,
-            stall,
-        } => {
-            let slowness = slowness(*delay_ms, *kib_per_s, *stall);
-            let node = cluster.change_way(*way, Change::Slow(slowness))?;
-            return Ok(node.map_or_else(String::new, |node| format!("node {node}")));
-        }
-        Action::Cut(way) => {
-            let node = cluster.change_way(*way, Change::Cut)?;
-            return Ok(node.map_or_else(String::new, |node| format!("node {node}")));
-        }
         other => return change_all(other, cluster),
     };
     Ok(format!("node {node}"))
@@ -315,12 +334,12 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         Action::Heal => cluster.heal()?,
         Action::Erase => return some(cluster.erase()?, "node", "there"),
         Action::Resume => return some(cluster.resume()?, "node", "paused"),
-        Action::Start => return some(cluster.start_again()?, "node", "down"),
         Action::MendDisks => return some(cluster.mend_disks()?, "disk", "faulty"),
         Action::Free => return some(cluster.free()?, "disk", "filled"),
         // Actions on a node, or on the clients.
         Action::Kill(_)
         | Action::Stop(_)
+        | Action::Start
         | Action::Pause(_)
         | Action::Replace(_)
         | Action::Fill { .. }
@@ -377,7 +396,7 @@ async fn restore(
     let restoring = on_cluster(stage, Cluster::restore).await?;
     tokio::task::spawn_blocking(move || restoring.wait(limit)).await??;
     let copied = begin.elapsed().as_secs_f64();
-    on_cluster(stage, Cluster::start_again).await?;
+    beside_others(stage, start_again).await?;
     while works && completed() == before {
         anyhow::ensure!(
             begin.elapsed() < limit,

@@ -103,26 +103,10 @@ pub fn all(management: &Management) -> Answer {
         let (up, details) = disk(broker);
         healthy &= up;
         components.push(("diskSpace", component(up, details)));
-        let mut all = Map::new();
-        for handle in broker.partitions() {
-            let partition = &handle.status;
-            let mut details = json!({
-                "role": role(partition.role()),
-                "health": health(partition.health()),
-                "bannedInstances": partition.banned_instances.load(Ordering::Relaxed),
-            });
-            if let (Some(failure), Some(details)) = (partition.failure(), details.as_object_mut()) {
-                details.insert("message".into(), json!(failure));
-            }
-            let up = partition.health() == PartitionHealth::Healthy;
-            all.insert(partition.partition.to_string(), component(up, details));
-        }
-        let up = broker
-            .partitions()
-            .iter()
-            .all(|p| p.status.health() == PartitionHealth::Healthy);
-        let partitions = json!({ "status": status(up).1, "components": all });
-        components.push(("partitions", partitions));
+        let (up, details) = cluster_state(broker);
+        healthy &= up;
+        components.push(("clusterState", component(up, details)));
+        components.push(("partitions", partitions(broker)));
         if let Some(lease) = management.lease() {
             components.push(("nodeIdLease", component(true, lease_details(&lease))));
         }
@@ -161,6 +145,38 @@ fn of_gateway(broker: &Broker) -> Vec<(&'static str, Value)> {
             component(broker.is_ready(), json!({})),
         ),
     ]
+}
+
+/// The partitions, each with its own health.
+fn partitions(broker: &Broker) -> Value {
+    let mut all = Map::new();
+    for handle in broker.partitions() {
+        let partition = &handle.status;
+        let mut details = json!({
+            "role": role(partition.role()),
+            "health": health(partition.health()),
+            "bannedInstances": partition.banned_instances.load(Ordering::Relaxed),
+        });
+        if let (Some(failure), Some(details)) = (partition.failure(), details.as_object_mut()) {
+            details.insert("message".into(), json!(failure));
+        }
+        let up = partition.health() == PartitionHealth::Healthy;
+        all.insert(partition.partition.to_string(), component(up, details));
+    }
+    let up = broker
+        .partitions()
+        .iter()
+        .all(|p| p.status.health() == PartitionHealth::Healthy);
+    json!({ "status": status(up).1, "components": all })
+}
+
+/// Health of this node's copy of the cluster's state: without it the node has no vote in changes. Its disk may be another one than that of
+/// the partitions, which go on.
+fn cluster_state(broker: &Broker) -> (bool, Value) {
+    match broker.metadata_trouble() {
+        Some(trouble) => (false, json!({ "message": trouble })),
+        None => (true, json!({})),
+    }
 }
 
 fn component(up: bool, details: Value) -> Value {

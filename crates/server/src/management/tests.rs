@@ -267,6 +267,7 @@ async fn health_shows_partitions_and_disk() {
     );
     let components = &health["components"];
     assert_eq!(components["diskSpace"]["status"], "UP");
+    assert_eq!(components["clusterState"]["status"], "UP");
     for id in ["1", "2"] {
         let partition = &components["partitions"]["components"][id];
         assert_eq!(partition["details"]["role"], "LEADER");

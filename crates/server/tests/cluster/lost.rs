@@ -4,6 +4,7 @@
 use std::process::Stdio;
 
 use serde_json::Value;
+use skep_testkit::sandbox::{self, FileSystem};
 
 use super::faults::Clients;
 use super::*;
@@ -192,4 +193,121 @@ async fn a_majority_that_lives_works_on_beside_a_minority_that_was_recovered() {
     }
     assert_eq!(known(&servers[1])["brokers"].as_array().unwrap().len(), 3);
     ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
+}
+
+const COPY_ON_2: &str = "/actuator/cluster/brokers/2/partitions/1";
+/// Logged by a node that yields to those who continue without it.
+const YIELDS: &str = "this node no longer takes part in the cluster";
+/// Longer than a node without a leader looks for a majority before it believes that the cluster continues without it.
+const BELIEVES: Duration = Duration::from_secs(15);
+
+/// Node 1 has a small disk of its own for the cluster's state; its partitions are elsewhere.
+fn with_a_small_disk_for_the_state(nodes: &Nodes, directory: &Path) -> FileSystem {
+    let disk = FileSystem::ext4(directory, 32);
+    let state = disk.root.join("cluster-state");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::create_dir(nodes.directory(1)).unwrap();
+    let link = nodes.directory(1).join("cluster-state");
+    std::os::unix::fs::symlink(&state, link).unwrap();
+    disk
+}
+
+/// Health of the node's copy of the cluster's state: status and message.
+fn health_of_state(server: &Server) -> (Value, Value) {
+    let (_, body) = server
+        .management("GET", "/actuator/health")
+        .unwrap_or_default();
+    let health: Value = serde_json::from_str(&body).unwrap_or_default();
+    let state = &health["components"]["clusterState"];
+    (state["status"].clone(), state["details"]["message"].clone())
+}
+
+/// Node 0 continues alone while the others are down, as an operator takes them for lost. Then they run without it.
+async fn recovers_0_while_others_are_down(nodes: &Nodes, servers: &mut [Server]) {
+    for server in &mut servers[1..] {
+        server.kill();
+    }
+    remove(&servers[0], NOT_LOST, "").await;
+    assert_eq!(known(&servers[0])["brokers"].as_array().unwrap().len(), 1);
+    servers[0].kill();
+    let starting = [nodes.start(1), nodes.start(2)];
+    for (node, server) in (1..).zip(starting) {
+        servers[node] = server.await.unwrap();
+    }
+}
+
+/// The majority agrees on a change, and node 1 hears of it.
+async fn agrees_on_a_change(servers: &[Server]) {
+    let mut begun = None;
+    eventually("a change to be taken", async || {
+        let answer = servers[2].manage("POST", COPY_ON_2, r#"{"priority":3}"#);
+        let taken = answer.filter(|(status, _)| *status == 202);
+        let planned = taken.and_then(|(_, body)| serde_json::from_str::<Value>(&body).ok());
+        begun = planned.and_then(|planned| planned["changeId"].as_u64());
+        begun.is_some()
+    })
+    .await;
+    let change = u32::try_from(begun.unwrap()).unwrap();
+    eventually("the change", async || is_over(&servers[1], change)).await;
+}
+
+#[test]
+fn a_node_without_room_for_the_clusters_state_yields_to_no_recovered_minority() {
+    let name = "lost::a_node_without_room_for_the_clusters_state_yields_to_no_recovered_minority";
+    sandbox::run(name, async |directory| {
+        let nodes = Nodes::new(2);
+        let disk = with_a_small_disk_for_the_state(&nodes, &directory);
+        let mut servers = nodes.all().await;
+        let ledger = Shared::default();
+        ledger::deploy_one_task(&servers[0].client()).await;
+        works(&servers, &ledger).await;
+        recovers_0_while_others_are_down(&nodes, &mut servers).await;
+        assert_eq!(health_of_state(&servers[1]).0, "UP");
+
+        let mut filler = disk.fill();
+        eventually("the node to be named in health", async || {
+            filler.take_more();
+            // Whether this is agreed on depends on who leads; the node that has to store it has no room.
+            servers[2].manage("POST", COPY_ON_2, r#"{"priority":2}"#);
+            health_of_state(&servers[1]).0 == "DOWN"
+        })
+        .await;
+        let (_, message) = health_of_state(&servers[1]);
+        assert!(message.to_string().contains("cluster-state"), "{message}");
+        // Partitions have room, and each of the two nodes is needed for a majority.
+        goes_on(&servers[1], &ledger).await;
+        goes_on(&servers[2], &ledger).await;
+
+        // Alone, it hears of nobody but the minority.
+        servers[2].kill();
+        servers[0] = nodes.start(0).await.unwrap();
+        eventually("the minority to be refused", async || {
+            // The answer to the greeting of node 0.
+            let said = servers[0].log();
+            said.contains("may belong to a majority") || servers[1].log().contains(YIELDS)
+        })
+        .await;
+        // The duration of the fault: with room, the node would believe the minority by now.
+        tokio::time::sleep(BELIEVES).await;
+        let said = servers[1].log();
+        assert!(!said.contains(YIELDS), "{said}");
+        assert_eq!(health_of_state(&servers[1]).0, "DOWN");
+
+        servers[2] = nodes.start(2).await.unwrap();
+        drop(filler);
+        eventually("the node to take part again", async || {
+            health_of_state(&servers[1]).0 == "UP"
+        })
+        .await;
+        agrees_on_a_change(&servers).await;
+        eventually("the node to say that there are two parts", async || {
+            let said = servers[1].log();
+            said.contains("Two parts of the cluster accept commands now")
+        })
+        .await;
+        goes_on(&servers[1], &ledger).await;
+        goes_on(&servers[2], &ledger).await;
+        ledger::expect_everything_acknowledged(&servers[1], &ledger).await;
+        assert_eq!(known(&servers[1])["brokers"].as_array().unwrap().len(), 3);
+    });
 }

@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 
 use skep_backup::{
-    BackupError, DocumentsManifest, Listing, Manifest, Reader, Store, StoredObject,
+    BackupError, Begun, DocumentsManifest, Listing, Manifest, Reader, Store, StoredObject,
     newest_complete, written_documents,
 };
 
-use super::Found;
+use super::{Found, Limits};
 
 /// What a small file takes in an object beside its content.
 const OVERHEAD: u64 = 80;
@@ -16,6 +16,8 @@ const OVERHEAD: u64 = 80;
 pub(super) struct Kept {
     pub(super) object: StoredObject,
     pub(super) content_bytes: u64,
+    /// What it has is written again.
+    pub(super) is_damaged: bool,
 }
 
 /// What the newest backup has of a document store.
@@ -27,20 +29,28 @@ pub(super) struct Earlier {
     listing: Listing,
 }
 
-fn listed<'m>(manifest: &'m Manifest, documents: &str) -> Option<&'m DocumentsManifest> {
+/// What the backup has of the document store, if it has its documents.
+fn has<'m>(manifest: &'m Manifest, documents: &str) -> Option<&'m DocumentsManifest> {
     let mut stores = manifest.documents.iter();
-    stores.find(|of| of.store == documents && of.listed.is_some())
+    stores.find(|of| of.store == documents && of.objects.is_some())
 }
 
 impl Earlier {
     /// # Errors
     /// The store cannot be used.
-    pub(super) fn of_newest(store: &Store, documents: &str) -> Result<Earlier, BackupError> {
-        let newest = newest_complete(store, None, |it| listed(it, documents).is_some())?;
+    pub(super) fn of_newest(
+        (store, begun): (&Store, &Begun),
+        documents: &str,
+        limits: Limits,
+    ) -> Result<Earlier, BackupError> {
+        // Earlier versions let several clusters have one store: each has documents of its own.
+        let newest = newest_complete(store, None, |it| {
+            it.cluster.cluster_id == begun.cluster_id && has(it, documents).is_some()
+        })?;
         let Some(newest) = newest else {
             return Ok(Earlier::default());
         };
-        match Earlier::of(store, newest.backup_id, documents) {
+        match Earlier::of(store, newest.backup_id, documents, limits) {
             // It is damaged, or was deleted meanwhile.
             Err(error)
                 if error.is_loss()
@@ -60,12 +70,20 @@ impl Earlier {
         }
     }
 
-    fn of(store: &Store, backup: u64, documents: &str) -> Result<Earlier, BackupError> {
+    fn of(
+        store: &Store,
+        backup: u64,
+        documents: &str,
+        limits: Limits,
+    ) -> Result<Earlier, BackupError> {
         let reader = Reader::open(store, backup)?;
-        let Some(of) = listed(&reader.manifest, documents) else {
+        let Some(of) = has(&reader.manifest, documents) else {
             return Ok(Earlier::default());
         };
-        let listing = reader.listing(of)?.unwrap_or_default();
+        // Without a listing there were too many documents, as there are now: an even earlier backup would be given up half-way.
+        let Some(listing) = reader.listing(of)? else {
+            return Ok(Earlier::default());
+        };
         let contents = of.listed.iter().flat_map(|it| &it.content_bytes).copied();
         let objects = of.objects.iter().flatten().cloned();
         let mut needed = vec![0_u64; of.objects.iter().flatten().count()];
@@ -78,22 +96,34 @@ impl Earlier {
             }
         }
         let there = written_documents(store, documents)?;
-        let mut earlier = Earlier {
-            listing,
-            ..Earlier::default()
-        };
+        let mut found = Vec::new();
         for ((object, content_bytes), needed) in objects.zip(contents).zip(needed) {
             // Somebody may have deleted it. And what is needed of it is written again if that is less than half of it: deleted documents take at
             // most as much space as the others.
             let is_there = there.get(&object.name) == Some(&object.bytes);
             let keeps = is_there && needed.saturating_mul(2) >= content_bytes;
+            let kept = Kept {
+                object,
+                content_bytes,
+                is_damaged: false,
+            };
+            found.push((kept, keeps));
+        }
+        let is_small = |kept: &Kept| limits.is_small(kept.content_bytes);
+        let small = found
+            .iter()
+            .filter(|(kept, keeps)| *keeps && is_small(kept));
+        let joins = small.count() > limits.small;
+        let mut earlier = Earlier {
+            listing,
+            ..Earlier::default()
+        };
+        for (kept, keeps) in found {
+            let keeps = keeps && !(joins && is_small(&kept));
             let place = u32::try_from(earlier.kept.len()).ok().filter(|_| keeps);
             earlier.places.push(place);
             if keeps {
-                earlier.kept.push(Kept {
-                    object,
-                    content_bytes,
-                });
+                earlier.kept.push(kept);
             }
         }
         Ok(earlier)
@@ -105,7 +135,11 @@ impl Earlier {
         if (row.stamp, row.bytes) != (found.stamp, found.bytes) {
             return None;
         }
-        let place = |object: usize| self.places.get(object).copied().flatten();
+        let place = |object: usize| {
+            let place = self.places.get(object).copied().flatten()?;
+            let kept = self.kept.get(place as usize)?;
+            (!kept.is_damaged).then_some(place)
+        };
         if !row.objects().all(|object| place(object).is_some()) {
             return None;
         }

@@ -4,19 +4,22 @@ use std::io;
 use std::ops::RangeInclusive;
 
 use skep_backup::{
-    DocumentsManifest, Listed, Listing, MAX_FILES, PIECE, Row, Store, StoredObject, Unreadable,
-    Upload, encode_piece,
+    DocumentsManifest, Listed, Listing, Row, Store, StoredObject, Unreadable, Upload, encode_piece,
+    read_object,
 };
 
 use super::earlier::Earlier;
-use super::{DEPTH, Found, LocalDocuments, MAX_UNREADABLE, NotWritten, read_file, walk};
+use super::{
+    DEPTH, Found, Limits, LocalDocuments, MAX_UNREADABLE, NotWritten, read_file, walk,
+    warn_of_too_many,
+};
 
 /// Packs files into objects.
 pub(super) struct Packing<'a> {
     local: &'a LocalDocuments,
     backup: u64,
     store: &'a Store,
-    rate: u64,
+    limits: Limits,
     upload: Upload,
     content: Vec<u8>,
     /// Bytes of the content of each object that was written.
@@ -35,7 +38,7 @@ impl<'a> Packing<'a> {
     pub(super) fn new(
         local: &'a LocalDocuments,
         (store, backup): (&'a Store, u64),
-        rate: u64,
+        limits: Limits,
         earlier: Option<Earlier>,
         keeps_on: &'a mut dyn FnMut() -> Result<(), NotWritten>,
     ) -> Packing<'a> {
@@ -45,8 +48,8 @@ impl<'a> Packing<'a> {
             local,
             backup,
             store,
-            rate,
-            upload: Upload::of_documents(store, backup, &local.store, rate),
+            limits,
+            upload: Upload::of_documents(store, backup, &local.store, limits.rate),
             content: Vec::new(),
             content_bytes: Vec::new(),
             unreadable: Vec::new(),
@@ -59,11 +62,36 @@ impl<'a> Packing<'a> {
 
     pub(super) fn run(mut self) -> Result<DocumentsManifest, NotWritten> {
         let local = self.local;
+        self.find_damage()?;
         walk(&local.directory, "", DEPTH, &mut |path, found| {
             self.add(path, found)
         })?;
         self.write(1)?;
         self.finish()
+    }
+
+    /// Reads some of the objects that an earlier backup has. Of the others only names and sizes are compared, so all later backups share their
+    /// damage.
+    fn find_damage(&mut self) -> Result<(), NotWritten> {
+        for (number, kept) in self.earlier.kept.iter_mut().enumerate() {
+            let turn = self.backup.wrapping_add(number as u64);
+            if !turn.is_multiple_of(self.limits.read_again) {
+                continue;
+            }
+            self.upload.wait::<NotWritten>(self.keeps_on)?;
+            self.upload.takes(kept.object.bytes);
+            match read_object(self.store, &kept.object) {
+                Err(error) if error.is_loss() => {
+                    tracing::warn!(
+                        %error,
+                        "documents that earlier backups share are damaged: they are written again, and the earlier backups lack them"
+                    );
+                    kept.is_damaged = true;
+                }
+                read => drop(read?),
+            }
+        }
+        Ok(())
     }
 
     fn add(&mut self, path: &str, found: io::Result<Found>) -> Result<(), NotWritten> {
@@ -101,25 +129,36 @@ impl<'a> Packing<'a> {
         let Some(rows) = &mut self.rows else {
             return Ok(());
         };
-        if rows.len() == MAX_FILES {
+        if rows.len() < self.limits.listed {
+            rows.push(row);
+            return Ok(());
+        }
+        // Without a listing, all files of the objects are in the backup. Those of earlier objects may have been deleted since.
+        if self.used.contains(&true) {
             return Err(NotWritten::TooManyToList);
         }
-        rows.push(row);
+        warn_of_too_many(&self.local.store);
+        (self.rows, self.earlier) = (None, Earlier::default());
         Ok(())
     }
 
     fn read(&mut self, path: &str, found: Found) -> Result<(), NotWritten> {
         let local = self.local;
         let (mut objects, mut read) = (None::<RangeInclusive<u32>>, 0);
-        read_file(&local.directory, path, &mut |place, bytes| {
-            encode_piece(path, place, bytes, &mut self.content);
-            let object = self.earlier.kept.len() + self.upload.written();
-            let object = u32::try_from(object).unwrap_or(u32::MAX);
-            let first = objects.as_ref().map_or(object, |before| *before.start());
-            objects = Some(first..=object);
-            read += bytes.len() as u64;
-            self.write(PIECE)
-        })?;
+        read_file(
+            &local.directory,
+            path,
+            self.limits.read,
+            &mut |place, bytes| {
+                encode_piece(path, place, bytes, &mut self.content);
+                let object = self.earlier.kept.len() + self.upload.written();
+                let object = u32::try_from(object).unwrap_or(u32::MAX);
+                let first = objects.as_ref().map_or(object, |before| *before.start());
+                objects = Some(first..=object);
+                read += bytes.len() as u64;
+                self.write(self.limits.piece)
+            },
+        )?;
         match objects {
             Some(objects) => self.list(Row::new(path, found.stamp, read, objects)),
             // It was deleted since the directory was read.
@@ -181,6 +220,11 @@ impl<'a> Packing<'a> {
         let listed = listed.transpose()?;
         objects.extend(self.upload.finish());
         content_bytes.extend(self.content_bytes);
+        debug_assert_eq!(
+            objects.len(),
+            content_bytes.len(),
+            "each object has its content"
+        );
         debug_assert!(
             self.unreadable.len() <= MAX_UNREADABLE,
             "with more of them, the backup fails"
@@ -198,7 +242,7 @@ impl<'a> Packing<'a> {
 
     fn write_listing(&mut self, listing: &Listing) -> Result<Vec<StoredObject>, NotWritten> {
         let documents = &self.local.store;
-        let mut upload = Upload::of_listing(self.store, self.backup, documents, self.rate);
+        let mut upload = Upload::of_listing(self.store, self.backup, documents, self.limits.rate);
         for content in listing.contents() {
             upload.wait::<NotWritten>(self.keeps_on)?;
             upload.add(&content)?;

@@ -5,14 +5,24 @@ use std::fs;
 use std::path::Path;
 
 use skep_backup::{
-    BackupKind, Begun, DocumentsManifest, FORMAT, Location, Manifest, Reader, Store, Unreadable,
-    Upload, encode_piece,
+    BackupKind, Begun, DocumentsManifest, Location, Manifest, Reader, Store, Unreadable, Upload,
+    encode_piece,
 };
 use skep_cluster::State;
 
 use super::{
-    DEPTH, Found, LocalDocuments, MAX_UNREADABLE, NotWritten, READ, Restoring, read_file, upload,
-    walk,
+    DEPTH, Found, Limits, LocalDocuments, MAX_FILES, MAX_SMALL, MAX_UNREADABLE, NotWritten, ONE_IN,
+    PIECE, READ, Restoring, read_file, upload, walk,
+};
+
+/// Limits of a backup that nothing slows down.
+pub(super) const UNLIMITED: Limits = Limits {
+    rate: u64::MAX,
+    read: READ,
+    piece: PIECE,
+    listed: MAX_FILES,
+    small: MAX_SMALL,
+    read_again: ONE_IN,
 };
 
 pub(super) fn local(directory: &Path) -> LocalDocuments {
@@ -52,7 +62,7 @@ fn only_finished_documents_and_their_marks_are_read_in_pieces() {
     let mut read = BTreeMap::new();
     walk(directory.path(), "", DEPTH, &mut |path, found| {
         found.unwrap();
-        read_file(directory.path(), path, &mut |place, bytes| {
+        read_file(directory.path(), path, READ, &mut |place, bytes| {
             let file: &mut Vec<u8> = read.entry(path.to_string()).or_default();
             assert_eq!(place, file.len() as u64);
             assert!(bytes.len() as u64 <= READ);
@@ -79,13 +89,13 @@ fn a_backup_is_kept_alive_with_each_document_and_not_only_with_each_object() {
     }
     let (local, store) = (local(directory.path()), store(backups.path()));
     let mut asked = 0;
-    let written = upload(&local, (&store, 1), u64::MAX, &mut || {
+    let written = upload(&local, (&store, &begun(1)), UNLIMITED, &mut || {
         asked += 1;
         Ok(())
     });
     assert_eq!(written.unwrap().objects.unwrap().len(), 1);
     assert!(asked > 3, "{asked}");
-    let stopped = upload(&local, (&store, 2), u64::MAX, &mut || {
+    let stopped = upload(&local, (&store, &begun(2)), UNLIMITED, &mut || {
         Err(NotWritten::GivenUp("it is stopping".to_string()))
     });
     assert!(matches!(stopped, Err(NotWritten::GivenUp(_))));
@@ -104,7 +114,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_in_the_backup() {
     // Reading its first byte is an input/output error.
     link("/proc/self/mem", "ab/ab15");
     let (local, store) = (local(directory.path()), store(backups.path()));
-    let mut written = upload(&local, (&store, 1), u64::MAX, &mut || Ok(())).unwrap();
+    let mut written = upload(&local, (&store, &begun(1)), UNLIMITED, &mut || Ok(())).unwrap();
     assert_eq!(written.objects.as_ref().unwrap().len(), 1);
     written.unreadable.sort_by(|a, b| a.path.cmp(&b.path));
     let paths = written.unreadable.iter().map(|it| it.path.as_str());
@@ -119,7 +129,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_in_the_backup() {
     for number in 0..MAX_UNREADABLE {
         link("/nowhere", &format!("ab/cd{number}"));
     }
-    let failed = upload(&local, (&store, 2), u64::MAX, &mut || Ok(())).unwrap_err();
+    let failed = upload(&local, (&store, &begun(2)), UNLIMITED, &mut || Ok(())).unwrap_err();
     assert!(failed.to_string().contains("has failed"), "{failed}");
 }
 
@@ -168,19 +178,29 @@ pub(super) fn begun(backup_id: u64) -> Begun {
 }
 
 pub(super) fn complete_as(store: &Store, backup_id: u64, documents: DocumentsManifest) {
+    complete_for(store, &begun(backup_id), documents);
+}
+
+/// Completes a backup of the cluster that has begun it.
+pub(super) fn complete_for(store: &Store, begun: &Begun, documents: DocumentsManifest) {
+    let documents = vec![documents];
+    let cluster = State {
+        cluster_id: begun.cluster_id.clone(),
+        ..State::default()
+    };
     let manifest = Manifest {
-        format: FORMAT,
-        backup_id,
+        format: Manifest::format_of(begun.backup_id, &documents),
+        backup_id: begun.backup_id,
         version: String::new(),
         kind: BackupKind::Manual,
         began_at: 0,
         cut_at: 0,
         completed_at: 0,
-        cluster: State::default(),
+        cluster,
         partitions: Vec::new(),
-        documents: vec![documents],
+        documents,
     };
-    begun(backup_id).complete(store, &manifest).unwrap();
+    begun.complete(store, &manifest).unwrap();
 }
 
 #[test]

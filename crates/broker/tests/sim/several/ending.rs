@@ -69,10 +69,10 @@ impl World {
             self.calm.lull_until = self.agenda.now + 500_000;
             self.run_for(400_000);
         }
-        if self.operators.left.is_some() {
-            return;
-        }
         for partition in self.there() {
+            if self.operators.left.contains_key(&partition) {
+                continue;
+            }
             let host = self.any_host();
             let leader = self.leader_of(host, partition).unwrap_or(host);
             match self.random.below(4) {
@@ -215,7 +215,7 @@ impl World {
                 let running = replica.node.running.as_ref();
                 running.is_some_and(|it| it.core.applied() == commit)
             };
-            let mut there = self.replicas.iter().filter(|it| !self.is_lost(it.0.1));
+            let mut there = self.replicas.iter().filter(|it| !self.is_lost(*it.0));
             if there.all(has_all) {
                 return;
             }
@@ -237,7 +237,7 @@ impl World {
             let commit = self.groups[&partition].oracle.commit_index();
             let mut first: Option<Rows> = None;
             for (place, replica) in &self.replicas {
-                if place.0 != partition || self.is_lost(place.1) {
+                if place.0 != partition || self.is_lost(*place) {
                     continue;
                 }
                 let core = &replica.node.running.as_ref().unwrap().core;
@@ -267,7 +267,7 @@ impl World {
         let replicas = self
             .replicas
             .iter()
-            .filter(|(place, _)| place.0 == partition && !self.is_lost(place.1));
+            .filter(|(place, _)| place.0 == partition && !self.is_lost(**place));
         for (place, replica) in replicas.filter(|_| self.calm.hibernate) {
             let hibernates = replica
                 .node

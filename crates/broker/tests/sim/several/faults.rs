@@ -96,7 +96,7 @@ impl World {
 
     /// Transfers leadership of partitions to this machine.
     fn transfer(&mut self, to: u32) {
-        if self.operators.left.is_some() {
+        if !self.operators.left.is_empty() {
             return;
         }
         let (partition, _) = self.any_place();

@@ -3,7 +3,7 @@
 //!
 //! The other simulation checks that replicas of one partition agree. This one checks work that is spread over partitions: messages,
 //! signals, deployments, cluster variables. Meanwhile clients search
-//! at all machines, and operators add partitions, purge everything, and recover all partitions from the copies of one machine.
+//! at all machines, and operators add partitions, purge everything, and recover all or some partitions from the copies of one machine.
 
 mod chronicle;
 mod clients;
@@ -63,6 +63,8 @@ enum Mutation {
     OldCommandsCount,
     /// After a recovery from one copy, assign keys that the lost copies have assigned.
     KeysGivenAgain,
+    /// Take the copies of machines that have not reported theirs for lost.
+    UnheardCountsAsLost,
 }
 
 thread_local! {

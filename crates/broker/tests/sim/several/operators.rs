@@ -1,5 +1,7 @@
 //! Operators change the cluster while clients work: one change at a time.
 
+use std::collections::BTreeMap;
+
 use super::purging::Purge;
 use super::scaling::Growth;
 use super::world::{Happening, World};
@@ -13,8 +15,8 @@ const RARELY: u64 = 15;
 pub struct Operators {
     pub growth: Growth,
     pub purge: Purge,
-    /// The machine that is left, after the others were lost for good.
-    pub left: Option<u32>,
+    /// By partition that goes on from one copy, as the others were lost for good: the machine that has it.
+    pub left: BTreeMap<u32, u32>,
 }
 
 impl World {
@@ -28,7 +30,7 @@ impl World {
             self.go_on_growing(target);
         } else if self.operators.purge.left.is_some() {
             self.go_on_purging();
-        } else if self.calm.faults && self.operators.left.is_none() {
+        } else if self.calm.faults && self.operators.left.is_empty() {
             match self.random.below(RARELY) {
                 0 => self.begin_growing(),
                 1..5 => self.begin_purging(),

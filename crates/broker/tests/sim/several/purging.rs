@@ -9,7 +9,7 @@ use skep_engine::Sent;
 use super::Mutation;
 use super::operators::LOOK;
 use super::routes::Way;
-use super::world::{Happening, MACHINES, RETRY, Watched, World};
+use super::world::{Happening, MACHINES, RETRY, ReplicaId, Watched, World};
 
 /// Number of keys to skip: copies may have assigned keys that nobody else knows.
 const KEYS: u64 = 1 << 28;
@@ -57,10 +57,10 @@ impl World {
             .collect()
     }
 
-    /// Whether the machine has ended its copies, or has lost them, and may not start them again.
-    pub fn has_left(&self, host: u32) -> bool {
+    /// Whether the machine has ended its copy, or has lost it, and may not start it again.
+    pub fn has_left(&self, place: ReplicaId) -> bool {
         let left = self.operators.purge.left.as_ref();
-        left.is_some_and(|left| left.contains(&host)) || self.is_lost(host)
+        left.is_some_and(|left| left.contains(&place.1)) || self.is_lost(place)
     }
 
     /// Clients begin from nothing afterwards: in some worlds, and once.

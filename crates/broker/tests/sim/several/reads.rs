@@ -344,7 +344,7 @@ impl World {
     /// When all is well, each machine with a working replica answers completely.
     pub fn all_search(&mut self) {
         let mut places = self.places();
-        places.retain(|place| !self.is_lost(place.1));
+        places.retain(|place| !self.is_lost(*place));
         let before = self.clients.reads.complete;
         for place in &places {
             self.search(*place);

@@ -1,6 +1,9 @@
 //! Two of three machines are lost for good, while work is under way between the partitions, and an operator recovers all partitions from the
 //! copies of the third one. The other machines come back without copies.
 //!
+//! Or only some partitions lose all copies but one, as these were on other nodes than the copies of the rest: the machines live, and what was
+//! under way between partitions that go on from one copy and partitions that lost nothing must end as well.
+//!
 //! If that machine had everything that was committed, nothing is lost, and all that is checked otherwise holds. If it was cut off for a
 //! while, what other partitions did because of lost entries stays. Then no key is given twice, the copies that are left are consistent, and
 //! commands between partitions end.
@@ -19,10 +22,28 @@ const CUT_OFF: u64 = 300_000;
 const LULL: u64 = 200_000;
 const LOOK: u64 = 4_000;
 
+/// The partitions that are recovered.
+#[derive(Clone, Copy, Debug)]
+enum Recovers {
+    All,
+    /// Those with even or odd numbers. The others keep their copies.
+    EverySecond(u32),
+}
+
+impl Recovers {
+    fn has(self, partition: u32) -> bool {
+        match self {
+            Recovers::All => true,
+            Recovers::EverySecond(rest) => partition % 2 == rest,
+        }
+    }
+}
+
 impl World {
-    /// Whether the machine was lost for good with its copies.
-    pub fn is_lost(&self, host: u32) -> bool {
-        self.operators.left.is_some_and(|left| left != host)
+    /// Whether the copy was lost for good.
+    pub fn is_lost(&self, (partition, host): ReplicaId) -> bool {
+        let left = self.operators.left.get(&partition);
+        left.is_some_and(|left| *left != host)
     }
 
     /// The last entry of a copy, if it is on disk, and all before it are committed.
@@ -36,9 +57,10 @@ impl World {
     }
 
     /// Whether partitions can be recovered from the machine: with a loss, or without one.
-    fn can_be_left(&self, host: u32, loses: bool) -> bool {
+    fn can_be_left(&self, host: u32, recovers: Recovers, loses: bool) -> bool {
         let mut lacks = false;
-        let all = self.there().all(|partition| {
+        let mut wanted = self.there().filter(|partition| recovers.has(*partition));
+        let all = wanted.all(|partition| {
             let last = self.ends_with((partition, host));
             let commit = self.groups[&partition].oracle.commit_index();
             lacks |= last.is_some_and(|last| last < commit);
@@ -48,7 +70,7 @@ impl World {
     }
 
     /// Ends the faults for a while, and finds a machine to recover from.
-    fn find_left(&mut self, loses: bool) -> Option<u32> {
+    fn find_left(&mut self, recovers: Recovers, loses: bool) -> Option<u32> {
         self.calm.faults = false;
         for host in 0..MACHINES {
             self.network.cut.clear();
@@ -70,7 +92,7 @@ impl World {
                 let all = (0..MACHINES).map(u64::from);
                 self.network.isolate(u64::from(host), all);
                 self.run_for(CUT_OFF);
-                if self.can_be_left(host, loses) {
+                if self.can_be_left(host, recovers, loses) {
                     return Some(host);
                 }
                 continue;
@@ -78,7 +100,7 @@ impl World {
             self.calm.lull_until = self.agenda.now + LULL;
             for _ in 0..LULL / LOOK {
                 self.run_for(LOOK);
-                if self.can_be_left(host, loses) {
+                if self.can_be_left(host, recovers, loses) {
                     return Some(host);
                 }
             }
@@ -101,48 +123,88 @@ impl World {
         self.run_for(100_000);
     }
 
-    /// All machines but this one are lost, and an operator decides that it continues alone.
-    fn recovers_from(&mut self, left: u32, loses: bool) {
-        let layout = Layout {
-            nodes: (0..MACHINES).collect(),
-            copies: MACHINES,
-            partitions: *self.there().end(),
+    /// What is decided from the reports of the machines that stay: the new state, and the partitions that go on from one copy.
+    fn decides(&self, left: u32, recovers: Recovers) -> (State, Vec<u32>) {
+        let bootstrapped = |nodes: u32| {
+            let layout = Layout {
+                nodes: (0..nodes).collect(),
+                copies: MACHINES,
+                partitions: *self.there().end(),
+            };
+            State::bootstrapped("it".to_string(), &layout, 0)
         };
-        let copies = self.there().map(|partition| {
-            let replica = &self.replicas[&(partition, left)];
-            replica.node.survives(partition)
+        let mut state = bootstrapped(MACHINES);
+        let (stay, removed): (Vec<u32>, Vec<u32>) = match recovers {
+            Recovers::All => (0..MACHINES).partition(|host| *host == left),
+            Recovers::EverySecond(_) => {
+                // Two more nodes had the copies that are lost.
+                let lost = MACHINES..MACHINES + 2;
+                let more = bootstrapped(MACHINES + 2).nodes.into_iter();
+                state.nodes.extend(more.filter(|(id, _)| lost.contains(id)));
+                ((0..MACHINES).collect(), lost.collect())
+            }
+        };
+        let survivors = stay.into_iter().map(|host| {
+            let is_heard = host == left || self.mutation != Mutation::UnheardCountsAsLost;
+            let is_there = |partition: u32| host == left || !recovers.has(partition);
+            let copies = self.there().filter_map(|partition| {
+                let node = &self.replicas[&(partition, host)].node;
+                let reports = is_heard && is_there(partition) && node.running.is_some();
+                reports.then(|| node.survives(partition))
+            });
+            Survivor {
+                node: host,
+                state: state.clone(),
+                reaches: Vec::new(),
+                is_led: false,
+                copies: copies.collect(),
+            }
         });
-        let survivor = Survivor {
-            node: left,
-            state: State::bootstrapped("it".to_string(), &layout, 0),
-            reaches: Vec::new(),
-            is_led: false,
-            copies: copies.collect(),
-        };
-        let removed: Vec<u32> = (0..MACHINES).filter(|host| *host != left).collect();
-        let (first, _) = plan_unsafe_recovery(&removed, left, &[survivor], 0).unwrap();
-        for host in &removed {
-            self.crash(*host);
+        let survivors: Vec<Survivor> = survivors.collect();
+        let (first, planned) = plan_unsafe_recovery(&removed, left, &survivors, 0).unwrap();
+        let from = planned.unsafe_recovery.unwrap().from;
+        (first, from.into_keys().collect())
+    }
+
+    /// All machines but this one are lost, or all copies of some partitions but those of this one, and an operator decides that it continues
+    /// alone with them.
+    fn recovers_from(&mut self, left: u32, recovers: Recovers, loses: bool) {
+        let (first, from) = self.decides(left, recovers);
+        let lost: Vec<u32> = self.there().filter(|it| recovers.has(*it)).collect();
+        if self.mutation != Mutation::UnheardCountsAsLost {
+            assert_eq!(from, lost, "partitions with a majority are left alone");
         }
-        self.operators.left = Some(left);
-        for partition in self.there() {
-            let group = self.groups.get_mut(&partition).unwrap();
-            let node = &mut self.replicas.get_mut(&(partition, left)).unwrap().node;
+        for host in (0..MACHINES).filter(|host| *host != left) {
+            match recovers {
+                Recovers::All => self.crash(host),
+                Recovers::EverySecond(_) => {
+                    for partition in &lost {
+                        let replica = self.replicas.get_mut(&(*partition, host)).unwrap();
+                        replica.node.dies();
+                        replica.died = None;
+                    }
+                }
+            }
+        }
+        self.operators.left = lost.into_iter().map(|it| (it, left)).collect();
+        for partition in &from {
+            let group = self.groups.get_mut(partition).unwrap();
+            let node = &mut self.replicas.get_mut(&(*partition, left)).unwrap().node;
             node.dies();
-            let kept = group.oracle.is_left(node.id);
-            let own = first.replica_of(left, partition).unwrap();
+            let kept = group.oracle.continues_from(node.id);
+            let own = first.replica_of(left, *partition).unwrap();
             node.continue_as(own, first.revision, &mut group.oracle);
             if self.mutation != Mutation::KeysGivenAgain {
-                node.settings.engine.least_key = first.least_keys[&partition];
+                node.settings.engine.least_key = first.least_keys[partition];
             }
             if loses {
-                self.chronicle.loses(partition, kept);
+                self.chronicle.loses(*partition, kept);
             }
         }
         if loses {
             self.clients.lose();
         }
-        for partition in self.there() {
+        for partition in from {
             self.start_replica((partition, left));
         }
         self.network.cut.clear();
@@ -159,9 +221,9 @@ impl World {
         self.agenda
             .retain(|happening| !matches!(happening, Happening::Client | Happening::Fault));
         self.until_nothing_is_under_way("entries were lost");
-        for partition in self.there() {
+        for (partition, left) in self.operators.left.clone() {
             let leader = self.leader(partition);
-            let left = self.operators.left.map(|left| (partition, left));
+            let left = Some((partition, left));
             assert_eq!(leader, left, "partition {partition} has its one copy");
         }
         let begun = self.chronicle.tally.of("begun after a loss");
@@ -170,13 +232,13 @@ impl World {
 }
 
 /// Worlds with odd seeds are not purged.
-fn run(seed: u64, mutation: Mutation, all: &Mutex<Tally>) {
+fn run(seed: u64, mutation: Mutation, recovers: Recovers, all: &Mutex<Tally>) {
     let (mut world, loses) = (World::new(2 * seed + 1, mutation), seed.is_multiple_of(2));
     world.run_for(700_000);
-    let Some(left) = world.find_left(loses) else {
+    let Some(left) = world.find_left(recovers, loses) else {
         return;
     };
-    world.recovers_from(left, loses);
+    world.recovers_from(left, recovers, loses);
     world.run_for(900_000);
     if loses {
         world.heal_and_check_after_loss();
@@ -188,15 +250,21 @@ fn run(seed: u64, mutation: Mutation, all: &Mutex<Tally>) {
     all.lock().unwrap().add_all(&world.tally);
 }
 
-#[test]
-fn partitions_that_are_recovered_from_one_machine_keep_what_can_be_kept() {
+/// The first partition, which distributes to the others, is among them in half of the worlds.
+fn every_second(seed: u64) -> Recovers {
+    Recovers::EverySecond((seed / 2 % 2) as u32)
+}
+
+fn try_worlds(recovers: fn(u64) -> Recovers) {
     let tally = Mutex::default();
     let worlds = match std::env::var_os("CI") {
         Some(_) => 20,
         None => 6,
     };
     let seeds = skep_sim::chosen(worlds);
-    let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
+    let failed = skep_sim::search(&seeds, |seed| {
+        run(seed, Mutation::None, recovers(seed), &tally);
+    });
     if let Some((seed, reason)) = failed {
         panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");
     }
@@ -214,11 +282,36 @@ fn partitions_that_are_recovered_from_one_machine_keep_what_can_be_kept() {
 }
 
 #[test]
+fn partitions_that_are_recovered_from_one_machine_keep_what_can_be_kept() {
+    try_worlds(|_| Recovers::All);
+}
+
+#[test]
+fn partitions_that_are_recovered_from_one_copy_work_on_with_those_that_lost_nothing() {
+    try_worlds(every_second);
+}
+
+#[test]
 fn the_checks_catch_keys_that_lost_copies_have_given() {
-    let seeds: Vec<u64> = (1..=20).map(|seed| 2 * seed).collect();
+    let kinds: [fn(u64) -> Recovers; 2] = [|_| Recovers::All, every_second];
+    for recovers in kinds {
+        let seeds: Vec<u64> = (1..=20).map(|seed| 2 * seed).collect();
+        let caught = skep_sim::search(&seeds, |seed| {
+            let mutation = Mutation::KeysGivenAgain;
+            run(seed, mutation, recovers(seed), &Mutex::default());
+        });
+        let (_, reason) = caught.expect("no key was given twice");
+        assert!(reason.contains("was given twice"), "{reason}");
+    }
+}
+
+#[test]
+fn the_checks_catch_partitions_that_are_recovered_although_their_copies_live() {
+    let seeds: Vec<u64> = (1..=20).collect();
     let caught = skep_sim::search(&seeds, |seed| {
-        run(seed, Mutation::KeysGivenAgain, &Mutex::default());
+        let mutation = Mutation::UnheardCountsAsLost;
+        run(seed, mutation, every_second(seed), &Mutex::default());
     });
-    let (_, reason) = caught.expect("no key was given twice");
-    assert!(reason.contains("was given twice"), "{reason}");
+    let caught = caught.expect("nobody noticed that a partition went on twice");
+    println!("{caught:?}");
 }

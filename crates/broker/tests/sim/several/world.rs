@@ -580,9 +580,9 @@ impl World {
         self.after(TICK, Happening::Tick { host, life });
     }
 
-    /// Starts a replica, unless it was ended for a purge.
+    /// Starts a replica, unless it was ended for a purge, or is lost.
     pub fn start_replica(&mut self, place: ReplicaId) {
-        if self.has_left(place.1) {
+        if self.has_left(place) {
             return;
         }
         let group = self.groups.get_mut(&place.0).unwrap();

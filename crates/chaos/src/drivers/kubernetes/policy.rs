@@ -20,17 +20,62 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The label of everything that a run makes.
 const LABEL: &str = "skep-chaos";
 
+/// A cut whose effect is still to be seen.
+#[derive(Debug)]
+pub(in crate::drivers) struct Cut {
+    pub(in crate::drivers) number: u32,
+    policy: String,
+    /// The management addresses of the brokers that are reached.
+    brokers: BTreeMap<u32, String>,
+    /// Heartbeats that they had missed before.
+    before: BTreeMap<u32, f64>,
+    /// Time limit for the effect.
+    limit: Duration,
+}
+
+impl Cut {
+    /// Waits until a broker misses more heartbeats than before.
+    pub(in crate::drivers) fn has_effect(&self) -> bool {
+        let end = Instant::now() + self.limit;
+        loop {
+            let mut now = misses(&self.brokers).into_iter();
+            let has_grown = |(number, missed): (u32, f64)| {
+                let before = self.before.get(&number);
+                before.is_some_and(|before| missed > *before)
+            };
+            if now.any(has_grown) {
+                return true;
+            }
+            if Instant::now() >= end {
+                return false;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Heartbeats that each broker has missed so far; a leader misses none.
+fn misses(brokers: &BTreeMap<u32, String>) -> BTreeMap<u32, f64> {
+    let each = brokers.iter().filter_map(|(number, address)| {
+        let answer = http::ask(address, "GET", "/actuator/prometheus", "", METRICS);
+        let (_, text) = answer.ok()?;
+        Some((*number, text.lines().filter_map(missed).sum::<f64>()))
+    });
+    each.collect()
+}
+
 impl Pods {
     /// From now on nobody reaches the broker at the port that brokers have for each other, or it reaches no other there. A policy permits
     /// connections: answers over those that others may open still pass, and networks may leave those that are open alone. So only a cut by
     /// which brokers miss heartbeats is one.
-    pub(in crate::drivers) fn cut(&mut self, number: u32, said: &[Said]) -> io::Result<()> {
+    pub(in crate::drivers) fn begin_cut(&mut self, number: u32, said: &[Said]) -> io::Result<Cut> {
         if let Some(why) = &self.not_enforced {
             return Err(io::Error::other(why.clone()));
         }
         self.permit(number, Allowed::Cut)?;
         self.is_alone()?;
-        let before = self.misses();
+        let brokers = self.reached();
+        let before = misses(&brokers);
         let pod = self.name(number)?;
         let policy = format!("{}-{number}", self.run);
         let (mut all, ticket) = match self.cut.remove(&number) {
@@ -47,13 +92,24 @@ impl Pods {
         let object = self.policy(&policy, &selector, &rules(&all, internal));
         self.cut.insert(number, (all, ticket));
         self.apply(&object)?;
-        if self.has_effect(&before) {
+        Ok(Cut {
+            number,
+            policy,
+            brokers,
+            before,
+            limit: self.effect,
+        })
+    }
+
+    /// Takes a cut back that has no effect, which is an error.
+    pub(in crate::drivers) fn end_cut(&mut self, cut: &Cut, has_effect: bool) -> io::Result<()> {
+        if has_effect {
             return Ok(());
         }
-        if let Some((_, ticket)) = self.cut.remove(&number) {
-            self.delete("networkpolicy", &policy, ticket)?;
+        if let Some((_, ticket)) = self.cut.remove(&cut.number) {
+            self.delete("networkpolicy", &cut.policy, ticket)?;
         }
-        let seconds = self.effect.as_secs();
+        let seconds = cut.limit.as_secs();
         Err(io::Error::other(format!(
             "no broker misses heartbeats within {seconds} s: the network leaves open connections alone, or they are of the other direction; the policy is taken back"
         )))
@@ -84,32 +140,14 @@ impl Pods {
         Ok(())
     }
 
-    /// Heartbeats that each broker has missed so far; a leader misses none.
-    fn misses(&self) -> BTreeMap<u32, f64> {
+    /// The management addresses of the brokers that are reached.
+    fn reached(&self) -> BTreeMap<u32, String> {
         let reached = self.pods.iter().filter(|(_, pod)| pod.forward.is_some());
-        let each = reached.filter_map(|(number, pod)| {
+        let each = reached.map(|(number, pod)| {
             let [.., management] = pod.local;
-            let address = format!("127.0.0.1:{management}");
-            let answer = http::ask(&address, "GET", "/actuator/prometheus", "", METRICS);
-            let (_, text) = answer.ok()?;
-            Some((*number, text.lines().filter_map(missed).sum::<f64>()))
+            (*number, format!("127.0.0.1:{management}"))
         });
         each.collect()
-    }
-
-    /// Waits until a broker misses more heartbeats than before.
-    fn has_effect(&self, before: &BTreeMap<u32, f64>) -> bool {
-        let end = Instant::now() + self.effect;
-        loop {
-            let mut now = self.misses().into_iter();
-            if now.any(|(number, missed)| before.get(&number).is_some_and(|it| missed > *it)) {
-                return true;
-            }
-            if Instant::now() >= end {
-                return false;
-            }
-            std::thread::sleep(PAUSE);
-        }
     }
 
     /// Takes all cuts back.
@@ -137,13 +175,13 @@ impl Pods {
         let nothing = nothing.map(|(name, value)| (name.to_string(), value));
         let nothing = Map::from_iter(nothing);
         self.apply(&self.policy(&policy, &selector, &nothing))?;
-        let reached = [("free", "free"), ("kept", &policy)].map(|(name, label)| {
+        let reached = [("allowed", "allowed"), ("denied", &policy)].map(|(name, label)| {
             let name = format!("{policy}-{name}");
             self.reaches(&name, label, (&image, &management))
         });
         self.delete("networkpolicy", &policy, ticket)?;
-        let [free, kept] = reached;
-        match (free?, kept?) {
+        let [allowed, denied] = reached;
+        match (allowed?, denied?) {
             (true, false) => Ok(()),
             (true, true) => Err(io::Error::other(
                 "the network of this cluster does not enforce policies: nothing can be cut",

@@ -1,8 +1,12 @@
 //! Pods of a `kubectl` that notes what it is asked.
 
+use std::sync::Mutex;
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::drivers::{Cluster, Died, end, start_again};
 use crate::experiments;
 use crate::guard::Guard;
 use crate::plan::{Request, Until, Who};
@@ -11,7 +15,7 @@ use crate::plan::{Request, Until, Who};
 const ANSWERS: &str = r#"here=${0%/*}
 case "$*" in
 *"get pods"*) cat "$here/pods.json" ;;
-*"get pod "*-kept*) cat "$here/kept" ;;
+*"get pod "*-denied*) cat "$here/denied" ;;
 *"get pod "*) echo Succeeded ;;
 *"get networkpolicies"*) cat "$here/policies.json" ;;
 *apply*)
@@ -36,7 +40,7 @@ fn kubernetes(directory: &Path, allow: &[Allowed]) -> Kubernetes {
     let fake = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine");
     std::os::unix::fs::symlink(fake, &program).unwrap();
     std::fs::write(directory.join("answers"), ANSWERS).unwrap();
-    std::fs::write(directory.join("kept"), "Failed").unwrap();
+    std::fs::write(directory.join("denied"), "Failed").unwrap();
     std::fs::write(directory.join("metrics"), "").unwrap();
     std::fs::write(directory.join("policies.json"), list(&[])).unwrap();
     Kubernetes {
@@ -107,15 +111,39 @@ fn plan(name: &str) -> Plan {
 /// Pods under test, whose forwarding ends with them.
 struct Attached(Pods);
 
+fn ends(pods: &mut Pods, number: u32, gently: bool) -> io::Result<()> {
+    let deleted = pods.begin_end(number, gently)?.carry_out();
+    pods.ended(number, deleted)
+}
+
+fn cut(pods: &mut Pods, number: u32, said: &[Said]) -> io::Result<()> {
+    let cut = pods.begin_cut(number, said)?;
+    let has_effect = cut.has_effect();
+    pods.end_cut(&cut, has_effect)
+}
+
+fn starts(pods: &mut Pods) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    while let Some(awaited) = pods.next_down() {
+        let started = awaited.wait(Instant::now() + START)?;
+        numbers.push(pods.started(started)?);
+    }
+    Ok(numbers)
+}
+
 impl Attached {
     fn new(directory: &Path, allow: &[Allowed], plan: &Plan) -> Self {
-        // A guard that does nothing.
-        let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
-        let kubernetes = kubernetes(directory, allow);
-        let mut pods = Pods::attach(&kubernetes, plan, directory, &guard).unwrap();
-        pods.copies = 3;
-        Self(pods)
+        Self(attach(directory, allow, plan))
     }
+}
+
+fn attach(directory: &Path, allow: &[Allowed], plan: &Plan) -> Pods {
+    // A guard that does nothing.
+    let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
+    let kubernetes = kubernetes(directory, allow);
+    let mut pods = Pods::attach(&kubernetes, plan, directory, &guard).unwrap();
+    pods.copies = 3;
+    pods
 }
 
 impl Drop for Attached {
@@ -260,18 +288,101 @@ fn a_killed_pod_is_reached_again_once_it_is_another_one() {
     show(here, &three("a"));
     let mut attached = Attached::new(here, &[Allowed::Kill], &plan("broker-loss"));
     let pods = &mut attached.0;
-    pods.end(1, false).unwrap();
+    ends(pods, 1, false).unwrap();
     let killed = "delete pod skep-1 --grace-period=0 --force --wait=false";
     assert_eq!(asked(here).last().map(String::as_str), Some(killed));
-    assert!(pods.end(1, false).is_err(), "it is not there any more");
+    assert!(ends(pods, 1, false).is_err(), "it is not there any more");
     let mut seen = three("a");
     seen[1] = pod(1, "b", true);
     show(here, &seen);
-    assert_eq!(pods.start_again().unwrap(), [1]);
+    assert_eq!(starts(pods).unwrap(), [1]);
     assert_eq!(count(here, "pod/skep-1 "), 2);
     assert!(pods.died().is_empty());
-    pods.end(2, true).unwrap();
+    ends(pods, 2, true).unwrap();
     assert_eq!(count(here, "delete pod skep-2 --wait=true"), 1);
+}
+
+/// A cluster of pods, as steps and samples use it.
+struct Shared(Mutex<Cluster>);
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let pods = self.0.get_mut().unwrap().pods.take();
+        drop(pods.map(Attached));
+    }
+}
+
+/// `kubectl` ends a pod when the test says so.
+const ENDS_LATE: &str = r#"case "$*" in
+*"delete pod"*) until [ -e "${0%/*}/ends" ]; do sleep 0.01; done ;;
+esac
+"#;
+
+/// Looks at the cluster once `kubectl` has been asked so often. `None`: the cluster is locked meanwhile.
+fn looks<T>(
+    cluster: &Mutex<Cluster>,
+    is_time: impl Fn() -> bool,
+    mut look: impl FnMut(&mut Cluster) -> T,
+) -> Option<T> {
+    let end = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < end {
+        if is_time()
+            && let Ok(mut cluster) = cluster.try_lock()
+        {
+            return Some(look(&mut cluster));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    None
+}
+
+/// The sampler waited for `kubectl`: nothing was measured while a pod was away.
+#[test]
+fn samples_are_taken_while_a_pod_ends_and_while_it_starts() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    show(here, &three("a"));
+    let pods = attach(here, &[Allowed::Kill], &plan("broker-loss"));
+    let cluster = Cluster {
+        nodes: pods.nodes(Path::new("skep")),
+        pods: Some(pods),
+        ..Cluster::of_others("")
+    };
+    let shared = Shared(Mutex::new(cluster));
+    let cluster = &shared.0;
+    let is_up = |cluster: &Cluster| cluster.nodes()[1].is_up();
+    std::fs::write(here.join("answers"), [ENDS_LATE, ANSWERS].concat()).unwrap();
+    std::thread::scope(|scope| {
+        let ending = scope.spawn(|| end(cluster, 1, true));
+        let died = looks(
+            cluster,
+            || count(here, "delete pod skep-1") == 1,
+            |cluster| {
+                let pods = &mut cluster.pods.as_mut().unwrap().pods;
+                let forward = pods.get_mut(&1).unwrap().forward.as_mut().unwrap();
+                forward.kill();
+                cluster.died()
+            },
+        );
+        std::fs::write(here.join("ends"), "").unwrap();
+        ending.join().unwrap().unwrap();
+        assert_eq!(died, Some(Died::default()), "the run has ended it");
+        assert!(!is_up(&cluster.lock().unwrap()));
+
+        let before = count(here, "get pods");
+        let starting = scope.spawn(|| start_again(cluster));
+        let seen = looks(
+            cluster,
+            || count(here, "get pods") > before,
+            |cluster| is_up(cluster),
+        );
+        let mut all = three("a");
+        all[1] = pod(1, "b", true);
+        show(here, &all);
+        assert_eq!(starting.join().unwrap().unwrap(), 1);
+        assert_eq!(seen, Some(false));
+        assert!(is_up(&cluster.lock().unwrap()));
+    });
 }
 
 #[test]
@@ -296,7 +407,7 @@ fn forwarding_that_ends_alone_begins_again_and_a_container_that_ends_is_noticed(
     assert_eq!(died.len(), 1);
     assert_eq!(died[0].0, 0);
     assert!(pods.died().is_empty(), "it is counted once");
-    assert_eq!(pods.start_again().unwrap(), [0]);
+    assert_eq!(starts(pods).unwrap(), [0]);
 }
 
 #[test]
@@ -334,12 +445,12 @@ fn a_minority_of_the_brokers_is_hit_at_most_unless_more_is_allowed() {
     let mut seen = three("a");
     seen[2] = pod(2, "a", false);
     show(here, &seen);
-    let refused = pods.end(0, false).unwrap_err().to_string();
+    let refused = ends(pods, 0, false).unwrap_err().to_string();
     assert!(refused.contains("2 of 3 brokers"), "{refused}");
     assert_eq!(count(here, "delete pod"), 0);
     assert!(pods.permit(2, Allowed::Kill).is_ok(), "the same one");
     pods.kubernetes.allow.insert(Allowed::Majority);
-    pods.end(0, false).unwrap();
+    ends(pods, 0, false).unwrap();
 }
 
 #[test]
@@ -382,9 +493,9 @@ fn cuts_are_policies_for_the_port_between_brokers_alone() {
     show(here, &three("a"));
     let mut attached = Attached::new(here, &[Allowed::Cut], &plan("network-cut"));
     let pods = &mut attached.0;
-    pods.cut(1, &[Said::Into]).unwrap();
-    pods.cut(1, &[Said::OutOf]).unwrap();
-    let refused = pods.cut(0, &[Said::Into]).unwrap_err().to_string();
+    cut(pods, 1, &[Said::Into]).unwrap();
+    cut(pods, 1, &[Said::OutOf]).unwrap();
+    let refused = cut(pods, 0, &[Said::Into]).unwrap_err().to_string();
     assert!(refused.contains("2 of 3 brokers"), "{refused}");
     let applied = std::fs::read_to_string(here.join("applied")).unwrap();
     let last: Value = serde_json::from_str(applied.lines().last().unwrap()).unwrap();
@@ -405,8 +516,8 @@ fn cuts_are_policies_for_the_port_between_brokers_alone() {
     assert_eq!(asked(here).last(), Some(&deleted));
     assert!(pods.cut.is_empty());
     // The pods and the policy of the trial are gone too.
-    assert_eq!(count(here, "-try-free --ignore-not-found"), 1);
-    assert_eq!(count(here, "-try-kept --ignore-not-found"), 1);
+    assert_eq!(count(here, "-try-allowed --ignore-not-found"), 1);
+    assert_eq!(count(here, "-try-denied --ignore-not-found"), 1);
     assert_eq!(count(here, "-try --ignore-not-found"), 1);
 }
 
@@ -419,7 +530,7 @@ fn a_cut_without_an_effect_is_taken_back_and_none() {
     let pods = &mut attached.0;
     std::fs::write(here.join("open"), "").unwrap();
     pods.effect = Duration::ZERO;
-    let refused = pods.cut(1, &[Said::Into]).unwrap_err().to_string();
+    let refused = cut(pods, 1, &[Said::Into]).unwrap_err().to_string();
     assert!(refused.contains("no broker misses heartbeats"), "{refused}");
     let last = asked(here).pop().unwrap();
     assert!(last.starts_with("delete networkpolicy"), "{last}");
@@ -438,12 +549,12 @@ fn nothing_is_cut_that_another_policy_permits() {
         json!({ "metadata": { "name": "own" }, "spec": { "podSelector": selector } })
     };
     std::fs::write(here.join("policies.json"), list(&[policy("b")])).unwrap();
-    let refused = pods.cut(1, &[Said::Into]).unwrap_err().to_string();
+    let refused = cut(pods, 1, &[Said::Into]).unwrap_err().to_string();
     let said = "the NetworkPolicy own is about skep-0 too";
     assert!(refused.contains(said), "{refused}");
     assert!(pods.cut.is_empty());
     std::fs::write(here.join("policies.json"), list(&[policy("c")])).unwrap();
-    pods.cut(1, &[Said::Into]).unwrap();
+    cut(pods, 1, &[Said::Into]).unwrap();
 }
 
 #[test]
@@ -453,10 +564,12 @@ fn nothing_is_cut_where_policies_have_no_effect() {
     show(here, &three("a"));
     let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
     let kubernetes = kubernetes(here, &[Allowed::Cut]);
-    std::fs::write(here.join("kept"), "Succeeded").unwrap();
+    std::fs::write(here.join("denied"), "Succeeded").unwrap();
     let pods = Pods::attach(&kubernetes, &plan("network-cut"), here, &guard).unwrap();
     let mut attached = Attached(pods);
-    let refused = attached.0.cut(1, &[Said::Into]).unwrap_err().to_string();
+    let refused = cut(&mut attached.0, 1, &[Said::Into])
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("does not enforce policies"), "{refused}");
     // That of the trial alone.
     assert_eq!(count(here, "delete networkpolicy"), 1);
