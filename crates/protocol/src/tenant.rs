@@ -63,8 +63,20 @@ impl<'de> Deserialize<'de> for TenantId {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tenants {
     pub filter: TenantFilter,
-    /// The tenants that the worker names; if empty, the default tenant.
+    /// The tenants that the worker names, in order and each once; if empty, the default tenant.
+    #[serde(deserialize_with = "in_order")]
     pub provided: Vec<TenantId>,
+}
+
+/// Earlier versions wrote the tenants as the client had named them.
+fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TenantId>, D::Error> {
+    Vec::deserialize(deserializer).map(set)
+}
+
+fn set(mut ids: Vec<TenantId>) -> Vec<TenantId> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -89,7 +101,7 @@ impl TenantFilter {
 impl Tenants {
     /// The tenants that a request names.
     pub fn chosen<'a>(filter: TenantFilter, ids: impl IntoIterator<Item = &'a str>) -> Tenants {
-        let mut provided: Vec<TenantId> = ids.into_iter().map(TenantId::new).collect();
+        let mut provided = set(ids.into_iter().map(TenantId::new).collect());
         if provided.iter().all(TenantId::is_default) {
             provided.clear();
         }
@@ -115,7 +127,7 @@ impl Tenants {
         if self.provided.is_empty() {
             tenant.is_default()
         } else {
-            self.provided.contains(tenant)
+            self.provided.binary_search(tenant).is_ok()
         }
     }
 
@@ -156,8 +168,24 @@ mod tests {
             assert!(tenants.contains(&default) && !tenants.contains(&acme));
         }
         let both = Tenants::provided(["acme", "<default>"]);
-        assert_eq!(both.iter().collect::<Vec<_>>(), [acme.clone(), default]);
+        assert_eq!(both.iter().collect::<Vec<_>>(), [default, acme.clone()]);
         let one = Tenants::provided(["acme"]);
         assert!(one.contains(&acme) && !one.contains(&TenantId::default()));
+    }
+
+    #[test]
+    fn tenants_named_twice_or_in_another_order_are_the_same_tenants() {
+        let named = Tenants::provided(["globex", "acme", "globex", "<default>", "acme"]);
+        assert_eq!(named, Tenants::provided(["<default>", "acme", "globex"]));
+        assert_eq!(named.iter().count(), 3);
+        for id in ["<default>", "acme", "globex"] {
+            assert!(named.contains(&TenantId::new(id)), "{id}");
+        }
+        assert!(!named.contains(&TenantId::new("b")));
+        // As a version wrote it that kept what the client had named.
+        let ids = ["globex", "acme", "globex"].map(TenantId::new).to_vec();
+        let before = encode(&(TenantFilter::Provided, ids));
+        let expected = Tenants::provided(["acme", "globex"]);
+        assert_eq!(decode(&before), Ok(expected));
     }
 }

@@ -285,7 +285,7 @@ fn a_worker_gets_jobs_of_the_tenants_that_it_names() {
     );
     assert_eq!(taken(&[]), std::slice::from_ref(&own));
     assert_eq!(taken(&["acme"]), std::slice::from_ref(&of_acme));
-    assert_eq!(taken(&["acme", "<default>"]), [of_acme, own]);
+    assert_eq!(taken(&["acme", "<default>"]), [own, of_acme]);
     assert_eq!(taken(&["globex"]), []);
     let batches = rig
         .events("JOB_BATCH")
@@ -295,7 +295,7 @@ fn a_worker_gets_jobs_of_the_tenants_that_it_names() {
         [
             json!(["<default>"]),
             json!(["acme"]),
-            json!(["acme", "<default>"])
+            json!(["<default>", "acme"])
         ]
     );
 }
