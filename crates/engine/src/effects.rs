@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_identity::Directory;
 use skep_protocol::origin::Claims;
-use skep_protocol::{ActivatedJob, Key, Rejection, Response, Tenants};
+use skep_protocol::{ActivatedJob, Key, Rejection, Response, TenantFilter, Tenants};
 
 use crate::noted::Noted;
 use crate::remote::Sent;
@@ -77,8 +77,8 @@ pub struct Reservation {
     /// Milliseconds.
     pub timeout: i64,
     pub fetch_variables: VariableNames,
-    /// The tenants that the stream names.
-    pub tenants: Tenants,
+    /// How the stream names its tenants.
+    pub tenant_filter: TenantFilter,
 }
 
 /// The open job streams of the node, as far as the engine needs them: which stream has credit for a job of a type.

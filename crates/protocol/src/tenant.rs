@@ -108,9 +108,24 @@ impl Tenants {
         Tenants { filter, provided }
     }
 
-    /// The same, resolved to these tenants.
-    pub fn resolved(&self, to: &[TenantId]) -> Tenants {
-        Tenants::chosen(self.filter, to.iter().map(TenantId::as_str))
+    /// What the record of activated jobs names: the tenants of the request, or where it names none because the caller is assigned to them,
+    /// those of the jobs. They are few; a caller may have thousands.
+    pub fn recorded<'a>(&self, of_jobs: impl IntoIterator<Item = &'a TenantId>) -> Tenants {
+        match self.filter {
+            TenantFilter::Provided => self.clone(),
+            TenantFilter::Assigned => {
+                Tenants::chosen(self.filter, of_jobs.into_iter().map(TenantId::as_str))
+            }
+        }
+    }
+
+    /// One tenant.
+    pub fn only(filter: TenantFilter, tenant: TenantId) -> Tenants {
+        let is_named = !tenant.is_default();
+        Tenants {
+            filter,
+            provided: is_named.then_some(tenant).into_iter().collect(),
+        }
     }
 
     /// Those that a request names.
@@ -171,6 +186,20 @@ mod tests {
         assert_eq!(both.iter().collect::<Vec<_>>(), [default, acme.clone()]);
         let one = Tenants::provided(["acme"]);
         assert!(one.contains(&acme) && !one.contains(&TenantId::default()));
+    }
+
+    #[test]
+    fn a_record_of_jobs_names_the_tenants_of_the_request_or_those_of_the_jobs() {
+        let of_jobs = ["globex", "acme", "globex"].map(TenantId::new);
+        let named = Tenants::provided(["acme", "globex", "initech"]);
+        assert_eq!(named.recorded(&of_jobs), named);
+        let assigned = Tenants::chosen(TenantFilter::Assigned, ["initech"]);
+        let expected = Tenants::chosen(TenantFilter::Assigned, ["acme", "globex"]);
+        assert_eq!(assigned.recorded(&of_jobs), expected);
+        for id in ["<default>", "acme"] {
+            let only = Tenants::only(TenantFilter::Provided, TenantId::new(id));
+            assert_eq!(only, Tenants::provided([id]));
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tenants with membership checks: nothing can be created for another tenant, and its entities appear not to exist.
 
+use serde_json::json;
 use skep_engine::{EngineConfig, IdentityConfig};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
@@ -509,6 +510,45 @@ fn a_worker_gets_the_jobs_of_the_tenants_that_it_is_assigned_to_at_that_moment()
         .events("JOB_BATCH")
         .map(|r| r.field("tenantIds").to_string());
     let expected = [r#"["acme"]"#, r#"["acme","globex"]"#, r#"["globex"]"#];
+    assert_eq!(batches.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_record_of_jobs_names_no_tenants_without_jobs_in_it() {
+    let mut rig = waiting_jobs();
+    let others: Vec<String> = (0..50).map(|n| format!("other-{n}")).collect();
+    for tenant in &others {
+        send(&mut rig, IdentityCommand::CreateTenant(new(tenant))).unwrap();
+        assign(&mut rig, tenant, "anna");
+    }
+    assign(&mut rig, "globex", "anna");
+    let assigned = || Tenants::chosen(TenantFilter::Assigned, []);
+    assert_eq!(taken(&mut rig, "anna", assigned()), ["acme", "globex"]);
+    assert_eq!(taken(&mut rig, "bert", assigned()), ["globex"]);
+    // Jobs are pushed one by one.
+    rig.streams.claims = is("anna");
+    for tenants in [assigned(), Tenants::provided(["acme", "globex"])] {
+        rig.streams.tenants = tenants;
+        rig.streams.open("work", 2);
+        assert_eq!(rig.push_waiting("work").len(), 2);
+        rig.advance(2 * MINUTE);
+    }
+    let batches = rig.events("JOB_BATCH").map(|r| {
+        (
+            r.field("tenantFilter").clone(),
+            r.field("tenantIds").clone(),
+        )
+    });
+    let (assigned, provided) = (json!("ASSIGNED"), json!("PROVIDED"));
+    let of = |filter: &serde_json::Value, ids: &[&str]| (filter.clone(), json!(ids));
+    let expected = [
+        of(&assigned, &["acme", "globex"]),
+        of(&assigned, &["globex"]),
+        of(&assigned, &["acme"]),
+        of(&assigned, &["globex"]),
+        of(&provided, &["acme"]),
+        of(&provided, &["globex"]),
+    ];
     assert_eq!(batches.collect::<Vec<_>>(), expected);
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     let names = command.fetch_variables.iter().cloned().collect();
     let mut jobs = Vec::new();
     let (mut bytes, mut truncated) = (0, false);
-    let tenants = authorization::tenants(cx, &command.tenants)?;
+    let tenants = authorization::tenants(cx, &command.tenants, &command.job_type)?;
     for tenant in &tenants {
         let mut look = for_caller::Look::begin(cx, command, tenant);
         // Jobs that are too large are no longer activatable afterwards: the next round sees the jobs after them.
@@ -92,7 +92,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
             max_jobs_to_activate: command.max_jobs,
             job_keys,
             truncated,
-            tenants: command.tenants.resolved(&tenants),
+            tenants: command.tenants.recorded(jobs.iter().map(|job| &job.tenant)),
         };
         let key = cx.next_key();
         cx.event(key, JobBatchIntent::Activated, &value);
@@ -222,7 +222,7 @@ fn push(cx: &mut Context<'_>, key: Key, to: &Reservation) -> Sent {
         max_jobs_to_activate: 1,
         job_keys: vec![key],
         truncated: false,
-        tenants: to.tenants.clone(),
+        tenants: Tenants::only(to.tenant_filter, job.tenant.clone()),
     };
     let batch_key = cx.next_key();
     cx.event(batch_key, JobBatchIntent::Activated, &value);
