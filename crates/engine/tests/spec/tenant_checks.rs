@@ -514,6 +514,12 @@ fn a_worker_gets_the_jobs_of_the_tenants_that_it_is_assigned_to_at_that_moment()
 }
 
 #[test]
+fn a_job_is_announced_with_its_tenant() {
+    let rig = waiting_jobs();
+    assert_eq!(rig.announced, ["work of acme", "work of globex", "work"]);
+}
+
+#[test]
 fn a_record_of_jobs_names_no_tenants_without_jobs_in_it() {
     let mut rig = waiting_jobs();
     let others: Vec<String> = (0..50).map(|n| format!("other-{n}")).collect();

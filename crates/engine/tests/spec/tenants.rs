@@ -301,6 +301,16 @@ fn a_worker_gets_jobs_of_the_tenants_that_it_names() {
 }
 
 #[test]
+fn a_job_that_no_stream_takes_is_announced_with_its_tenant() {
+    let (mut rig, ..) = same_job_type();
+    assert_eq!(rig.announced, ["work", "work of acme"]);
+    rig.announced.clear();
+    rig.streams.open("work", 1);
+    as_tenant(&mut rig, "acme", |rig| rig.create("p", "{}"));
+    assert_eq!(rig.announced, ["work of acme"], "the stream is another's");
+}
+
+#[test]
 fn jobs_of_a_tenant_are_pushed_to_its_streams_and_no_others() {
     let (mut rig, own, of_acme) = same_job_type();
     rig.streams.tenants = Tenants::provided(["acme"]);

@@ -100,8 +100,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     Ok(Some(Response::JobsActivated { jobs, truncated }))
 }
 
-/// Offers new activatable jobs to the open streams, as many as fit into one turn. Job types with jobs that no stream takes
-/// are announced.
+/// Offers new activatable jobs to the open streams, as many as fit into one turn. Those that no stream takes are announced by type and
+/// tenant.
 pub(crate) fn push_new(cx: &mut Context<'_>) {
     if authorization::asks(cx) {
         return for_caller::push_new(cx);
@@ -122,9 +122,7 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
             let (job_type, tenant) = (job.job_type.clone(), job.tenant());
             let mut may = |_: &_, asked: &Tenants| asked.contains(&tenant);
             let Some(reservation) = cx.streams.reserve(&job_type, &mut may) else {
-                if !cx.effects.jobs_available.contains(&job_type) {
-                    cx.effects.jobs_available.push(job_type);
-                }
+                cx.effects.job_available(job_type, tenant);
                 break;
             };
             match push_oldest(cx, &job_type, &tenant, reservation) {

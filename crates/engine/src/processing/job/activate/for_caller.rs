@@ -140,10 +140,10 @@ pub(super) fn push_new(cx: &mut Context<'_>) {
         };
         match reserve(cx, &job) {
             Some(to) => bytes += pushed(cx, *key, to).unwrap_or_default(),
-            None if !cx.effects.jobs_available.contains(&job.job_type) => {
-                cx.effects.jobs_available.push(job.job_type);
+            None => {
+                let tenant = job.tenant();
+                cx.effects.job_available(job.job_type, tenant);
             }
-            None => {}
         }
     }
     new_jobs.drain(..done);
