@@ -445,19 +445,19 @@ fn callers_without_grants_learn_no_names_of_another_tenant() {
     assert!(text.contains("[*, own]"), "{text}");
 }
 
-fn activation(tenants: Tenants) -> Command {
+fn activation(tenants: Tenants, max_jobs: u32) -> Command {
     Command::ActivateJobs(ActivateJobs {
         job_type: "work".into(),
         worker: "w".into(),
         timeout: 1,
-        max_jobs: 10,
+        max_jobs,
         fetch_variables: Vec::new(),
         tenants,
     })
 }
 
 fn taken(rig: &mut Rig, name: &str, tenants: Tenants) -> Vec<String> {
-    let answer = by(rig, name, "", activation(tenants)).unwrap();
+    let answer = by(rig, name, "", activation(tenants, 10)).unwrap();
     let Response::JobsActivated { jobs, .. } = answer else {
         panic!("{answer:?}");
     };
@@ -481,7 +481,7 @@ fn waiting_jobs() -> Rig {
 fn a_worker_that_names_a_tenant_it_is_not_assigned_to_gets_nothing_at_all() {
     let mut rig = waiting_jobs();
     for asked in [&["globex"][..], &["acme", "globex"], &[]] {
-        let activation = activation(Tenants::provided(asked.iter().copied()));
+        let activation = activation(Tenants::provided(asked.iter().copied()), 10);
         let (kind, text) = refused(&mut rig, "anna", "", activation);
         assert_eq!(kind, RejectionType::Unauthorized, "{asked:?}");
         assert!(
@@ -511,6 +511,25 @@ fn a_worker_gets_the_jobs_of_the_tenants_that_it_is_assigned_to_at_that_moment()
         .map(|r| r.field("tenantIds").to_string());
     let expected = [r#"["acme"]"#, r#"["acme","globex"]"#, r#"["globex"]"#];
     assert_eq!(batches.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn assigned_tenants_take_turns_in_polls() {
+    let mut rig = waiting_jobs();
+    assign(&mut rig, "globex", "anna");
+    for _ in 0..2 {
+        inside(&mut rig, "acme", |rig| rig.create("order", "{}"));
+    }
+    let mut turns = Vec::new();
+    for _ in 0..4 {
+        let one = activation(Tenants::chosen(TenantFilter::Assigned, []), 1);
+        let answer = by(&mut rig, "anna", "", one).unwrap();
+        let Response::JobsActivated { jobs, .. } = answer else {
+            panic!("{answer:?}");
+        };
+        turns.push(jobs[0].tenant.to_string());
+    }
+    assert_eq!(turns, ["acme", "globex", "acme", "acme"]);
 }
 
 #[test]

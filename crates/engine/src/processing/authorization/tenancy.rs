@@ -150,8 +150,8 @@ fn not_assigned(
     )
 }
 
-/// The tenants whose jobs of this type a worker receives if it requests those of `asked`. Of the tenants that the caller is assigned to, these
-/// are the ones with waiting jobs.
+/// The tenants whose jobs of this type a worker receives if it requests those of `asked`, in the order of their ids. Of the tenants that
+/// the caller is assigned to, these are the ones with waiting jobs.
 ///
 /// # Errors
 /// If it names tenants that the caller does not belong to.
