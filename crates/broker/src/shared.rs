@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use skep_engine::Sent;
+use skep_engine::{JobsAvailable, Sent};
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::origin::Claims;
 use skep_protocol::response::JobActivation;
@@ -106,8 +106,9 @@ impl Shared {
         }
     }
 
-    fn jobs_available(&self, job_type: &Arc<str>) {
-        self.local.notifier.announce(job_type);
+    fn jobs_available(&self, available: &JobsAvailable) {
+        let JobsAvailable { job_type, tenant } = available;
+        self.local.notifier.announce(job_type, Some(tenant));
         if let Some(cluster) = self.others() {
             cluster.announce(job_type);
         }
@@ -132,7 +133,7 @@ impl EffectSink for Shared {
             }
             (Effect::Directory(directory), _) => self.local.directory.set(directory),
             (Effect::Evaluate(evaluation), _) => self.local.preparation.evaluate(evaluation),
-            (Effect::JobsAvailable(job_type), _) => self.jobs_available(&job_type),
+            (Effect::JobsAvailable(available), _) => self.jobs_available(&available),
             (
                 Effect::Query {
                     partition,

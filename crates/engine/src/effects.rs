@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skep_identity::Directory;
 use skep_protocol::origin::Claims;
-use skep_protocol::{ActivatedJob, Key, Rejection, Response, Tenants};
+use skep_protocol::{ActivatedJob, Key, Rejection, Response, TenantFilter, TenantId, Tenants};
 
 use crate::noted::Noted;
 use crate::remote::Sent;
@@ -23,14 +23,21 @@ pub struct Effects {
     pub pushes: Vec<(StreamId, ActivatedJob)>,
     /// Commands to other partitions (or to this one), by partition id.
     pub sends: Vec<(u32, Sent)>,
-    /// Job types with a job that no stream took: wakes long-polling clients.
-    pub jobs_available: Vec<Arc<str>>,
+    /// Jobs that no stream took, each type and tenant once: wakes long-polling clients.
+    pub jobs_available: Vec<JobsAvailable>,
     /// Batch operations whose items must be chosen.
     pub to_choose: Vec<Key>,
     /// The directory of users and permissions after this batch, if the batch has changed it.
     pub directory: Option<Directory>,
     /// Notes about the records of the batch, for the metrics.
     pub noted: Noted,
+}
+
+/// At least one job of this type waits for this tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobsAvailable {
+    pub job_type: Arc<str>,
+    pub tenant: TenantId,
 }
 
 /// Maximum number of items to reserve room for: what a full batch of one-task instances needs.
@@ -50,6 +57,14 @@ impl Effects {
         };
         following.noted.notes = next(&self.noted.notes);
         std::mem::replace(self, following)
+    }
+
+    /// Announces a waiting job to long-polling clients.
+    pub(crate) fn job_available(&mut self, job_type: Arc<str>, tenant: TenantId) {
+        let available = JobsAvailable { job_type, tenant };
+        if !self.jobs_available.contains(&available) {
+            self.jobs_available.push(available);
+        }
     }
 
     /// True if nothing has to leave.
@@ -77,8 +92,8 @@ pub struct Reservation {
     /// Milliseconds.
     pub timeout: i64,
     pub fetch_variables: VariableNames,
-    /// The tenants that the stream names.
-    pub tenants: Tenants,
+    /// How the stream names its tenants.
+    pub tenant_filter: TenantFilter,
 }
 
 /// The open job streams of the node, as far as the engine needs them: which stream has credit for a job of a type.

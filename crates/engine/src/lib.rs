@@ -26,7 +26,9 @@ pub mod remote;
 
 pub use appliers::state;
 
-pub use effects::{Effects, JobStreams, NoStreams, Pushed, RequestId, Reservation, StreamId};
+pub use effects::{
+    Effects, JobStreams, JobsAvailable, NoStreams, Pushed, RequestId, Reservation, StreamId,
+};
 pub use engine::{Due, Engine, EngineConfig, IdentityConfig, TurnTime};
 pub use evaluation::Evaluation;
 pub use noted::{Note, Noted, NotedBatch, NotedElement};

@@ -21,6 +21,8 @@ pub enum Tenancy {
 
 /// Characters of a tenant's id.
 const MAX_TENANT_ID: usize = 256;
+/// Maximum number of tenants whose jobs a worker names. Each poll looks for jobs of each of them, for as long as it waits.
+const MAX_TENANTS: usize = 1_000;
 
 impl Tenancy {
     /// The tenant of a request with this name.
@@ -64,7 +66,7 @@ impl Tenancy {
     /// invalid, not absent.
     ///
     /// # Errors
-    /// As [`Tenancy::tenant`].
+    /// As [`Tenancy::tenant`]; there are too many.
     pub fn tenants<'a>(
         self,
         filter: TenantFilter,
@@ -74,6 +76,13 @@ impl Tenancy {
             return invalid(format!(
                 "Expected to handle request Activate Jobs for the tenants that the caller is assigned to, as the field 'tenantFilter' is \
                  ASSIGNED, but multi-tenancy is off and the only tenant is '{DEFAULT_TENANT}'. Leave the field out."
+            ));
+        }
+        let number = ids.clone().into_iter().count();
+        if number > MAX_TENANTS {
+            return invalid(format!(
+                "The field 'tenantIds' names {number} tenants, but at most {MAX_TENANTS} are allowed. Name fewer, or leave the field out and \
+                 set 'tenantFilter' to ASSIGNED for the jobs of all tenants that the caller is assigned to."
             ));
         }
         let mut given = ids.clone().into_iter().peekable();
@@ -261,6 +270,25 @@ mod tests {
         assert!(jobs(TenantFilter::Assigned, &[]).is_ok());
         let two = jobs(TenantFilter::Provided, &["acme", "<default>"]).unwrap();
         assert_eq!(two.iter().count(), 2);
+    }
+
+    #[test]
+    fn a_worker_names_a_limited_number_of_tenants() {
+        let named = |number: usize| {
+            let ids = std::iter::repeat_n("acme", number);
+            Tenancy::On.tenants(TenantFilter::Provided, ids)
+        };
+        // A tenant that is named several times is one tenant.
+        assert_eq!(named(MAX_TENANTS), Ok(Tenants::provided(["acme"])));
+        let refused = named(MAX_TENANTS + 1).unwrap_err().to_string();
+        let said = "The field 'tenantIds' names 1001 tenants, but at most 1000 are allowed.";
+        assert!(refused.contains(said), "{refused}");
+        let assigned = std::iter::repeat_n("acme", MAX_TENANTS + 1);
+        assert!(
+            Tenancy::On
+                .tenants(TenantFilter::Assigned, assigned)
+                .is_err()
+        );
     }
 
     #[test]

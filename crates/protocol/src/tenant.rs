@@ -63,8 +63,20 @@ impl<'de> Deserialize<'de> for TenantId {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tenants {
     pub filter: TenantFilter,
-    /// The tenants that the worker names; if empty, the default tenant.
+    /// The tenants that the worker names, in order and each once; if empty, the default tenant.
+    #[serde(deserialize_with = "in_order")]
     pub provided: Vec<TenantId>,
+}
+
+/// Earlier versions wrote the tenants as the client had named them.
+fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TenantId>, D::Error> {
+    Vec::deserialize(deserializer).map(set)
+}
+
+fn set(mut ids: Vec<TenantId>) -> Vec<TenantId> {
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -89,16 +101,31 @@ impl TenantFilter {
 impl Tenants {
     /// The tenants that a request names.
     pub fn chosen<'a>(filter: TenantFilter, ids: impl IntoIterator<Item = &'a str>) -> Tenants {
-        let mut provided: Vec<TenantId> = ids.into_iter().map(TenantId::new).collect();
+        let mut provided = set(ids.into_iter().map(TenantId::new).collect());
         if provided.iter().all(TenantId::is_default) {
             provided.clear();
         }
         Tenants { filter, provided }
     }
 
-    /// The same, resolved to these tenants.
-    pub fn resolved(&self, to: &[TenantId]) -> Tenants {
-        Tenants::chosen(self.filter, to.iter().map(TenantId::as_str))
+    /// What the record of activated jobs names: the tenants of the request, or where it names none because the caller is assigned to them,
+    /// those of the jobs. They are few; a caller may have thousands.
+    pub fn recorded<'a>(&self, of_jobs: impl IntoIterator<Item = &'a TenantId>) -> Tenants {
+        match self.filter {
+            TenantFilter::Provided => self.clone(),
+            TenantFilter::Assigned => {
+                Tenants::chosen(self.filter, of_jobs.into_iter().map(TenantId::as_str))
+            }
+        }
+    }
+
+    /// One tenant.
+    pub fn only(filter: TenantFilter, tenant: TenantId) -> Tenants {
+        let is_named = !tenant.is_default();
+        Tenants {
+            filter,
+            provided: is_named.then_some(tenant).into_iter().collect(),
+        }
     }
 
     /// Those that a request names.
@@ -115,7 +142,7 @@ impl Tenants {
         if self.provided.is_empty() {
             tenant.is_default()
         } else {
-            self.provided.contains(tenant)
+            self.provided.binary_search(tenant).is_ok()
         }
     }
 
@@ -156,8 +183,38 @@ mod tests {
             assert!(tenants.contains(&default) && !tenants.contains(&acme));
         }
         let both = Tenants::provided(["acme", "<default>"]);
-        assert_eq!(both.iter().collect::<Vec<_>>(), [acme.clone(), default]);
+        assert_eq!(both.iter().collect::<Vec<_>>(), [default, acme.clone()]);
         let one = Tenants::provided(["acme"]);
         assert!(one.contains(&acme) && !one.contains(&TenantId::default()));
+    }
+
+    #[test]
+    fn a_record_of_jobs_names_the_tenants_of_the_request_or_those_of_the_jobs() {
+        let of_jobs = ["globex", "acme", "globex"].map(TenantId::new);
+        let named = Tenants::provided(["acme", "globex", "initech"]);
+        assert_eq!(named.recorded(&of_jobs), named);
+        let assigned = Tenants::chosen(TenantFilter::Assigned, ["initech"]);
+        let expected = Tenants::chosen(TenantFilter::Assigned, ["acme", "globex"]);
+        assert_eq!(assigned.recorded(&of_jobs), expected);
+        for id in ["<default>", "acme"] {
+            let only = Tenants::only(TenantFilter::Provided, TenantId::new(id));
+            assert_eq!(only, Tenants::provided([id]));
+        }
+    }
+
+    #[test]
+    fn tenants_named_twice_or_in_another_order_are_the_same_tenants() {
+        let named = Tenants::provided(["globex", "acme", "globex", "<default>", "acme"]);
+        assert_eq!(named, Tenants::provided(["<default>", "acme", "globex"]));
+        assert_eq!(named.iter().count(), 3);
+        for id in ["<default>", "acme", "globex"] {
+            assert!(named.contains(&TenantId::new(id)), "{id}");
+        }
+        assert!(!named.contains(&TenantId::new("b")));
+        // As a version wrote it that kept what the client had named.
+        let ids = ["globex", "acme", "globex"].map(TenantId::new).to_vec();
+        let before = encode(&(TenantFilter::Provided, ids));
+        let expected = Tenants::provided(["acme", "globex"]);
+        assert_eq!(decode(&before), Ok(expected));
     }
 }

@@ -11,7 +11,7 @@ use skep_protocol::command::{
     Command, CreateProcessInstance, Deploy, ProcessRef, Request, Resource,
 };
 use skep_protocol::origin::Claims;
-use skep_protocol::{Document, Key, Tenants};
+use skep_protocol::{Document, Key, TenantFilter, Tenants};
 
 /// The process ID, for benchmarks with a single process.
 pub const PROCESS: &str = "one-task";
@@ -101,7 +101,7 @@ impl JobStreams for Worker {
             worker: self.name.clone(),
             timeout: 60_000,
             fetch_variables: self.all.clone(),
-            tenants: Tenants::default(),
+            tenant_filter: TenantFilter::default(),
         })
     }
 

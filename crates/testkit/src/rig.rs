@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
-use skep_engine::{Engine, EngineConfig, Prepared, RemoteCommand, RequestId, Sent};
+use skep_engine::{Engine, EngineConfig, JobsAvailable, Prepared, RemoteCommand, RequestId, Sent};
 use skep_model::builder::Bpmn;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::*;
@@ -103,7 +103,7 @@ pub struct Rig {
     late: Vec<(u32, Sent)>,
     answers: HashMap<RequestId, Result<Response, Rejection>>,
     next_request: RequestId,
-    /// Job types announced to long-polling clients.
+    /// Job types announced to long-polling clients, each with its tenant if that is not the default one: `work of acme`.
     pub announced: Vec<String>,
     /// The batches by partition, if recorded.
     pub batches: Vec<(u32, Vec<u8>)>,
@@ -351,8 +351,12 @@ impl Rig {
         for (stream, job) in effects.pushes {
             self.streams.pushed.push((stream, job));
         }
-        for job_type in effects.jobs_available {
-            self.announced.push(job_type.to_string());
+        for JobsAvailable { job_type, tenant } in effects.jobs_available {
+            self.announced.push(if tenant.is_default() {
+                job_type.to_string()
+            } else {
+                format!("{job_type} of {tenant}")
+            });
         }
         for (to, command) in effects.sends {
             match (self.fate)(&command.command) {

@@ -49,7 +49,7 @@ impl Cluster {
     /// Another node has jobs of this type.
     pub(super) fn available(&self, job_type: &Arc<str>) {
         if let Some(local) = self.local() {
-            local.notifier.announce(job_type);
+            local.notifier.announce(job_type, None);
         }
     }
 }

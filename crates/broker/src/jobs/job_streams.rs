@@ -309,7 +309,7 @@ impl JobStreams for StreamRegistry {
             worker: stream.spec.worker.clone(),
             timeout: stream.spec.timeout,
             fetch_variables: stream.fetch_variables.clone(),
-            tenants: stream.spec.tenants.clone(),
+            tenant_filter: stream.spec.tenants.filter,
         })
     }
 

@@ -3,16 +3,17 @@
 //! An announcement does not say how many jobs there are, so it wakes one poll, the one that has waited longest. A woken poll that finds
 //! jobs wakes two others, because there may be more: many jobs are taken in parallel, and few wake few polls. One that finds nothing
 //! wakes nobody, and one that ends without having looked, because its client is gone or its request failed, passes its wake on.
-//! This holds among polls of the same [`Kind`]; of each kind one is woken.
+//! This holds among polls of the same [`Kind`]; of each kind that may get the job one is woken. Each of many tenants may have a worker that
+//! polls for one type, and a job of one tenant does not wake the others.
 
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use skep_protocol::Tenants;
 use skep_protocol::command::ActivateJobs;
 use skep_protocol::origin::Claims;
+use skep_protocol::{TenantFilter, TenantId, Tenants};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
@@ -50,6 +51,14 @@ impl Kind {
             tenants: command.tenants.clone(),
         }
     }
+
+    /// Whether its polls may get a job of this tenant. Which tenants a caller is assigned to is known where the jobs are.
+    fn may_get(&self, tenant: &TenantId) -> bool {
+        match self.tenants.filter {
+            TenantFilter::Provided => self.tenants.contains(tenant),
+            TenantFilter::Assigned => true,
+        }
+    }
 }
 
 /// Polls of one job type and kind.
@@ -76,11 +85,15 @@ impl JobNotifier {
         }
     }
 
-    pub fn announce(&self, job_type: &str) {
+    /// Jobs of this type wait; `None`: of any tenant.
+    pub fn announce(&self, job_type: &str, tenant: Option<&TenantId>) {
         let woken: Vec<Arc<Notify>> = {
             let types = self.waiting.lock();
-            let kinds = types.get(job_type).into_iter().flat_map(HashMap::values);
-            kinds.map(|waiting| Arc::clone(&waiting.notify)).collect()
+            let kinds = types.get(job_type).into_iter().flatten();
+            kinds
+                .filter(|(kind, _)| tenant.is_none_or(|tenant| kind.may_get(tenant)))
+                .map(|(_, waiting)| Arc::clone(&waiting.notify))
+                .collect()
         };
         for notify in woken {
             notify.notify_one();
@@ -230,7 +243,7 @@ mod tests {
 
         fn create(&self, jobs: usize) {
             self.jobs.fetch_add(jobs, Ordering::Relaxed);
-            self.notifier.announce("work");
+            self.notifier.announce("work", Some(&TenantId::default()));
         }
     }
 
@@ -285,11 +298,60 @@ mod tests {
         // One that is parked and not registered yet.
         let command = command();
         let parked = world.notifier.park(&command, &user("anna"));
-        world.notifier.announce("work");
+        world.notifier.announce("work", Some(&TenantId::default()));
         let mut wake = parked.wake();
         let mut next = std::pin::pin!(wake.listen());
         wake.register(next.as_mut());
         assert!(wake.is_held);
+    }
+
+    fn of_tenants(filter: TenantFilter, ids: &[&str]) -> ActivateJobs {
+        ActivateJobs {
+            tenants: Tenants::chosen(filter, ids.iter().copied()),
+            ..command()
+        }
+    }
+
+    #[test]
+    fn a_job_wakes_the_polls_that_may_get_jobs_of_its_tenant_and_no_others() {
+        let (provided, assigned) = (TenantFilter::Provided, TenantFilter::Assigned);
+        let commands = [
+            command(),
+            of_tenants(provided, &["acme"]),
+            of_tenants(provided, &["globex"]),
+            of_tenants(provided, &["globex", "acme"]),
+            of_tenants(assigned, &[]),
+        ];
+        let notifier = JobNotifier::default();
+        let parked = commands.each_ref();
+        let parked = parked.map(|it| notifier.park(it, &user("anna")));
+        let woken = |tenant: Option<&str>| {
+            let tenant = tenant.map(TenantId::new);
+            notifier.announce("work", tenant.as_ref());
+            parked.each_ref().map(|parked| {
+                let mut wake = parked.wake();
+                let mut next = std::pin::pin!(wake.listen());
+                wake.register(next.as_mut());
+                // The wake is used up.
+                std::mem::take(&mut wake.is_held)
+            })
+        };
+        assert_eq!(woken(Some("acme")), [false, true, false, true, true]);
+        assert_eq!(woken(Some("globex")), [false, false, true, true, true]);
+        assert_eq!(woken(Some("<default>")), [true, false, false, false, true]);
+        assert_eq!(woken(Some("initech")), [false, false, false, false, true]);
+        assert_eq!(woken(None), [true; 5], "a node that tells no tenant");
+    }
+
+    #[test]
+    fn a_poll_that_names_its_tenants_in_another_order_is_woken_in_turn() {
+        let notifier = JobNotifier::default();
+        let (one, other) = (["acme", "globex"], ["globex", "acme"]);
+        let commands = [one, other].map(|ids| of_tenants(TenantFilter::Provided, &ids));
+        let parked = commands.each_ref();
+        let parked = parked.map(|it| notifier.park(it, &user("anna")));
+        assert_eq!(parked[0].kind, parked[1].kind);
+        assert!(Arc::ptr_eq(&parked[0].notify, &parked[1].notify));
     }
 
     /// However clients come and vanish, no job stays while somebody waits, and the polls that look are bounded by what has happened.

@@ -42,7 +42,7 @@ impl JobStreams for Streams {
             worker: "stream".into(),
             timeout: 700,
             fetch_variables: VariableNames::all(),
-            tenants: skep_protocol::Tenants::default(),
+            tenant_filter: skep_protocol::TenantFilter::default(),
         })
     }
 

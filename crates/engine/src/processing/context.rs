@@ -11,7 +11,7 @@ use skep_protocol::{Key, Rejection, Response, TenantId};
 
 use super::authorization::GrantsCache;
 use super::bpmn::{Budget, Steps};
-use super::job::activate::{Places, Rounds};
+use super::job::activate::{Places, Rounds, Turns};
 use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
@@ -26,6 +26,8 @@ pub struct Volatile {
     pub(crate) grants: GrantsCache,
     /// Where polls continue to look for jobs.
     pub(crate) places: Places,
+    /// Which tenants the next polls begin with.
+    pub(crate) turns: Turns,
     /// Searches for waiting jobs that streams may have.
     pub(crate) rounds: Rounds,
     /// Creations that wait for the end of their instance.

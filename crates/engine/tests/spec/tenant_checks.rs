@@ -1,5 +1,6 @@
 //! Tenants with membership checks: nothing can be created for another tenant, and its entities appear not to exist.
 
+use serde_json::json;
 use skep_engine::{EngineConfig, IdentityConfig};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
@@ -444,19 +445,19 @@ fn callers_without_grants_learn_no_names_of_another_tenant() {
     assert!(text.contains("[*, own]"), "{text}");
 }
 
-fn activation(tenants: Tenants) -> Command {
+fn activation(tenants: Tenants, max_jobs: u32) -> Command {
     Command::ActivateJobs(ActivateJobs {
         job_type: "work".into(),
         worker: "w".into(),
         timeout: 1,
-        max_jobs: 10,
+        max_jobs,
         fetch_variables: Vec::new(),
         tenants,
     })
 }
 
 fn taken(rig: &mut Rig, name: &str, tenants: Tenants) -> Vec<String> {
-    let answer = by(rig, name, "", activation(tenants)).unwrap();
+    let answer = by(rig, name, "", activation(tenants, 10)).unwrap();
     let Response::JobsActivated { jobs, .. } = answer else {
         panic!("{answer:?}");
     };
@@ -480,7 +481,7 @@ fn waiting_jobs() -> Rig {
 fn a_worker_that_names_a_tenant_it_is_not_assigned_to_gets_nothing_at_all() {
     let mut rig = waiting_jobs();
     for asked in [&["globex"][..], &["acme", "globex"], &[]] {
-        let activation = activation(Tenants::provided(asked.iter().copied()));
+        let activation = activation(Tenants::provided(asked.iter().copied()), 10);
         let (kind, text) = refused(&mut rig, "anna", "", activation);
         assert_eq!(kind, RejectionType::Unauthorized, "{asked:?}");
         assert!(
@@ -509,6 +510,70 @@ fn a_worker_gets_the_jobs_of_the_tenants_that_it_is_assigned_to_at_that_moment()
         .events("JOB_BATCH")
         .map(|r| r.field("tenantIds").to_string());
     let expected = [r#"["acme"]"#, r#"["acme","globex"]"#, r#"["globex"]"#];
+    assert_eq!(batches.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn assigned_tenants_take_turns_in_polls() {
+    let mut rig = waiting_jobs();
+    assign(&mut rig, "globex", "anna");
+    for _ in 0..2 {
+        inside(&mut rig, "acme", |rig| rig.create("order", "{}"));
+    }
+    let mut turns = Vec::new();
+    for _ in 0..4 {
+        let one = activation(Tenants::chosen(TenantFilter::Assigned, []), 1);
+        let answer = by(&mut rig, "anna", "", one).unwrap();
+        let Response::JobsActivated { jobs, .. } = answer else {
+            panic!("{answer:?}");
+        };
+        turns.push(jobs[0].tenant.to_string());
+    }
+    assert_eq!(turns, ["acme", "globex", "acme", "acme"]);
+}
+
+#[test]
+fn a_job_is_announced_with_its_tenant() {
+    let rig = waiting_jobs();
+    assert_eq!(rig.announced, ["work of acme", "work of globex", "work"]);
+}
+
+#[test]
+fn a_record_of_jobs_names_no_tenants_without_jobs_in_it() {
+    let mut rig = waiting_jobs();
+    let others: Vec<String> = (0..50).map(|n| format!("other-{n}")).collect();
+    for tenant in &others {
+        send(&mut rig, IdentityCommand::CreateTenant(new(tenant))).unwrap();
+        assign(&mut rig, tenant, "anna");
+    }
+    assign(&mut rig, "globex", "anna");
+    let assigned = || Tenants::chosen(TenantFilter::Assigned, []);
+    assert_eq!(taken(&mut rig, "anna", assigned()), ["acme", "globex"]);
+    assert_eq!(taken(&mut rig, "bert", assigned()), ["globex"]);
+    // Jobs are pushed one by one.
+    rig.streams.claims = is("anna");
+    for tenants in [assigned(), Tenants::provided(["acme", "globex"])] {
+        rig.streams.tenants = tenants;
+        rig.streams.open("work", 2);
+        assert_eq!(rig.push_waiting("work").len(), 2);
+        rig.advance(2 * MINUTE);
+    }
+    let batches = rig.events("JOB_BATCH").map(|r| {
+        (
+            r.field("tenantFilter").clone(),
+            r.field("tenantIds").clone(),
+        )
+    });
+    let (assigned, provided) = (json!("ASSIGNED"), json!("PROVIDED"));
+    let of = |filter: &serde_json::Value, ids: &[&str]| (filter.clone(), json!(ids));
+    let expected = [
+        of(&assigned, &["acme", "globex"]),
+        of(&assigned, &["globex"]),
+        of(&assigned, &["acme"]),
+        of(&assigned, &["globex"]),
+        of(&provided, &["acme"]),
+        of(&provided, &["globex"]),
+    ];
     assert_eq!(batches.collect::<Vec<_>>(), expected);
 }
 

@@ -285,7 +285,7 @@ fn a_worker_gets_jobs_of_the_tenants_that_it_names() {
     );
     assert_eq!(taken(&[]), std::slice::from_ref(&own));
     assert_eq!(taken(&["acme"]), std::slice::from_ref(&of_acme));
-    assert_eq!(taken(&["acme", "<default>"]), [of_acme, own]);
+    assert_eq!(taken(&["acme", "<default>"]), [own, of_acme]);
     assert_eq!(taken(&["globex"]), []);
     let batches = rig
         .events("JOB_BATCH")
@@ -295,9 +295,74 @@ fn a_worker_gets_jobs_of_the_tenants_that_it_names() {
         [
             json!(["<default>"]),
             json!(["acme"]),
-            json!(["acme", "<default>"])
+            json!(["<default>", "acme"])
         ]
     );
+}
+
+/// The tenants of the jobs that a poll of a caller who is not checked gets.
+fn polled(rig: &mut Rig, max_jobs: u32, tenants: &[&str]) -> Vec<String> {
+    let command = Command::ActivateJobs(ActivateJobs {
+        job_type: "work".into(),
+        worker: "w".into(),
+        timeout: MINUTE,
+        max_jobs,
+        fetch_variables: Vec::new(),
+        tenants: Tenants::provided(tenants.iter().copied()),
+    });
+    let Ok(Response::JobsActivated { jobs, .. }) = rig.send(command) else {
+        panic!("jobs are activated");
+    };
+    jobs.iter().map(|job| job.tenant.to_string()).collect()
+}
+
+#[test]
+fn a_tenant_gets_jobs_from_the_second_poll_on_whatever_backlog_another_one_has() {
+    let (mut rig, ..) = same_job_type();
+    for _ in 0..9 {
+        rig.create("p", "{}");
+    }
+    let both = ["<default>", "acme"];
+    assert_eq!(polled(&mut rig, 2, &both), ["<default>", "<default>"]);
+    assert_eq!(polled(&mut rig, 2, &both), ["acme", "<default>"]);
+    // Without jobs of the other tenant, a poll takes those that there are.
+    assert_eq!(polled(&mut rig, 2, &both), ["<default>", "<default>"]);
+    as_tenant(&mut rig, "acme", |rig| rig.create("p", "{}"));
+    assert_eq!(polled(&mut rig, 2, &both), ["acme", "<default>"]);
+    assert_eq!(polled(&mut rig, 9, &both), ["<default>"; 4]);
+}
+
+#[test]
+fn polls_of_other_tenants_do_not_move_the_turn() {
+    let (mut rig, ..) = same_job_type();
+    as_tenant(&mut rig, "globex", |rig| rig.deploy(process("work")));
+    for tenant in ["", "acme", "globex"] {
+        for _ in 0..4 {
+            as_tenant(&mut rig, tenant, |rig| rig.create("p", "{}"));
+        }
+    }
+    let (all, two) = (["<default>", "acme", "globex"], ["acme", "globex"]);
+    let mut turns = Vec::new();
+    for _ in 0..4 {
+        turns.push([polled(&mut rig, 1, &all), polled(&mut rig, 1, &two)].concat());
+    }
+    let expected = [
+        ["<default>", "acme"],
+        ["acme", "globex"],
+        ["globex", "acme"],
+        ["<default>", "globex"],
+    ];
+    assert_eq!(turns, expected);
+}
+
+#[test]
+fn a_job_that_no_stream_takes_is_announced_with_its_tenant() {
+    let (mut rig, ..) = same_job_type();
+    assert_eq!(rig.announced, ["work", "work of acme"]);
+    rig.announced.clear();
+    rig.streams.open("work", 1);
+    as_tenant(&mut rig, "acme", |rig| rig.create("p", "{}"));
+    assert_eq!(rig.announced, ["work of acme"], "the stream is another's");
 }
 
 #[test]

@@ -183,6 +183,46 @@ async fn a_worker_names_the_tenants_whose_jobs_it_takes() {
 }
 
 #[tokio::test]
+async fn a_worker_that_names_too_many_tenants_gets_a_400_and_one_named_twice_is_one() {
+    let gateway = with_checks().await;
+    let ask = async |path: &str, number: usize| {
+        let ids = vec![r#""acme""#; number].join(",");
+        let head = r#""type":"t","timeout":1"#;
+        let most = match path {
+            "/v2/jobs/activation" => r#","maxJobsToActivate":1"#,
+            _ => "",
+        };
+        let body = format!(r#"{{{head}{most},"tenantIds":[{ids}]}}"#);
+        post(gateway.rest, path, &body).await
+    };
+    for path in ["/v2/jobs/activation", "/v2/jobs/stream"] {
+        let (status, _, detail) = ask(path, 1_001).await.problem();
+        assert_eq!(status, 400, "{path}");
+        let expected = "The field 'tenantIds' names 1001 tenants, but at most 1000 are allowed";
+        assert!(detail.contains(expected), "{detail}");
+    }
+    assert!(gateway.broker.activations.lock().is_empty());
+    assert_eq!(ask("/v2/jobs/activation", 1_000).await.status, 200);
+    let activations = gateway.broker.activations.lock();
+    let (command, ..) = activations.last().unwrap();
+    assert_eq!(command.tenants, Tenants::provided(["acme"]));
+}
+
+#[tokio::test]
+async fn a_worker_over_grpc_that_names_too_many_tenants_is_refused() {
+    let gateway = with_checks().await;
+    let mut client = client(&gateway).await;
+    let asked = client
+        .activate_jobs(pb::ActivateJobsRequest {
+            tenant_ids: vec!["acme".into(); 1_001],
+            ..jobs::activation(0)
+        })
+        .await;
+    refused(asked, Code::InvalidArgument, "names 1001 tenants");
+    assert!(gateway.broker.activations.lock().is_empty());
+}
+
+#[tokio::test]
 async fn messages_over_grpc_name_their_tenant_likewise() {
     let gateway = with_checks().await;
     let mut client = client(&gateway).await;

@@ -54,7 +54,7 @@ impl JobStreams for Streams {
             worker: "streamer".into(),
             timeout: super::MINUTE,
             fetch_variables: self.fetch_variables.iter().cloned().collect(),
-            tenants: self.tenants.clone(),
+            tenant_filter: self.tenants.filter,
         })
     }
 

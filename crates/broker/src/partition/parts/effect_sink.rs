@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use skep_engine::Sent;
+use skep_engine::{JobsAvailable, Sent};
 use skep_identity::Directory;
 use skep_protocol::command::Request;
 use skep_query::Query;
@@ -27,8 +27,8 @@ pub trait EffectSink: Send + Sync {
 pub enum Effect {
     /// A command for this partition.
     Remote(u32, Sent),
-    /// Jobs of this type wait, and no stream took them.
-    JobsAvailable(Arc<str>),
+    /// Jobs wait, and no stream took them.
+    JobsAvailable(JobsAvailable),
     /// A message to a replica of the partition on another node.
     Replicate(Message),
     /// A request that was not begun, for the partition's current leader.

@@ -114,9 +114,9 @@ impl Partition {
         let (choosing, mut around) = self.choosing();
         choosing.choose_items(effects.to_choose, &mut around);
         let env = &self.env;
-        for job_type in effects.jobs_available {
-            self.delivery.work.workers_notified(&job_type);
-            env.effect_sink.send(Effect::JobsAvailable(job_type));
+        for available in effects.jobs_available {
+            self.delivery.work.workers_notified(&available.job_type);
+            env.effect_sink.send(Effect::JobsAvailable(available));
         }
         env.metrics.post_commit.observe(nanos(now.elapsed()));
         self.delivery.counts_later(effects.noted, bytes);

@@ -150,11 +150,16 @@ fn not_assigned(
     )
 }
 
-/// The tenants whose jobs a worker receives if it requests those of `asked`.
+/// The tenants whose jobs of this type a worker receives if it requests those of `asked`, in the order of their ids. Of the tenants that
+/// the caller is assigned to, these are the ones with waiting jobs.
 ///
 /// # Errors
 /// If it names tenants that the caller does not belong to.
-pub(crate) fn tenants(cx: &mut Context<'_>, asked: &Tenants) -> Result<Vec<TenantId>, Rejection> {
+pub(crate) fn tenants(
+    cx: &mut Context<'_>,
+    asked: &Tenants,
+    job_type: &str,
+) -> Result<Vec<TenantId>, Rejection> {
     let named: Vec<TenantId> = asked.iter().collect();
     if !cx.config.identity.tenant_checks {
         return Ok(named);
@@ -164,7 +169,7 @@ pub(crate) fn tenants(cx: &mut Context<'_>, asked: &Tenants) -> Result<Vec<Tenan
     };
     let own = grants.tenants();
     if asked.filter == TenantFilter::Assigned {
-        return Ok(own.iter().cloned().collect());
+        return Ok(cx.state.jobs.waiting_among(job_type, own));
     }
     if named.iter().all(|tenant| own.contains(tenant)) {
         return Ok(named);

@@ -3,6 +3,7 @@
 mod for_caller;
 mod places;
 mod rounds;
+mod turns;
 
 use std::sync::Arc;
 
@@ -12,10 +13,12 @@ use skep_protocol::document::write_json_object;
 use skep_protocol::intent::JobBatchIntent;
 use skep_protocol::user_task::UserTaskProperties;
 use skep_protocol::value::{ErrorType, JobBatchValue, JobKind};
-use skep_protocol::{ActivatedJob, Key, RejectionType, Response, TenantId, Tenants};
+use skep_protocol::{ActivatedJob, Key, Rejection, RejectionType, Response, TenantId, Tenants};
 
 pub(crate) use self::places::Places;
 pub(crate) use self::rounds::Rounds;
+use self::turns::Turn;
+pub(crate) use self::turns::Turns;
 use crate::effects::{Pushed, Reservation};
 use crate::processing::bpmn::{Problem, Subject, incidents};
 use crate::processing::user_task::listener;
@@ -28,8 +31,8 @@ fn max_batch_bytes(cx: &Context<'_>) -> usize {
     message - message / 64
 }
 
-/// Activates jobs for a client's request.
-pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
+/// Refuses a request that lacks a field.
+fn check(command: &ActivateJobs) -> Result<(), Rejection> {
     let invalid = |what: &str, value: String| {
         reject(
             RejectionType::InvalidArgument,
@@ -52,13 +55,23 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
             "it was '0'".to_string(),
         ));
     }
+    Ok(())
+}
+
+/// Activates jobs for a client's request.
+pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
+    check(command)?;
     let deadline = cx.now.saturating_add(command.timeout);
     let (max_jobs, max_bytes) = (command.max_jobs as usize, max_batch_bytes(cx));
     let names = command.fetch_variables.iter().cloned().collect();
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<ActivatedJob> = Vec::new();
     let (mut bytes, mut truncated) = (0, false);
-    let tenants = authorization::tenants(cx, &command.tenants)?;
+    let mut tenants = authorization::tenants(cx, &command.tenants, &command.job_type)?;
+    let turn = Turn::begin(cx, command, &mut tenants);
     for tenant in &tenants {
+        if truncated || jobs.len() >= max_jobs {
+            break;
+        }
         let mut look = for_caller::Look::begin(cx, command, tenant);
         // Jobs that are too large are no longer activatable afterwards: the next round sees the jobs after them.
         let (mut seen, mut again) = (0, true);
@@ -82,8 +95,9 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
         }
         look.end(cx, jobs.last().filter(|_| truncated));
     }
+    turn.end(cx, jobs.last());
     if !jobs.is_empty() {
-        let job_keys = jobs.iter().map(|job: &ActivatedJob| job.key).collect();
+        let job_keys = jobs.iter().map(|job| job.key).collect();
         let value = JobBatchValue {
             job_type: command.job_type.clone(),
             worker: command.worker.clone(),
@@ -92,7 +106,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
             max_jobs_to_activate: command.max_jobs,
             job_keys,
             truncated,
-            tenants: command.tenants.resolved(&tenants),
+            tenants: command.tenants.recorded(jobs.iter().map(|job| &job.tenant)),
         };
         let key = cx.next_key();
         cx.event(key, JobBatchIntent::Activated, &value);
@@ -100,8 +114,8 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     Ok(Some(Response::JobsActivated { jobs, truncated }))
 }
 
-/// Offers new activatable jobs to the open streams, as many as fit into one turn. Job types with jobs that no stream takes
-/// are announced.
+/// Offers new activatable jobs to the open streams, as many as fit into one turn. Those that no stream takes are announced by type and
+/// tenant.
 pub(crate) fn push_new(cx: &mut Context<'_>) {
     if authorization::asks(cx) {
         return for_caller::push_new(cx);
@@ -122,9 +136,7 @@ pub(crate) fn push_new(cx: &mut Context<'_>) {
             let (job_type, tenant) = (job.job_type.clone(), job.tenant());
             let mut may = |_: &_, asked: &Tenants| asked.contains(&tenant);
             let Some(reservation) = cx.streams.reserve(&job_type, &mut may) else {
-                if !cx.effects.jobs_available.contains(&job_type) {
-                    cx.effects.jobs_available.push(job_type);
-                }
+                cx.effects.job_available(job_type, tenant);
                 break;
             };
             match push_oldest(cx, &job_type, &tenant, reservation) {
@@ -222,7 +234,7 @@ fn push(cx: &mut Context<'_>, key: Key, to: &Reservation) -> Sent {
         max_jobs_to_activate: 1,
         job_keys: vec![key],
         truncated: false,
-        tenants: to.tenants.clone(),
+        tenants: Tenants::only(to.tenant_filter, job.tenant.clone()),
     };
     let batch_key = cx.next_key();
     cx.event(batch_key, JobBatchIntent::Activated, &value);

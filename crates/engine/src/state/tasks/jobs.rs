@@ -376,6 +376,20 @@ impl Jobs {
             .collect()
     }
 
+    /// Which of these tenants have waiting jobs of the type.
+    pub fn waiting_among(&self, job_type: &str, tenants: &BTreeSet<TenantId>) -> Vec<TenantId> {
+        let others = self.indices.activatable.get(job_type);
+        let others = others.map_or(0, |waiting| waiting.others.len());
+        // A caller may have thousands of tenants of which few have jobs, or few of the thousands that have some.
+        if others < tenants.len() {
+            let mut found = self.tenants_waiting(job_type);
+            found.retain(|tenant| tenants.contains(tenant));
+            return found;
+        }
+        let has_jobs = |tenant: &&TenantId| self.waiting_of(job_type, tenant) > 0;
+        tenants.iter().filter(has_jobs).cloned().collect()
+    }
+
     /// Waiting jobs by type and tenant: their number, and the oldest.
     pub fn waiting(&self) -> impl Iterator<Item = (&Arc<str>, TenantId, usize, Key)> {
         let each = self.indices.activatable.iter();

@@ -20,6 +20,14 @@ use crate::state::{Job, JobState};
 
 const TAKE: Permission = grants![ProcessDefinition: UpdateProcessInstance][0];
 
+/// The name of the caller whose command is processed.
+pub(super) fn caller(cx: &Context<'_>) -> Option<Arc<str>> {
+    match &cx.origin.claims {
+        Claims::Anonymous | Claims::Internal => None,
+        Claims::User(principal) | Claims::Client(principal) => Some(Arc::clone(&principal.id)),
+    }
+}
+
 /// The search of one poll for waiting jobs that its caller may take.
 pub(super) struct Look<'a> {
     command: &'a ActivateJobs,
@@ -44,11 +52,7 @@ impl<'a> Look<'a> {
         tenant: &'a TenantId,
     ) -> Look<'a> {
         let grants = grants_of_caller(cx).filter(|grants| !grants.allows_any(TAKE));
-        let caller = match &cx.origin.claims {
-            Claims::Anonymous | Claims::Internal => None,
-            Claims::User(principal) | Claims::Client(principal) => Some(Arc::clone(&principal.id)),
-        };
-        let limited = grants.zip(caller).map(|(grants, caller)| {
+        let limited = grants.zip(caller(cx)).map(|(grants, caller)| {
             let jobs = PolledJobs {
                 caller,
                 job_type: Arc::clone(&command.job_type),
@@ -140,10 +144,10 @@ pub(super) fn push_new(cx: &mut Context<'_>) {
         };
         match reserve(cx, &job) {
             Some(to) => bytes += pushed(cx, *key, to).unwrap_or_default(),
-            None if !cx.effects.jobs_available.contains(&job.job_type) => {
-                cx.effects.jobs_available.push(job.job_type);
+            None => {
+                let tenant = job.tenant();
+                cx.effects.job_available(job.job_type, tenant);
             }
-            None => {}
         }
     }
     new_jobs.drain(..done);
