@@ -8,6 +8,7 @@ mod argon;
 pub mod basic;
 pub mod bearer;
 pub mod browsers;
+mod generations;
 pub mod guesses;
 pub mod host;
 pub mod passwords;
