@@ -11,6 +11,7 @@ pub mod browsers;
 mod generations;
 pub mod guesses;
 pub mod host;
+mod known;
 pub mod passwords;
 mod refusals;
 mod remembered;
