@@ -34,7 +34,7 @@ use super::{Refused, Scheme};
 
 /// How long a session is assumed unchanged: after this time all nodes know of a logout.
 const FRESH: Duration = Duration::from_secs(5);
-/// The same for a node that does not reach the first partition.
+/// The longest that it is assumed so at a node that does not hear the leader of the first partition.
 const CUT_OFF: Duration = Duration::from_secs(60);
 /// Extra seconds for which the provider's data counts beyond its validity, while the provider cannot be reached.
 const GRACE: u64 = 5 * 60;
@@ -214,16 +214,6 @@ fn no_answer() -> Failure {
     ))
 }
 
-/// The owner of a session of which the first partition does not say whether it still exists.
-///
-/// # Errors
-/// That was not known lately either.
-fn unconfirmed(slot: &Slot, failure: Failure) -> Result<Claims, Refused> {
-    // Without a leader of the first partition, no other node can have ended it.
-    let owner = slot.owner_within(CUT_OFF);
-    owner.ok_or(Refused::Cannot(failure))
-}
-
 fn remember(slot: &Slot, kept: &Kept) -> Claims {
     let claims = kept.claims();
     let at = Instant::now();
@@ -319,11 +309,11 @@ impl Sessions {
         }
         let arrived = Instant::now();
         let Ok(asking) = tokio::time::timeout(ANSWER, slot.asking.lock()).await else {
-            return unconfirmed(&slot, no_answer());
+            return self.unconfirmed(&slot, no_answer());
         };
         match slot.told(arrived) {
             Some(Told::Owner(owner)) => return Ok(owner),
-            Some(Told::Failed(failure)) => return unconfirmed(&slot, failure),
+            Some(Told::Failed(failure)) => return self.unconfirmed(&slot, failure),
             Some(Told::Over) => return Err(Refused::NoSession(Scheme::Bearer)),
             None => {}
         }
@@ -331,7 +321,7 @@ impl Sessions {
             Ok(row) => row,
             Err(failure) => {
                 slot.fail(failure.clone());
-                return unconfirmed(&slot, failure);
+                return self.unconfirmed(&slot, failure);
             }
         };
         let opened = row.and_then(|(revision, sealed)| Some((revision, shown.open(&sealed)?)));
@@ -346,6 +336,19 @@ impl Sessions {
         drop(asking);
         let kept = self.renew(shown, revision, kept, rules).await?;
         Ok(remember(&slot, &kept))
+    }
+
+    /// The owner of a session of which the first partition does not say whether it still exists. It counts if it was confirmed shortly
+    /// before this node last heard the leader, as nobody can end a session without one. But a node that is cut off cannot know whether
+    /// others hear a leader and log the user out there: therefore not for longer than [`CUT_OFF`].
+    ///
+    /// # Errors
+    /// It was not confirmed then.
+    fn unconfirmed(&self, slot: &Slot, failure: Failure) -> Result<Claims, Refused> {
+        let unheard = self.broker.directory_age();
+        let counts = unheard.saturating_add(FRESH).min(CUT_OFF);
+        let owner = slot.owner_within(counts);
+        owner.ok_or(Refused::Cannot(failure))
     }
 
     /// Revision and sealed content of a session.

@@ -73,6 +73,8 @@ struct Partition {
     is_holding: bool,
     held: Mutex<Vec<Responder>>,
     asked: AtomicUsize,
+    /// For how long its leader has not been heard.
+    unheard: Duration,
 }
 
 impl Broker for Partition {
@@ -119,7 +121,7 @@ impl Broker for Partition {
     }
 
     fn directory_age(&self) -> Duration {
-        Duration::ZERO
+        self.unheard
     }
 
     fn topology(&self) -> Topology {
@@ -219,6 +221,39 @@ async fn requests_that_come_together_ask_the_first_partition_once() {
             assert_eq!(told.unwrap(), expected);
         }
         assert_eq!(partition.asked.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[tokio::test]
+async fn without_an_answer_a_session_counts_until_the_leader_is_heard_and_a_minute_at_most() {
+    let providers = Arc::new(Providers::start(&[]).unwrap());
+    let seconds = Duration::from_secs;
+    for (unheard, confirmed, counts) in [
+        (seconds(0), seconds(3), true),
+        (seconds(0), seconds(6), false),
+        (seconds(10), seconds(14), true),
+        (seconds(10), seconds(16), false),
+        (seconds(3600), seconds(59), true),
+        (seconds(3600), seconds(61), false),
+        // A node that has never heard of a leader.
+        (Duration::MAX, seconds(59), true),
+        (Duration::MAX, seconds(61), false),
+    ] {
+        let sessions = Sessions::new(
+            Arc::clone(&providers),
+            Refreshes::default(),
+            Arc::new(Partition {
+                unheard,
+                ..Partition::default()
+            }),
+        );
+        let at = Instant::now().checked_sub(confirmed);
+        let at = at.expect("the machine has run for more than a minute");
+        let slot = Slot::default();
+        slot.confirm(kept(7).claims(), at, at);
+        let failure = Failure::Unavailable("no leader".to_string());
+        let owner = sessions.unconfirmed(&slot, failure);
+        assert_eq!(owner.is_ok(), counts, "{unheard:?} {confirmed:?}");
     }
 }
 
