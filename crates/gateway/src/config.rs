@@ -49,7 +49,7 @@ pub struct GatewayConfig {
     /// Largest request, in bytes: a REST body or a gRPC message (`camunda.api.grpc.max-message-size`).
     pub max_message_size: usize,
     pub multipart: MultipartLimits,
-    /// How long a request waits for the broker's answer if the client names no time.
+    /// How long a request waits for the broker's answer if the client names no time, and for how long one may begin queries of the store.
     pub request_timeout: Duration,
     pub long_polling: LongPolling,
     /// `camunda.api.rest.executor.*`; each front end has its own slots of this number.

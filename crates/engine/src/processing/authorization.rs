@@ -43,7 +43,8 @@ pub(crate) fn check(
         Need::Nothing | Need::Filters(_) => Ok(()),
         Need::AnyOf(permissions, On::Any) => access.any(permissions),
         Need::AnyOf(permissions, on) => match resource_of(cx, command, &on) {
-            Some(id) => access.on(permissions, &id),
+            Some(Resource::Is(id)) => access.on(permissions, &id),
+            Some(Resource::Unknown) => access.any(permissions),
             // The resource of something that has ended, or that is on another partition, is not known here; the lookup has
             // checked the permission. This only catches permissions revoked since.
             None if matches!(command.about(), About::Ended(_)) || matches!(on, On::Instance(_)) => {
@@ -142,11 +143,19 @@ impl AccessCheck<'_> {
     }
 }
 
-/// The id of the resource on which a permission is needed. `None`: the entity does not exist.
-fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<Arc<str>> {
+/// The resource on which a permission is needed.
+enum Resource {
+    /// Its id.
+    Is(Arc<str>),
+    /// That of an entity whose definition is not here, though it should be: only whoever may do it to all may do it.
+    Unknown,
+}
+
+/// The resource on which a permission is needed. `None`: the entity does not exist.
+fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<Resource> {
     match on {
-        On::Any => Some("*".into()),
-        On::Id(id) => Some((*id).into()),
+        On::Any => Some(Resource::Is("*".into())),
+        On::Id(id) => Some(Resource::Is((*id).into())),
         On::Process(process) => {
             let processes = &cx.state.processes;
             let found = match process {
@@ -161,7 +170,7 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<A
                 } => processes.version(&cx.tenant, bpmn_process_id, *version),
             };
             let found = found.filter(|process| process.tenant == cx.tenant);
-            found.map(|process| process.bpmn_process_id.clone())
+            found.map(|process| Resource::Is(process.bpmn_process_id.clone()))
         }
         On::Decision(decision) => {
             let decisions = &mut cx.state.decisions.decisions;
@@ -171,7 +180,7 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<A
             };
             let found = decisions.get(key);
             let found = found.filter(|decision| decision.tenant == cx.tenant);
-            found.map(|decision| decision.id.clone())
+            found.map(|decision| Resource::Is(decision.id.clone()))
         }
         On::ItsProcess => process_of(cx, command.about()),
         On::Instance(key) => process_of(cx, About::ProcessInstance(*key)),
@@ -180,11 +189,12 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<A
     }
 }
 
-/// The process id of the instance that an entity belongs to.
-fn process_of(cx: &mut Context<'_>, about: About) -> Option<Arc<str>> {
+/// The process of the instance that an entity belongs to. `None`: the entity does not exist.
+fn process_of(cx: &mut Context<'_>, about: About) -> Option<Resource> {
     let definition = definition_of(cx, about)?;
-    let process = cx.state.processes.get(definition)?;
-    Some(process.bpmn_process_id.clone())
+    let process = cx.state.processes.get(definition);
+    let id = process.map(|process| process.bpmn_process_id.clone());
+    Some(id.map_or(Resource::Unknown, Resource::Is))
 }
 
 /// The definition of the instance that an entity belongs to.
@@ -216,8 +226,10 @@ fn of_task(
         return Ok(());
     };
     let attributes = task.attributes.clone();
-    let Some(process) = process_of(cx, About::UserTask(key)) else {
-        return Ok(());
+    let process = match process_of(cx, About::UserTask(key)) {
+        Some(Resource::Is(process)) => process,
+        Some(Resource::Unknown) => return access.any(any_of),
+        None => return Ok(()),
     };
     let caller = access.grants.user();
     let is_caller = |name: &str| caller.is_some_and(|caller| **caller == *name);

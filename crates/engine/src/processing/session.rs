@@ -11,7 +11,7 @@ use skep_protocol::{Key, RejectionType, Response};
 
 use super::{Context, Outcome, reject};
 
-/// Maximum number of sessions at a time.
+/// Maximum number of sessions at a time. One more ends the one that is unused longest: whoever has worked since the morning stays.
 const MAX_SESSIONS: usize = 10_000;
 /// Maximum number of sessions of one user.
 const MAX_OF_USER: usize = 64;
@@ -54,9 +54,9 @@ fn begin(cx: &mut Context<'_>, id: SessionId, user: &Arc<str>, sealed: &Arc<str>
     let mut gone: Vec<Key> = of_user.take(too_many).collect();
     let all = sessions.all();
     let too_many = (all.len() + 1).saturating_sub(MAX_SESSIONS + gone.len());
-    let oldest = all.filter(|key| !gone.contains(key)).take(too_many);
-    let oldest: Vec<Key> = oldest.collect();
-    gone.extend(oldest);
+    let unused = all.filter(|key| !gone.contains(key)).take(too_many);
+    let unused: Vec<Key> = unused.collect();
+    gone.extend(unused);
     for key in gone {
         end(cx, key);
     }

@@ -173,7 +173,7 @@ fn use_is_noted_every_five_minutes_and_writes_nothing_in_between() {
 }
 
 #[test]
-fn the_oldest_session_of_a_user_gives_way_to_the_65th() {
+fn the_session_of_a_user_that_is_unused_longest_gives_way_to_the_65th() {
     let mut rig = rig();
     begin(&mut rig, 1, "bert");
     for number in 2..=66 {
@@ -184,10 +184,20 @@ fn the_oldest_session_of_a_user_gives_way_to_the_65th() {
         assert!(used(&mut rig, number).is_some(), "{number}");
     }
     assert_eq!(left(&mut rig), 65);
+    // Number 3 is the oldest, and is in use; by the next leader it is still known.
+    rig.advance(5 * MINUTE);
+    assert!(used(&mut rig, 3).is_some());
+    rig.change_leader(1);
+    begin(&mut rig, 67, "anna");
+    assert_eq!(used(&mut rig, 4), None);
+    for number in [1, 3, 5, 67] {
+        assert!(used(&mut rig, number).is_some(), "{number}");
+    }
+    assert_eq!(left(&mut rig), 65);
 }
 
 #[test]
-fn the_oldest_session_of_all_gives_way_to_the_10001st() {
+fn the_session_of_all_that_is_unused_longest_gives_way_to_the_10001st() {
     let mut rig = rig();
     let all = (0..10_000).map(|number| (number, format!("user-{number}")));
     begin_all(&mut rig, all);
@@ -204,6 +214,13 @@ fn the_oldest_session_of_all_gives_way_to_the_10001st() {
     begin(&mut rig, 10_063, "user-9999");
     assert_eq!(used(&mut rig, 9_999), None);
     assert_eq!(used(&mut rig, 63), oldest_other);
+    assert_eq!(left(&mut rig), 10_000);
+    // Who has worked for long stays; who began later and went away does not.
+    rig.now += 5 * MINUTE;
+    assert!(used(&mut rig, 63).is_some());
+    begin(&mut rig, 20_000, "user-20000");
+    assert_eq!(used(&mut rig, 64), None);
+    assert!(used(&mut rig, 63).is_some());
     assert_eq!(left(&mut rig), 10_000);
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 
+use super::generations::Generations;
 use super::secret::Secret;
 
 /// Wrong passwords for one name from one address that are allowed at any pace.
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 const MAX_OF_ADDRESS: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Names and addresses that are remembered. One beyond makes room by forgetting those whose time is over, then all.
+/// Names and addresses that are remembered, and as many older ones. However many others come, those that guess on are not forgotten.
 const MAX_REMEMBERED: usize = 10_000;
 
 /// How many wrong passwords are allowed.
@@ -51,11 +51,17 @@ impl Default for GuessLimits {
 }
 
 /// See the [module](self).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Guesses {
     limits: GuessLimits,
-    by_name: Mutex<FxHashMap<(Box<str>, IpAddr), Wrong>>,
-    by_address: Mutex<FxHashMap<IpAddr, Wrong>>,
+    by_name: Mutex<Generations<(Box<str>, IpAddr), Wrong>>,
+    by_address: Mutex<Generations<IpAddr, Wrong>>,
+}
+
+impl Default for Guesses {
+    fn default() -> Guesses {
+        Guesses::new(GuessLimits::default())
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,13 +85,23 @@ impl Guesses {
     pub fn new(limits: GuessLimits) -> Guesses {
         Guesses {
             limits,
-            ..Guesses::default()
+            by_name: Mutex::new(Generations::new(MAX_REMEMBERED)),
+            by_address: Mutex::new(Generations::new(MAX_REMEMBERED)),
         }
     }
 
+    fn of_name(&self, name: &str, address: IpAddr) -> Option<Wrong> {
+        self.by_name.lock().get(&(name.into(), address)).copied()
+    }
+
+    fn of_address(&self, address: IpAddr) -> Option<Wrong> {
+        self.by_address.lock().get(&address).copied()
+    }
+
     fn may_try(&self, name: &str, address: IpAddr, now: Instant) -> bool {
-        let of_name = self.by_name.lock().get(&(name.into(), address)).copied();
-        let of_address = self.by_address.lock().get(&address).copied();
+        // The look keeps them remembered: somebody who is turned away goes on guessing.
+        let of_name = self.of_name(name, address);
+        let of_address = self.of_address(address);
         let GuessLimits {
             of_name: free,
             pause,
@@ -98,7 +114,7 @@ impl Guesses {
 
     /// Whether somebody at the address has sent a wrong password lately, of whatever name.
     fn is_suspect(&self, address: IpAddr, now: Instant) -> bool {
-        let of_address = self.by_address.lock().get(&address).copied();
+        let of_address = self.of_address(address);
         of_address.is_some_and(|wrong| now - wrong.last < WINDOW)
     }
 
@@ -111,7 +127,7 @@ impl Guesses {
         // A name could have any length; an impossible one is not worth its bytes.
         if name.len() <= 256 {
             let mut by_name = self.by_name.lock();
-            let wrong = entry(&mut by_name, (name.into(), address), now, kept);
+            let wrong = by_name.entry((name.into(), address), || Wrong::none(now));
             // The pause counts until nobody has guessed for a while.
             if now - wrong.last >= kept {
                 *wrong = Wrong::none(now);
@@ -120,7 +136,7 @@ impl Guesses {
             wrong.last = now;
         }
         let mut by_address = self.by_address.lock();
-        let wrong = entry(&mut by_address, address, now, WINDOW);
+        let wrong = by_address.entry(address, || Wrong::none(now));
         if now - wrong.since >= WINDOW {
             *wrong = Wrong::none(now);
         }
@@ -133,26 +149,9 @@ impl Guesses {
 impl Guesses {
     /// Wrong passwords that were compared.
     pub fn compared(&self, name: &str, peer: IpAddr) -> u32 {
-        let by_name = self.by_name.lock();
-        by_name
-            .get(&(name.into(), network(peer)))
-            .map_or(0, |wrong| wrong.count)
+        let of_name = self.of_name(name, network(peer));
+        of_name.map_or(0, |wrong| wrong.count)
     }
-}
-
-fn entry<K: std::hash::Hash + Eq>(
-    wrong: &mut FxHashMap<K, Wrong>,
-    key: K,
-    now: Instant,
-    kept: Duration,
-) -> &mut Wrong {
-    if wrong.len() >= MAX_REMEMBERED {
-        wrong.retain(|_, w| now - w.last < kept);
-        if wrong.len() >= MAX_REMEMBERED {
-            wrong.clear();
-        }
-    }
-    wrong.entry(key).or_insert_with(|| Wrong::none(now))
 }
 
 /// One attempt to log in with a password. It may wait in a queue, so the limits are checked when the password is compared.
@@ -309,6 +308,33 @@ mod tests {
         guesses.was_wrong("anna", ADDRESS, after(50));
         assert!(guesses.is_suspect(ADDRESS, after(109)));
         assert!(!guesses.is_suspect(ADDRESS, after(110)));
+    }
+
+    /// As the networks of an IPv6 prefix of 48 bits are at hand.
+    #[test]
+    fn guesses_from_many_addresses_free_neither_a_name_nor_an_address_that_guesses_on() {
+        let (guesses, now) = (Guesses::default(), Instant::now());
+        let other = |number: u32| IpAddr::V4(number.into());
+        for _ in 0..FREE {
+            guesses.was_wrong("admin", ADDRESS, now);
+        }
+        for number in 0..MAX_OF_ADDRESS {
+            guesses.was_wrong("bert", other(0), now);
+            assert!(number < FREE || !guesses.may_try("bert", other(0), now));
+        }
+        for number in 1..=5 * MAX_REMEMBERED as u32 {
+            guesses.was_wrong("carl", other(number), now);
+            if number % 1_000 == 0 {
+                assert!(!guesses.may_try("admin", ADDRESS, now), "{number}");
+                assert!(!guesses.may_try("dora", other(0), now), "{number}");
+            }
+            let (names, addresses) = (&guesses.by_name, &guesses.by_address);
+            for count in [names.lock().count(), addresses.lock().count()] {
+                assert!(count <= 2 * MAX_REMEMBERED, "{number}");
+            }
+        }
+        assert!(guesses.is_suspect(ADDRESS, now));
+        assert_eq!(guesses.of_name("carl", other(1)).map(|it| it.count), None);
     }
 
     #[test]

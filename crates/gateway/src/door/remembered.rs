@@ -3,8 +3,9 @@
 
 use aws_lc_rs::hmac;
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 use skep_metrics::Counter;
+
+use super::generations::Generations;
 
 /// Credentials that are remembered whatever comes; up to as many older ones stay until there are more.
 const MAX_YOUNG: usize = 10_000;
@@ -16,36 +17,10 @@ pub struct Looks {
     pub unknown: Counter,
 }
 
-type Named<T> = FxHashMap<[u8; 32], T>;
-
-/// What was found or added lately, and what was before that: who comes again and again is never forgotten, however many others come.
-struct Generations<T> {
-    young: Named<T>,
-    old: Named<T>,
-}
-
-impl<T: Clone> Generations<T> {
-    fn find(&mut self, name: &[u8; 32]) -> Option<T> {
-        if let Some(found) = self.young.get(name) {
-            return Some(found.clone());
-        }
-        let found = self.old.remove(name)?;
-        self.add(*name, found.clone());
-        Some(found)
-    }
-
-    fn add(&mut self, name: [u8; 32], what: T) {
-        if self.young.len() >= MAX_YOUNG {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(name, what);
-    }
-}
-
 /// See the [module](self).
 pub struct Remembered<T> {
     key: hmac::Key,
-    known: Mutex<Generations<T>>,
+    known: Mutex<Generations<[u8; 32], T>>,
     looks: Looks,
 }
 
@@ -63,10 +38,7 @@ impl<T: Clone> Remembered<T> {
         debug_assert!(filled.is_ok(), "the system has random numbers");
         Remembered {
             key: hmac::Key::new(hmac::HMAC_SHA256, &bytes),
-            known: Mutex::new(Generations {
-                young: Named::default(),
-                old: Named::default(),
-            }),
+            known: Mutex::new(Generations::new(MAX_YOUNG)),
             looks,
         }
     }
@@ -82,7 +54,7 @@ impl<T: Clone> Remembered<T> {
 
     pub fn find(&self, shown: &[u8]) -> Option<T> {
         let name = self.name(shown);
-        let found = self.known.lock().find(&name);
+        let found = self.known.lock().get(&name).cloned();
         match found {
             Some(_) => self.looks.remembered.inc(),
             None => self.looks.unknown.inc(),
@@ -92,9 +64,7 @@ impl<T: Clone> Remembered<T> {
 
     pub fn forget(&self, shown: &[u8]) {
         let name = self.name(shown);
-        let mut known = self.known.lock();
-        known.young.remove(&name);
-        known.old.remove(&name);
+        self.known.lock().remove(&name);
     }
 
     pub fn remember(&self, shown: &[u8], what: T) {
@@ -118,7 +88,7 @@ mod tests {
                 assert_eq!(remembered.find(b"anna"), Some(1), "{number}");
             }
             let known = remembered.known.lock();
-            assert!(known.young.len() + known.old.len() <= 2 * MAX_YOUNG);
+            assert!(known.count() <= 2 * MAX_YOUNG);
         }
         assert_eq!(remembered.find(b"bert"), None);
     }

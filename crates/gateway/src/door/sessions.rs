@@ -13,8 +13,6 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use skep_identity::claims::Named;
 use skep_metrics::Counter;
@@ -28,6 +26,7 @@ use tokio::sync::Semaphore;
 use zeroize::Zeroize as _;
 
 use super::browsers::{MAX_COOKIE, out_of_order};
+use super::known::{Known, Slot, Told};
 use super::renewal::Renewal;
 use super::sealed::Seal;
 use super::session::{Cookie, now};
@@ -35,7 +34,7 @@ use super::{Refused, Scheme};
 
 /// How long a session is assumed unchanged: after this time all nodes know of a logout.
 const FRESH: Duration = Duration::from_secs(5);
-/// The same for a node that does not reach the first partition.
+/// The longest that it is assumed so at a node that does not hear the leader of the first partition.
 const CUT_OFF: Duration = Duration::from_secs(60);
 /// Extra seconds for which the provider's data counts beyond its validity, while the provider cannot be reached.
 const GRACE: u64 = 5 * 60;
@@ -43,8 +42,6 @@ const GRACE: u64 = 5 * 60;
 const ANSWER: Duration = Duration::from_secs(10);
 /// Maximum sealed bytes in a row.
 const MAX_SEALED: usize = 16 << 10;
-/// Sessions that a node remembers.
-const MAX_KNOWN: usize = 10_000;
 /// Sessions for which a node asks providers at a time.
 const MAX_RENEWED: usize = 64;
 /// Seconds between two log lines about an unreachable provider.
@@ -54,7 +51,7 @@ const LOGGED: u64 = 10;
 pub struct Sessions {
     pub(super) providers: Arc<Providers>,
     broker: Arc<dyn Broker>,
-    known: Mutex<FxHashMap<SessionId, Known>>,
+    known: Known,
     renewed: Arc<Semaphore>,
     pub(super) refreshes: Refreshes,
     /// When the last log line about an unreachable provider was written, in seconds since 1970.
@@ -75,14 +72,6 @@ impl std::fmt::Debug for Sessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions").finish_non_exhaustive()
     }
-}
-
-/// A session as the first partition last returned it.
-#[derive(Clone)]
-struct Known {
-    claims: Claims,
-    at: Instant,
-    until: Instant,
 }
 
 /// The sealed part of a row.
@@ -218,6 +207,27 @@ fn not_in_doubt(failure: Failure) -> Failure {
     }
 }
 
+fn no_answer() -> Failure {
+    Failure::Unavailable(format!(
+        "The first partition has not answered within {} s.",
+        ANSWER.as_secs()
+    ))
+}
+
+fn remember(slot: &Slot, kept: &Kept) -> Claims {
+    let claims = kept.claims();
+    let at = Instant::now();
+    let mut until = at + FRESH;
+    if let Some(lasting) = &kept.lasting
+        && !kept.is_due()
+    {
+        let left = Duration::from_secs(lasting.expires.saturating_sub(now()));
+        until = until.min(at + left);
+    }
+    slot.confirm(claims.clone(), at, until);
+    claims
+}
+
 impl Sessions {
     pub fn new(
         providers: Arc<Providers>,
@@ -228,7 +238,7 @@ impl Sessions {
             refreshes,
             providers,
             broker,
-            known: Mutex::default(),
+            known: Known::default(),
             renewed: Arc::new(Semaphore::new(MAX_RENEWED)),
             logged: AtomicU64::new(0),
         }
@@ -293,32 +303,52 @@ impl Sessions {
         shown: &Shown,
         rules: Arc<Named>,
     ) -> Result<Claims, Refused> {
-        let known = self.known.lock().get(&shown.id).cloned();
-        if let Some(known) = &known
-            && Instant::now() < known.until
-        {
-            return Ok(known.claims.clone());
+        let slot = self.known.slot(&shown.id);
+        if let Some(owner) = slot.owner() {
+            return Ok(owner);
+        }
+        let arrived = Instant::now();
+        let Ok(asking) = tokio::time::timeout(ANSWER, slot.asking.lock()).await else {
+            return self.unconfirmed(&slot, no_answer());
+        };
+        match slot.told(arrived) {
+            Some(Told::Owner(owner)) => return Ok(owner),
+            Some(Told::Failed(failure)) => return self.unconfirmed(&slot, failure),
+            Some(Told::Over) => return Err(Refused::NoSession(Scheme::Bearer)),
+            None => {}
         }
         let row = match self.used(shown.id).await {
             Ok(row) => row,
             Err(failure) => {
-                // Without a leader of the first partition, no other node can have ended it.
-                let known = known.filter(|known| known.at.elapsed() < CUT_OFF);
-                let claims = known.map(|known| known.claims);
-                return claims.ok_or(Refused::Cannot(failure));
+                slot.fail(failure.clone());
+                return self.unconfirmed(&slot, failure);
             }
         };
         let opened = row.and_then(|(revision, sealed)| Some((revision, shown.open(&sealed)?)));
         let Some((revision, kept)) = opened else {
-            self.forget(&shown.id);
+            self.known.forget(&shown.id);
             return Err(Refused::NoSession(Scheme::Bearer));
         };
-        let kept = if kept.is_due() {
-            self.renew(shown, revision, kept, rules).await?
-        } else {
-            kept
-        };
-        Ok(self.remember(shown.id, &kept))
+        if !kept.is_due() {
+            return Ok(remember(&slot, &kept));
+        }
+        // While one request asks the provider, the others go on with what is known.
+        drop(asking);
+        let kept = self.renew(shown, revision, kept, rules).await?;
+        Ok(remember(&slot, &kept))
+    }
+
+    /// The owner of a session of which the first partition does not say whether it still exists. It counts if it was confirmed shortly
+    /// before this node last heard the leader, as nobody can end a session without one. But a node that is cut off cannot know whether
+    /// others hear a leader and log the user out there: therefore not for longer than [`CUT_OFF`].
+    ///
+    /// # Errors
+    /// It was not confirmed then.
+    fn unconfirmed(&self, slot: &Slot, failure: Failure) -> Result<Claims, Refused> {
+        let unheard = self.broker.directory_age();
+        let counts = unheard.saturating_add(FRESH).min(CUT_OFF);
+        let owner = slot.owner_within(counts);
+        owner.ok_or(Refused::Cannot(failure))
     }
 
     /// Revision and sealed content of a session.
@@ -356,7 +386,7 @@ impl Sessions {
             Err(_) => Ok(None),
         };
         if matches!(renewed, Err(Refused::NoSession(_))) {
-            self.forget(&shown.id);
+            self.known.forget(&shown.id);
         }
         match renewed? {
             Some(renewed) => Ok(renewed),
@@ -378,35 +408,8 @@ impl Sessions {
             revision: None,
         };
         self.ask(end).await.map_err(Refused::Cannot)?;
-        self.forget(&shown.id);
+        self.known.forget(&shown.id);
         Ok(())
-    }
-
-    fn remember(&self, id: SessionId, kept: &Kept) -> Claims {
-        let claims = kept.claims();
-        let at = Instant::now();
-        let mut until = at + FRESH;
-        if let Some(lasting) = &kept.lasting
-            && !kept.is_due()
-        {
-            let left = Duration::from_secs(lasting.expires.saturating_sub(now()));
-            until = until.min(at + left);
-        }
-        let mut known = self.known.lock();
-        if known.len() >= MAX_KNOWN {
-            known.clear();
-        }
-        let entry = Known {
-            claims: claims.clone(),
-            at,
-            until,
-        };
-        known.insert(id, entry);
-        claims
-    }
-
-    fn forget(&self, id: &SessionId) {
-        self.known.lock().remove(id);
     }
 
     pub(super) async fn ask(&self, command: SessionCommand) -> Result<Response, Failure> {
@@ -418,10 +421,7 @@ impl Sessions {
         let reply = self.broker.execute(request);
         match tokio::time::timeout(ANSWER, reply).await {
             Ok(answer) => answer.result.map_err(not_in_doubt),
-            Err(_) => Err(Failure::Unavailable(format!(
-                "The first partition has not answered within {} s.",
-                ANSWER.as_secs()
-            ))),
+            Err(_) => Err(no_answer()),
         }
     }
 
@@ -446,162 +446,4 @@ impl Sessions {
 }
 
 #[cfg(test)]
-mod tests {
-    use skep_identity::Directory;
-    use skep_protocol::ActivatedJob;
-    use skep_protocol::command::ActivateJobs;
-    use skep_protocol::response::JobActivation;
-    use skep_protocol::value::SessionValue;
-    use skep_service::{BoxFuture, JobReceiver, NodeStates, Reply, Topology, Work};
-
-    use super::*;
-
-    fn kept(expires: u64) -> Kept {
-        Kept {
-            provider: "oidc".to_string(),
-            id: "anna".into(),
-            groups: None,
-            token: String::new(),
-            lasting: Some(Token {
-                refresh_token: "refresh-me".to_string(),
-                subject: "1".to_string(),
-                expires,
-            }),
-        }
-    }
-
-    #[test]
-    fn sessions_outlive_an_absent_provider_by_five_minutes() {
-        for (expires, due, overdue) in [
-            (now() + 60, false, false),
-            (now() - 1, true, false),
-            (now() - GRACE + 60, true, false),
-            (now() - GRACE, true, true),
-        ] {
-            let kept = kept(expires);
-            assert_eq!((kept.is_due(), kept.is_overdue()), (due, overdue));
-        }
-        let without = Kept {
-            lasting: None,
-            ..kept(0)
-        };
-        assert!(!without.is_due() && !without.is_overdue());
-    }
-
-    #[test]
-    fn a_stored_session_opens_only_with_its_id_and_reveals_nothing() {
-        let shown = |id| Shown::new("oidc", id).unwrap();
-        let row = shown("one").close(&kept(7)).unwrap();
-        assert!(!row.contains("anna") && !row.contains("refresh"));
-        let opened = shown("one").open(&row).unwrap();
-        assert_eq!(opened.lasting.as_ref().unwrap().refresh_token, "refresh-me");
-        assert!(shown("two").open(&row).is_none());
-        // The stored hash is not accepted as an id.
-        let stolen = shown("one").id.map(|byte| format!("{byte:02x}")).concat();
-        assert!(shown(&stolen).open(&row).is_none());
-        assert_ne!(shown(&stolen).id, shown("one").id);
-        let elsewhere = Shown::new("other", "one").unwrap();
-        assert!(elsewhere.open(&row).is_none());
-        assert_ne!(shown("one").csrf(), shown("two").csrf());
-    }
-
-    /// A partition with one session, which another node has claimed.
-    struct Partition(SessionValue);
-
-    impl Broker for Partition {
-        fn execute(&self, request: Request) -> Reply {
-            Reply::ready(Ok(match request.command {
-                Command::Session(SessionCommand::UseSession { .. }) => {
-                    Response::Session(Some(Box::new(self.0.clone())))
-                }
-                _ => Response::SessionClaimed,
-            }))
-        }
-
-        fn is_known_everywhere(&self, _: &Request) -> bool {
-            true
-        }
-
-        fn waiting_jobs(&self) -> usize {
-            0
-        }
-
-        fn activate_jobs(
-            &self,
-            _: ActivateJobs,
-            _: Claims,
-            _: Duration,
-        ) -> BoxFuture<'_, Result<Vec<ActivatedJob>, Failure>> {
-            unreachable!("nobody asks for jobs")
-        }
-
-        fn give_back(&self, _: Vec<JobActivation>) {}
-
-        fn open_job_stream(&self, _: ActivateJobs, _: Claims) -> Box<dyn JobReceiver> {
-            unreachable!("nobody asks for jobs")
-        }
-
-        fn directory(&self) -> Arc<Directory> {
-            Arc::default()
-        }
-
-        fn directory_age(&self) -> Duration {
-            Duration::ZERO
-        }
-
-        fn topology(&self) -> Topology {
-            unreachable!("nobody asks where partitions are")
-        }
-
-        fn work(&self) -> BoxFuture<'_, Arc<Work>> {
-            Box::pin(std::future::ready(Arc::default()))
-        }
-
-        fn node_states(&self) -> BoxFuture<'_, Arc<NodeStates>> {
-            Box::pin(std::future::ready(Arc::default()))
-        }
-
-        fn measured(&self, _: i64) -> BoxFuture<'_, Arc<NodeStates>> {
-            Box::pin(std::future::ready(Arc::default()))
-        }
-    }
-
-    #[tokio::test]
-    async fn a_session_that_nobody_could_renew_for_long_is_neither_good_nor_over() {
-        let providers = Arc::new(Providers::start(&[]).unwrap());
-        let shown = Shown::new("oidc", "one").unwrap();
-        for (expires, is_good) in [
-            (now() + 60, true),
-            (now() - GRACE + 60, true),
-            (now() - GRACE, false),
-        ] {
-            let row = SessionValue {
-                sealed: shown.close(&kept(expires)).unwrap(),
-                ..SessionValue::default()
-            };
-            let broker = Arc::new(Partition(row));
-            let sessions = Arc::new(Sessions::new(
-                Arc::clone(&providers),
-                Refreshes::default(),
-                broker,
-            ));
-            let caller = sessions.caller(&shown, Arc::default()).await;
-            match (is_good, caller) {
-                (true, Ok(Claims::User(user))) => assert_eq!(&*user.id, "anna"),
-                (false, Err(Refused::Cannot(Failure::Unavailable(why)))) => {
-                    assert!(why.contains("'oidc'"), "{why}");
-                }
-                (_, other) => panic!("{expires}: {other:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn a_session_has_a_size() {
-        let large = Kept {
-            token: "x".repeat(MAX_SEALED),
-            ..kept(7)
-        };
-        assert!(Shown::new("oidc", "one").unwrap().close(&large).is_none());
-    }
-}
+mod tests;

@@ -42,6 +42,7 @@ pub mod related;
 pub mod shared;
 mod start_timers;
 pub mod statistics;
+mod time;
 pub mod usage;
 pub mod wait_states;
 mod waiting;
@@ -131,6 +132,11 @@ impl QueryRequest {
             | What::UserTaskAuditLog(_, search)
             | What::Named(search)
             | What::WaitStates(search) => search.is_costly(),
+            // They ask the store many times, one query after the other.
+            What::Overdue
+            | What::Diagnosis(_)
+            | What::WaitingStates(_)
+            | What::CallHierarchy(_) => true,
             _ => false,
         }
     }
@@ -303,15 +309,11 @@ pub async fn must_exist(
     key: Key,
 ) -> Result<Vec<Row>, Problem> {
     sight::is_known(front, claims)?;
-    let mut ask = Ask {
-        front,
-        sight: Sight {
-            grants: None,
-            ..sight::sight(front, claims)
-        },
-        consistency: Consistency::ReadYourWrites,
-        behind: 0,
+    let sight = Sight {
+        grants: None,
+        ..sight::sight(front, claims)
     };
+    let mut ask = Ask::of(front, sight, Consistency::ReadYourWrites);
     if entity.key().name == by {
         let row = ask.one(entity, key).await;
         return match row {

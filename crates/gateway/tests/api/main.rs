@@ -24,6 +24,7 @@ mod kept;
 mod large_jobs;
 mod login;
 mod long_names;
+mod long_questions;
 mod long_texts;
 mod management;
 mod metrics;

@@ -218,6 +218,8 @@ async fn without_the_first_partition_known_sessions_stay_valid_and_logins_fail()
     assert_eq!(anna.status(&node).await, 200);
     let keeper = node.broker.reports.keeper.lock().clone();
     keeper.is_away(true);
+    // As long as a node does not hear the leader.
+    *node.broker.reports.directory_age.lock() = Duration::from_secs(3600);
     let asked = keeper.asked();
     eventually("the first partition is asked", async || {
         assert_eq!(anna.status(&node).await, 200);
@@ -231,6 +233,24 @@ async fn without_the_first_partition_known_sessions_stay_valid_and_logins_fail()
     assert_eq!(location(&answer), "ui/login?failed=failed");
     keeper.is_away(false);
     assert_eq!(anna.status(&other).await, 200);
+}
+
+/// Whoever hears the leader may log the user out meanwhile: at another node, where the first partition answers.
+#[tokio::test]
+async fn while_the_leader_is_heard_a_session_that_nobody_confirms_counts_for_seconds() {
+    let issuer = Issuer::start();
+    let [node, other] = nodes(&issuer).await;
+    let anna = logged_in(&node, &issuer, "anna").await;
+    assert_eq!(anna.status(&node).await, 200);
+    assert_eq!(anna.logs_out(&other).await, 204);
+    let keeper = node.broker.reports.keeper.lock().clone();
+    keeper.is_away(true);
+    eventually("the node no longer trusts the session", async || {
+        anna.status(&node).await == 503
+    })
+    .await;
+    keeper.is_away(false);
+    assert_eq!(anna.status(&node).await, 401);
 }
 
 /// A command of the caller is in doubt then; a session is not, as it may be asked for, begun and ended again.

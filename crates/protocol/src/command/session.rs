@@ -17,7 +17,7 @@ pub const SESSION_CLAIM: i64 = 30_000;
 commands! {
 /// Commands of gateways for sessions. The first partition decides all of them. The order is that of the encoding between nodes.
 pub enum SessionCommand {
-    /// If there are too many sessions, of the user or in total, the oldest ones end.
+    /// If there are too many sessions, of the user or in total, those that are unused longest end.
     BeginSession { id: SessionId, user: Arc<str>, sealed: Arc<str> } => {
         record: Session { SessionIntent::Begin } Key::NONE,
         about: About::Nothing,

@@ -35,7 +35,7 @@ impl GrantsCache {
             return Some(Arc::clone(grants));
         }
         let grants = Arc::new(Grants::of(directory, claims)?);
-        if self.known.len() >= MAX_CALLERS {
+        if self.known.len() >= MAX_CALLERS && !self.known.contains_key(&principal.id) {
             self.known.clear();
         }
         let entry = (claims.clone(), Arc::clone(&grants));
@@ -84,6 +84,28 @@ mod tests {
         };
         let client = of(&Claims::Client(principal));
         assert!(!Arc::ptr_eq(&first, &client) && !Arc::ptr_eq(&other, &client));
+    }
+
+    #[test]
+    fn other_claims_of_a_known_caller_drop_nobody_else() {
+        let (mut cache, directory) = (GrantsCache::default(), Directory::default());
+        let first = cache.of(&directory, &anna("{}")).unwrap();
+        for number in 2..=MAX_CALLERS {
+            let principal = Principal {
+                id: format!("user-{number}").into(),
+                ..Principal::default()
+            };
+            cache.of(&directory, &Claims::Client(principal.into()));
+        }
+        assert_eq!(cache.known.len(), MAX_CALLERS);
+        let principal = Principal {
+            id: "user-2".into(),
+            token: r#"{"department":"sales"}"#.into(),
+            ..Principal::default()
+        };
+        cache.of(&directory, &Claims::Client(principal.into()));
+        let again = cache.of(&directory, &anna("{}")).unwrap();
+        assert!(Arc::ptr_eq(&first, &again));
     }
 
     #[test]

@@ -35,12 +35,15 @@ impl Row for Session {
     }
 }
 
+/// Keys of sessions by when they were last used, as far as it was recorded.
+type ByUse = BTreeSet<(i64, Key)>;
+
 /// Sessions by key. A later session has a greater key.
 pub struct Sessions {
     pub table: Table<Session>,
     by_id: HashMap<SessionId, Key>,
-    by_user: HashMap<Arc<str>, BTreeSet<Key>>,
-    keys: BTreeSet<Key>,
+    by_user: HashMap<Arc<str>, ByUse>,
+    by_use: ByUse,
     ends: BTreeSet<(i64, Key)>,
 }
 
@@ -52,7 +55,7 @@ impl Sessions {
             table,
             by_id: HashMap::new(),
             by_user: HashMap::new(),
-            keys: BTreeSet::new(),
+            by_use: ByUse::new(),
             ends: BTreeSet::new(),
         };
         for (key, row) in &rows {
@@ -70,15 +73,16 @@ impl Sessions {
         self.table.get(key)
     }
 
-    /// Sessions of a user, oldest first.
+    /// Sessions of a user, the one that is unused longest first.
     pub fn of_user(&self, user: &str) -> impl ExactSizeIterator<Item = Key> + '_ {
-        const NONE: &BTreeSet<Key> = &BTreeSet::new();
-        self.by_user.get(user).unwrap_or(NONE).iter().copied()
+        const NONE: &ByUse = &ByUse::new();
+        let of_user = self.by_user.get(user).unwrap_or(NONE);
+        of_user.iter().map(|(_, key)| *key)
     }
 
-    /// All sessions, oldest first.
+    /// All sessions, the one that is unused longest first.
     pub fn all(&self) -> impl ExactSizeIterator<Item = Key> + '_ {
-        self.keys.iter().copied()
+        self.by_use.iter().map(|(_, key)| *key)
     }
 
     /// Sessions that have ended.
@@ -117,20 +121,20 @@ impl Indexed<Session> for Sessions {
     fn add_to_index(&mut self, key: Key, row: &Session) {
         self.by_id.insert(row.0.id, key);
         let of_user = self.by_user.entry(row.0.user.clone()).or_default();
-        of_user.insert(key);
-        self.keys.insert(key);
+        of_user.insert((row.0.used, key));
+        self.by_use.insert((row.0.used, key));
         self.ends.insert((row.ends(), key));
     }
 
     fn take_from_index(&mut self, key: Key, row: &Session) {
         self.by_id.remove(&row.0.id);
         if let Some(of_user) = self.by_user.get_mut(&row.0.user) {
-            of_user.remove(&key);
+            of_user.remove(&(row.0.used, key));
             if of_user.is_empty() {
                 self.by_user.remove(&row.0.user);
             }
         }
-        self.keys.remove(&key);
+        self.by_use.remove(&(row.0.used, key));
         self.ends.remove(&(row.ends(), key));
     }
 }

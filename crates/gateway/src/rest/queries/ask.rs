@@ -9,6 +9,7 @@ use skep_query::{
     Answer, Condition, Consistency, Entity, Op, Query, ResultPage, Row, Search, Value, answer,
 };
 
+use super::time::Time;
 use super::{
     MAX_HIERARCHY, is_there, narrowed, not_found, refused, sequence_flows, text_of, unexpected,
     value_of,
@@ -23,6 +24,7 @@ pub(super) struct Ask<'f> {
     pub(super) sight: Sight,
     pub(super) consistency: Consistency,
     pub(super) behind: u64,
+    pub(super) time: Time,
 }
 
 impl<'f> Ask<'f> {
@@ -34,12 +36,18 @@ impl<'f> Ask<'f> {
         consistency: Consistency,
     ) -> Result<Ask<'f>, Problem> {
         sight::is_known(front, claims)?;
-        Ok(Ask {
+        Ok(Ask::of(front, sight::sight(front, claims), consistency))
+    }
+
+    /// For a caller who may see this.
+    pub(super) fn of(front: &'f FrontEnd, sight: Sight, consistency: Consistency) -> Ask<'f> {
+        Ask {
             front,
-            sight: sight::sight(front, claims),
+            sight,
             consistency,
             behind: 0,
-        })
+            time: Time::new(front.config.request_timeout),
+        }
     }
 
     /// Runs a query for the data that the caller may see.
@@ -172,6 +180,7 @@ impl<'f> Ask<'f> {
     }
 
     pub(super) async fn whole_answer(&mut self, query: Query) -> Result<Answer, Problem> {
+        self.time.begin_query()?;
         let (answer, behind) = self.front.storage.query(query, self.consistency).await?;
         self.behind = self.behind.max(behind);
         Ok(answer)
