@@ -10,6 +10,7 @@ mod samples;
 pub mod select;
 mod settled;
 pub mod statistics;
+mod tenants;
 mod unselective;
 pub mod upsert;
 

@@ -11,7 +11,7 @@ use skep_query::{
 
 use super::page::{self, Part, Way};
 use super::unselective::unselective_columns;
-use super::{Columns, Dialect, Sql, active_elements, flows, select, settled, statistics};
+use super::{Columns, Dialect, Sql, active_elements, flows, select, settled, statistics, tenants};
 
 /// A SQL database that answers queries.
 pub trait Database {
@@ -137,7 +137,7 @@ fn few_of_tenants(
 /// The number of rows of the tenants that the search is for, if they are few, and the columns of the index that leads to them. The time
 /// of a search by this index alone does not depend on what other tenants have. PostgreSQL plans so by itself.
 fn small(from: &impl Database, search: &Search) -> Result<Option<(u64, Columns)>, QueryError> {
-    let Some((columns, condition)) = page::of_tenants(&from.sql(), search) else {
+    let Some((columns, condition)) = tenants::of_tenants(&from.sql(), search) else {
         return Ok(None);
     };
     let sql = select::count_one(from.sql(), search.entity, condition, FEW + 1);
@@ -170,7 +170,7 @@ fn counted<'a>(
         tries.push((Way::Planned(broad), COUNT));
     }
     let listed = page::listed_column(search);
-    let of_tenants = page::of_tenants(&from.sql(), search).map(|(columns, _)| columns);
+    let of_tenants = tenants::of_tenants(&from.sql(), search).map(|(columns, _)| columns);
     if let Some(columns) = of_tenants.or(listed) {
         // Few rows of these values, or enough of them soon; else few of what other conditions lead to; else the one that reads an
         // index only.

@@ -40,13 +40,20 @@ impl Filled {
 
     /// Opens a store that keeps ended instances for this time.
     fn keeping(directory: &Path, log: Vec<Bytes>, history_ttl: Duration) -> Result<Filled, String> {
+        let config = Config {
+            history_ttl,
+            ..Config::default()
+        };
+        Filled::with(directory, log, config)
+    }
+
+    fn with(directory: &Path, log: Vec<Bytes>, config: Config) -> Result<Filled, String> {
         let progress = Arc::new(LogProgress::default());
         progress.commit(log.len() as u64);
         let log = Log::new(log);
         let config = Config {
             window: Duration::from_millis(1),
-            history_ttl,
-            ..Config::default()
+            ..config
         };
         let store = Store::open(
             partition(1, directory),
@@ -391,7 +398,7 @@ fn indices_of_an_earlier_version_are_made_again() {
     drop(filled);
     let connection = Connection::open(file(directory.path())).unwrap();
     let made = |connection: &Connection| -> Vec<String> {
-        let names = ["element_instance_2", "process_instance_8"];
+        let names = ["element_instance_2", "process_instance_6"];
         let sql = "SELECT sql FROM sqlite_schema WHERE name = ?";
         names
             .map(|name| connection.query_row(sql, [name], |row| row.get(0)).unwrap())
@@ -400,7 +407,7 @@ fn indices_of_an_earlier_version_are_made_again() {
     let own = made(&connection);
     connection
         .execute_batch(
-            "DROP INDEX process_instance_8;
+            "DROP INDEX process_instance_6;
             DROP INDEX element_instance_2;
             CREATE INDEX element_instance_2 ON element_instance (elementId, processDefinitionKey) WHERE state = 'ACTIVE';",
         )
@@ -412,7 +419,28 @@ fn indices_of_an_earlier_version_are_made_again() {
     let connection = Connection::open(file(directory.path())).unwrap();
     assert_eq!(made(&connection), own);
     assert!(own[0].contains("startDate"), "{own:?}");
-    assert!(own[1].contains("tenantId"), "{own:?}");
+    assert!(own[1].contains("businessId"), "{own:?}");
+}
+
+#[test]
+fn rows_have_an_index_on_their_tenant_while_tenants_are_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = ended(10, 100);
+    for tenants in [false, true, true, false] {
+        let config = Config {
+            tenants,
+            history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),
+            ..Config::default()
+        };
+        let filled = Filled::with(directory.path(), log.clone(), config).unwrap();
+        filled.has(10);
+        drop(filled);
+        let connection = Connection::open(file(directory.path())).unwrap();
+        let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND sql LIKE '%(\"tenantId\"%'";
+        let found: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+        // One is of the table of tenants.
+        assert_eq!(found, if tenants { 12 } else { 1 });
+    }
 }
 
 #[test]

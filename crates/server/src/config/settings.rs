@@ -1,6 +1,7 @@
 //! Typed settings of a server, with their defaults.
 
 mod field;
+mod secondary;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use skep_documents::config::Kind;
 use skep_documents::{StoreConfig, Stores};
 use skep_exporting::{Trust, Verify};
 use skep_gateway::GatewayConfig;
-use skep_secondary::{Documents, DocumentsSettings, Rdbms, StoreLocation};
+use skep_secondary::{Documents, DocumentsSettings, Rdbms};
 use skep_tls::Certificate;
 
 use super::backup::Backup;
@@ -470,38 +471,7 @@ impl Settings {
         let mut config = self.broker.clone();
         config.max_message_size = self.gateway.max_message_size;
         config.engine.identity = self.security.identity();
-        let tenants = self.security.tenant_checks;
-        let secondary = skep_secondary::Config {
-            tenants,
-            ..self.secondary.clone()
-        };
-        config.secondary_storage = match self.secondary_storage {
-            SecondaryStorage::Embedded => Some(secondary),
-            // Invalid settings have prevented the start.
-            SecondaryStorage::Rdbms => {
-                let settings = skep_secondary::RdbmsSettings {
-                    tenants,
-                    ..self.rdbms.clone()
-                };
-                Rdbms::new(&settings)
-                    .ok()
-                    .map(|database| skep_secondary::Config {
-                        location: StoreLocation::Rdbms(Arc::new(database)),
-                        readers: self.shared_readers(),
-                        ..secondary
-                    })
-            }
-            SecondaryStorage::Elasticsearch | SecondaryStorage::Opensearch => {
-                Documents::new(self.search_server())
-                    .ok()
-                    .map(|server| skep_secondary::Config {
-                        location: StoreLocation::Documents(Arc::new(server)),
-                        readers: self.shared_readers(),
-                        ..secondary
-                    })
-            }
-            SecondaryStorage::None => None,
-        };
+        config.secondary_storage = self.secondary_config();
         config.backup = self.backup.config();
         if let Some(backup) = &mut config.backup {
             let stores = self.document_stores_here();
@@ -548,23 +518,6 @@ impl Settings {
             contact_points: cluster.contact_points,
             election_timeout: cluster.election_timeout,
             tls: self.internal_tls.files(),
-        }
-    }
-
-    /// Number of threads that answer searches if all partitions share them.
-    fn shared_readers(&self) -> usize {
-        (self.secondary.readers * self.broker.partitions as usize).min(32)
-    }
-
-    /// The search server that is secondary storage.
-    fn search_server(&self) -> DocumentsSettings {
-        match self.secondary_storage {
-            SecondaryStorage::Elasticsearch => self
-                .elasticsearch
-                .settings("camunda.data.secondary-storage.elasticsearch"),
-            _ => self
-                .opensearch
-                .settings("camunda.data.secondary-storage.opensearch"),
         }
     }
 
