@@ -1,5 +1,6 @@
 // Long lists: pages of a hundred by cursors, up to a window of two thousand rows. Behind it one goes on by an address.
 import { type InfiniteData, type QueryKey, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { type Ask, interval, isLed, moves, queries, renewed, usePaused } from "./live";
 import type { Problem } from "./problem";
 
@@ -20,6 +21,8 @@ export interface List<Row> {
   /** Where the window ends, when there is something behind it. */
   next: string | undefined;
 }
+
+const NONE: readonly never[] = [];
 
 /** `after` is where the window begins; nothing: at the start of the list. */
 export function useList<Row>(key: QueryKey, ask: (how: Ask, after: string | undefined) => Promise<Page<Row>>, after?: string, every = 5_000) {
@@ -43,9 +46,9 @@ export function useList<Row>(key: QueryKey, ask: (how: Ask, after: string | unde
       return led || paused ? false : pages * interval(q.queryKey, every, document.hidden);
     },
   });
-  const pages = query.data?.pages ?? [];
+  const pages = query.data?.pages ?? NONE;
   const [first, last] = [pages[0], pages.at(-1)];
-  const rows = pages.flatMap((page) => page.items);
+  const rows = useMemo(() => pages.flatMap((page) => page.items), [pages]);
   const list: List<Row> = {
     rows,
     total: first?.page.totalItems ?? 0,
