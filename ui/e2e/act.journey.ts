@@ -140,3 +140,28 @@ test("a refusal is told with the server's reason", async ({ page, open, api }) =
   await expect(page.getByText("That was not done")).toBeVisible();
   await expect(page.locator(".announcement.failed")).toContainText(key);
 });
+
+test("one incident is retried before all are, and what became of it is said", async ({ page, open, api }) => {
+  const model = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+  await api.deploy([["print.bpmn", model.replaceAll('"order"', '"print"').replace('type="charge-card"', 'type="print"')]]);
+  for (let n = 0; n < 3; n += 1) await api.start("print", { orderId: `p-${n}`, amount: 5 });
+  for (const job of await api.jobs("print", 3)) await api.fail(job, "The printer has no ink");
+  const worker = async () => {
+    const [job] = await api.jobs("print");
+    if (!job) throw new Error("no job was tried again");
+    return job;
+  };
+  await open("/incidents");
+  await page.getByRole("link", { name: /no ink/ }).click();
+  await page.getByRole("button", { name: "Retry one first" }).click();
+  const said = page.getByRole("status").filter({ hasText: "The one" });
+  await expect(said).toHaveText("The one is at work again");
+  await api.complete(await worker(), { charged: true });
+  await expect(said).toHaveText("The one went on");
+  await expect(page.getByRole("button", { name: "Retry all 2" })).toBeVisible();
+  await page.getByRole("button", { name: "Retry another one" }).click();
+  await expect(said).toHaveText("The one is at work again");
+  await api.fail(await worker(), "The printer has no ink");
+  await expect(said).toHaveText("The one failed again");
+  await expect(page.getByRole("button", { name: "Retry all 2" })).toBeVisible();
+});

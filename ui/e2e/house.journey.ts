@@ -227,3 +227,14 @@ for (const [what, question] of [["process", "process-definitions/search"], ["ins
     expect(waited.size).toBe(2);
   });
 }
+
+test("a list and the model above it are asked for while the code of their page is on its way", async ({ page, open }) => {
+  const asked = Promise.all(["process-instances/search", "/xml", "statistics/element-instances"].map((path) => page.waitForRequest((each) => each.url().includes(path))));
+  // Its code comes when all of them are on their way.
+  await page.route(/\/assets\/page-[^/]+\.js$/, async (route) => {
+    await asked;
+    await route.continue();
+  });
+  await open("/processes?process=order");
+  await expect(page.locator('[role="rowgroup"] [role="row"] a').first()).toBeVisible();
+});

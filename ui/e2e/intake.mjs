@@ -1,10 +1,7 @@
 // A process that people start by a form with files, and look at the files in its task.
-import { edge, shape } from "./diagram.mjs";
+import { edge, model, shape } from "./diagram.mjs";
 
-export const intakeModel = `<?xml version="1.0" encoding="UTF-8"?>
-<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpmndi="http://www.omg.org/spec/BPMN/20100524/DI"
-  xmlns:dc="http://www.omg.org/spec/DD/20100524/DC" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" xmlns:di="http://www.omg.org/spec/DD/20100524/DI" id="intake-definitions" targetNamespace="t">
-  <bpmn:process id="intake" name="New claim" isExecutable="true">
+export const intakeModel = model("intake", "New claim", `
     <bpmn:startEvent id="came" name="Claim came in">
       <bpmn:extensionElements><zeebe:formDefinition formId="intake"/></bpmn:extensionElements>
       <bpmn:outgoing>a</bpmn:outgoing>
@@ -15,13 +12,9 @@ export const intakeModel = `<?xml version="1.0" encoding="UTF-8"?>
     </bpmn:userTask>
     <bpmn:endEvent id="seen" name="Seen"><bpmn:incoming>b</bpmn:incoming></bpmn:endEvent>
     <bpmn:sequenceFlow id="a" sourceRef="came" targetRef="look"/>
-    <bpmn:sequenceFlow id="b" sourceRef="look" targetRef="seen"/>
-  </bpmn:process>
-  <bpmndi:BPMNDiagram id="x"><bpmndi:BPMNPlane id="p" bpmnElement="intake">
+    <bpmn:sequenceFlow id="b" sourceRef="look" targetRef="seen"/>`, `
     ${shape("came", 100, 102, 36, 36)}${shape("look", 200, 80, 100, 80)}${shape("seen", 360, 102, 36, 36)}
-    ${edge("a", 136, 200)}${edge("b", 300, 360)}
-  </bpmndi:BPMNPlane></bpmndi:BPMNDiagram>
-</bpmn:definitions>`;
+    ${edge("a", 136, 200)}${edge("b", 300, 360)}`);
 
 export const intakeForm = JSON.stringify({
   id: "intake",

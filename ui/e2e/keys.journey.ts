@@ -1,20 +1,35 @@
 // By keyboard alone: where the focus is, where it goes, and whom a key is for.
+import type { Page } from "@playwright/test";
 import { expect, instanceOf, test } from "./journey";
+
+const rings = (page: Page) =>
+  page.evaluate(() => [...document.querySelectorAll("*")].filter((each) => getComputedStyle(each).outlineStyle !== "none").map((each) => `${each.tagName} ${each.className}`));
 
 test("what has the focus has a ring, and what is around it has none", async ({ page, open, api }) => {
   await open(`/processes/i/${await instanceOf(api, "order", { hasIncident: true })}`);
   await expect(page.getByRole("tab", { name: "Incidents" })).toBeVisible();
-  const rings = () =>
-    page.evaluate(() => {
-      const ringed = [...document.querySelectorAll("*")].filter((each) => getComputedStyle(each).outlineStyle !== "none");
-      return ringed.map((each) => `${each.tagName} ${each.className}`);
-    });
   const retry = page.getByRole("tabpanel").getByRole("button", { name: "Retry" });
   for (let stops = 0; stops < 60 && !(await retry.evaluate((each) => each === document.activeElement)); stops += 1) {
     await page.keyboard.press("Tab");
-    await expect.poll(async () => (await rings()).length).toBe(1);
+    await expect.poll(async () => (await rings(page)).length).toBe(1);
   }
   await expect(retry).toBeFocused();
+});
+
+test("the box of a row has a ring while it has the focus, and chooses its row by Space", async ({ page, open }) => {
+  await open("/processes?process=order");
+  const row = page.getByRole("row").nth(1);
+  await expect(row.getByRole("checkbox")).toBeVisible();
+  expect(await rings(page)).toEqual([]);
+  // From the row to its first cell, which hands the focus to its box.
+  await row.focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(row.getByRole("checkbox")).toBeFocused();
+  await expect.poll(() => rings(page)).toEqual(["SPAN box-mark"]);
+  await page.keyboard.press("Space");
+  await expect(row).toHaveAttribute("aria-selected", "true");
+  await page.keyboard.press("Space");
+  await expect(row).toHaveAttribute("aria-selected", "false");
 });
 
 test("buttons within a row are pressed by keys, and what one writes there is not for the row", async ({ page, open }) => {

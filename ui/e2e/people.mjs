@@ -1,11 +1,7 @@
 // A process that people do: two tasks, one with a form that has all that is difficult about forms.
-import { edge, shape } from "./diagram.mjs";
+import { edge, model, shape } from "./diagram.mjs";
 
-export const damageModel = `<?xml version="1.0" encoding="UTF-8"?>
-<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpmndi="http://www.omg.org/spec/BPMN/20100524/DI"
-  xmlns:dc="http://www.omg.org/spec/DD/20100524/DC" xmlns:di="http://www.omg.org/spec/DD/20100524/DI"
-  xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="damage-definitions" targetNamespace="t">
-  <bpmn:process id="damage" name="Damage report" isExecutable="true">
+export const damageModel = model("damage", "Damage report", `
     <bpmn:startEvent id="reported" name="Reported"><bpmn:outgoing>a</bpmn:outgoing></bpmn:startEvent>
     <bpmn:userTask id="assess" name="Assess the damage">
       <bpmn:extensionElements>
@@ -24,13 +20,9 @@ export const damageModel = `<?xml version="1.0" encoding="UTF-8"?>
     <bpmn:endEvent id="settled" name="Settled"><bpmn:incoming>c</bpmn:incoming></bpmn:endEvent>
     <bpmn:sequenceFlow id="a" sourceRef="reported" targetRef="assess"/>
     <bpmn:sequenceFlow id="b" sourceRef="assess" targetRef="pay"/>
-    <bpmn:sequenceFlow id="c" sourceRef="pay" targetRef="settled"/>
-  </bpmn:process>
-  <bpmndi:BPMNDiagram id="x"><bpmndi:BPMNPlane id="p" bpmnElement="damage">
+    <bpmn:sequenceFlow id="c" sourceRef="pay" targetRef="settled"/>`, `
     ${shape("reported", 100, 102, 36, 36)}${shape("assess", 200, 80, 100, 80)}${shape("pay", 360, 80, 100, 80)}${shape("settled", 520, 102, 36, 36)}
-    ${edge("a", 136, 200)}${edge("b", 300, 360)}${edge("c", 460, 520)}
-  </bpmndi:BPMNPlane></bpmndi:BPMNDiagram>
-</bpmn:definitions>`;
+    ${edge("a", 136, 200)}${edge("b", 300, 360)}${edge("c", 460, 520)}`);
 
 const option = (value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) });
 

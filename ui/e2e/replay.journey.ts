@@ -24,8 +24,17 @@ test("the last of more than ten thousand steps is reached by link and by key, an
   await expect(replay.getByRole("alert")).toBeVisible();
   await expect(replay.getByRole("status")).toHaveCount(0);
   await page.unroute("**/element-instances/search");
+  // The status is empty before the second answer is asked for as well: that comes when it was seen that the page waits for it.
+  let waited = false;
+  await page.route("**/element-instances/search", async (route) => {
+    const asked = route.request().postDataJSON() as { page?: { limit?: number } };
+    if (asked.page?.limit === 10_000) await expect(replay.getByRole("status")).toHaveText(/Reading the steps$/);
+    waited ||= asked.page?.limit === 10_000;
+    await route.continue();
+  });
   await replay.getByRole("button", { name: "Try again" }).click();
   await expect(replay.getByRole("alert")).toHaveCount(0);
+  await expect.poll(() => waited).toBe(true);
   await expect(replay.getByRole("status")).toHaveText("");
   await expect(page.locator('.djs-element[data-element-id="last"].sk-active')).toHaveCount(1);
   await expect(step.first()).toBeVisible();

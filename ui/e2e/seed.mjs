@@ -7,6 +7,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import path from "node:path";
 import { coverModel } from "./cover.mjs";
+import { edge, model, shape } from "./diagram.mjs";
 import { damage, damageForm, damageModel } from "./people.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -52,23 +53,12 @@ const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").r
 
 /** A process whose names are those of people who do not mean well. */
 export function hostileModel() {
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpmndi="http://www.omg.org/spec/BPMN/20100524/DI"
-  xmlns:dc="http://www.omg.org/spec/DD/20100524/DC" xmlns:di="http://www.omg.org/spec/DD/20100524/DI"
-  xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="d" targetNamespace="t">
-  <bpmn:process id="hostile" name="${escape(LONG)}" isExecutable="true">
+  return model("hostile", escape(LONG), `
     <bpmn:startEvent id="s"><bpmn:outgoing>f</bpmn:outgoing></bpmn:startEvent>
     <bpmn:serviceTask id="t" name="${escape(HOSTILE)}">
       <bpmn:extensionElements><zeebe:taskDefinition type="${escape(HOSTILE)}"/></bpmn:extensionElements>
       <bpmn:incoming>f</bpmn:incoming></bpmn:serviceTask>
-    <bpmn:sequenceFlow id="f" sourceRef="s" targetRef="t"/>
-  </bpmn:process>
-  <bpmndi:BPMNDiagram id="x"><bpmndi:BPMNPlane id="p" bpmnElement="hostile">
-    <bpmndi:BPMNShape id="s1" bpmnElement="s"><dc:Bounds x="100" y="102" width="36" height="36"/></bpmndi:BPMNShape>
-    <bpmndi:BPMNShape id="t1" bpmnElement="t"><dc:Bounds x="200" y="80" width="100" height="80"/></bpmndi:BPMNShape>
-    <bpmndi:BPMNEdge id="f1" bpmnElement="f"><di:waypoint x="136" y="120"/><di:waypoint x="200" y="120"/></bpmndi:BPMNEdge>
-  </bpmndi:BPMNPlane></bpmndi:BPMNDiagram>
-</bpmn:definitions>`;
+    <bpmn:sequenceFlow id="f" sourceRef="s" targetRef="t"/>`, `${shape("s", 100, 102, 36, 36)}${shape("t", 200, 80, 100, 80)}${edge("f", 136, 200)}`);
 }
 
 /** Does `work` for each item, eight at a time. */

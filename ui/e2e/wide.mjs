@@ -1,5 +1,5 @@
 // A process of 500 elements: branches behind one gateway, each with two tasks and an end.
-import { edge, shape } from "./diagram.mjs";
+import { edge, model, shape } from "./diagram.mjs";
 
 export const BRANCHES = 166;
 
@@ -16,18 +16,11 @@ export function wideModel() {
     const at = (id, x, to) => `<bpmndi:BPMNEdge id="d${id}" bpmnElement="${id}"><di:waypoint x="${x}" y="${y + 40}"/><di:waypoint x="${to}" y="${y + 40}"/></bpmndi:BPMNEdge>`;
     shapes.push(at(`f${n}`, 320, 400), at(`g${n}`, 500, 560), at(`h${n}`, 660, 720));
   }
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:bpmndi="http://www.omg.org/spec/BPMN/20100524/DI"
-  xmlns:dc="http://www.omg.org/spec/DD/20100524/DC" xmlns:di="http://www.omg.org/spec/DD/20100524/DI" xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="wide-definitions" targetNamespace="t">
-  <bpmn:process id="wide" name="Wide" isExecutable="true">
+  return model("wide", "Wide", `
     <bpmn:startEvent id="s"><bpmn:outgoing>x</bpmn:outgoing></bpmn:startEvent>
     <bpmn:sequenceFlow id="x" sourceRef="s" targetRef="split"/>
     <bpmn:exclusiveGateway id="split"><bpmn:incoming>x</bpmn:incoming></bpmn:exclusiveGateway>
-    ${elements.join("\n    ")}
-  </bpmn:process>
-  <bpmndi:BPMNDiagram id="diagram"><bpmndi:BPMNPlane id="plane" bpmnElement="wide">
+    ${elements.join("\n    ")}`, `
     ${shape("s", 100, 102, 36, 36)}${shape("split", 270, 95, 50, 50)}${edge("x", 136, 270)}
-    ${shapes.join("\n    ")}
-  </bpmndi:BPMNPlane></bpmndi:BPMNDiagram>
-</bpmn:definitions>`;
+    ${shapes.join("\n    ")}`);
 }

@@ -1,8 +1,8 @@
 // Questions about process instances and what is within them.
 import { type Answer, type Body, get, post } from "./client";
 import type { ElementKey, InstanceKey, ScopeKey } from "./keys";
-import { PAGE, useList } from "./list";
-import { live, once } from "./live";
+import { PAGE, fetchList, useList } from "./list";
+import { type Ask, live, once } from "./live";
 
 export type Instance = Answer<"/process-instances/search", "post">["items"][number];
 export type ElementInstance = Answer<"/element-instances/search", "post">["items"][number];
@@ -20,10 +20,13 @@ export const AT_REST = 60_000;
 export const instance = (key: InstanceKey, atWork = true) =>
   live(["instances", "one", key], (how) => get("/process-instances/{processInstanceKey}", { processInstanceKey: key }, how), atWork ? AT_WORK : 60_000);
 
+const found = (filter: Filter, sort: Sort[]) =>
+  [["instances", "search", filter, sort], (how: Ask, from: string | undefined) =>
+    post("/process-instances/search", {}, { filter, sort, page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how)] as const;
+
 /** The instances that a filter finds, page by page. */
-export const useInstances = (filter: Filter, sort: Sort[], after?: string) =>
-  useList(["instances", "search", filter, sort], (how, from) =>
-    post("/process-instances/search", {}, { filter, sort, page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how), after);
+export const useInstances = (filter: Filter, sort: Sort[], after?: string) => useList(...found(filter, sort), after);
+export const fetchInstances = (filter: Filter, sort: Sort[], after?: string) => fetchList(...found(filter, sort), after);
 
 /** A large page of them, at once and not repeated. */
 export const page = (filter: Filter, sort: Sort[], after?: string) =>

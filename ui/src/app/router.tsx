@@ -75,6 +75,10 @@ const processes = createRoute({
   getParentRoute: () => root,
   path: "/processes",
   validateSearch: processSearch,
+  // Not awaited, so that nothing waits for its answers but what shows them.
+  loader: ({ cause, location }) => {
+    if (cause === "enter") void import("../rooms/processes/first").then(({ askFirst }) => askFirst(processSearch(location.search))).catch(() => undefined);
+  },
   component: lazyRouteComponent(() => import("../rooms/processes/page"), "Processes"),
 });
 const instance = createRoute({

@@ -1,11 +1,12 @@
 // Lists of many rows: only those that can be seen are drawn, the rest is fetched while one scrolls. By keyboard as a grid.
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useMemo } from "react";
 import {
-  Cell, Checkbox, Collection, Column, Row, type Selection, type SortDescriptor, Table as AriaTable, TableBody, TableHeader,
-  TableLayout, TableLoadMoreItem, Virtualizer,
+  type KeyboardEvent, type MouseEvent, type PointerEvent, type ReactNode, type RefObject, memo, useDeferredValue, useLayoutEffect, useMemo, useRef,
+} from "react";
+import {
+  Cell, CheckboxContext, Collection, Column, Row, type Selection, type SortDescriptor, Table as AriaTable, TableBody, TableHeader,
+  TableLayout, TableLoadMoreItem, Virtualizer, useSlottedContext,
 } from "react-aria-components";
-import { text } from "../text";
 import { Check, Minus } from "lucide-react";
 import "./table.css";
 
@@ -30,6 +31,7 @@ interface TableProps<T extends object> {
   onSort?: (sort: SortDescriptor) => void;
   selected?: Selection;
   onSelect?: (selection: Selection) => void;
+  /** Where there are more rows: asks for them, and may be called while they come. */
   loadMore?: () => void;
   isLoadingMore?: boolean;
   empty: ReactNode;
@@ -37,6 +39,9 @@ interface TableProps<T extends object> {
 
 const ROW = 40;
 const HEAD = 32;
+const LAYOUT = { rowHeight: ROW, headingHeight: HEAD, loaderHeight: 40 };
+/** Rows that are drawn at once: a screen of them. Making the others takes longer than drawing these. */
+const FIRST = 40;
 
 const isControl = (target: EventTarget): boolean => target instanceof Element && target.closest("button, a, input, select, textarea") !== null;
 
@@ -53,91 +58,147 @@ const own = {
 };
 
 export function Table<T extends object>(props: TableProps<T>) {
-  const { columns, rows, idOf, onOpen, selected } = props;
-  const layout = useMemo(() => ({ rowHeight: ROW, headingHeight: HEAD, loaderHeight: 40 }), []);
-  const byId = useMemo(() => new Map(rows.map((row) => [idOf(row), row])), [rows, idOf]);
+  const { label, columns, rows, selected, sort } = props;
+  const first = useMemo(() => (rows.length > FIRST ? rows.slice(0, FIRST) : rows), [rows]);
+  const drawn = useDeferredValue(rows, first);
+  // What is pressed in rows that are drawn already does what the page means now.
+  const now = useRef(props);
+  useLayoutEffect(() => {
+    now.current = props;
+  });
   // Columns of nothing say nothing, and would make what is said as wide as they are.
   if (rows.length === 0) return props.empty;
   return (
-    <Virtualizer layout={TableLayout} layoutOptions={layout}>
+    <>
+      <Grid
+        now={now}
+        label={label}
+        columns={columns}
+        rows={drawn}
+        idOf={props.idOf}
+        opens={props.onOpen !== undefined}
+        selected={selected}
+        column={sort?.column}
+        direction={sort?.direction}
+        sorts={props.onSort !== undefined}
+        more={props.loadMore !== undefined && (drawn !== first || drawn === rows)}
+      />
+      {props.isLoadingMore ? <div className="thin-bar more-bar" aria-hidden="true" /> : null}
+    </>
+  );
+}
+
+interface GridProps<T extends object> extends Pick<TableProps<T>, "label" | "columns" | "rows" | "idOf" | "selected"> {
+  now: RefObject<TableProps<T>>;
+  opens: boolean;
+  sorts: boolean;
+  more: boolean;
+  column: SortDescriptor["column"] | undefined;
+  direction: SortDescriptor["direction"] | undefined;
+}
+
+function Rows<T extends object>({ now, label, columns, rows, idOf, opens, selected, column, direction, sorts, more }: GridProps<T>) {
+  return (
+    <Virtualizer layout={TableLayout} layoutOptions={LAYOUT}>
       <AriaTable
-        aria-label={props.label}
+        aria-label={label}
         className="table"
         selectionMode={selected === undefined ? "none" : "multiple"}
         selectedKeys={selected}
-        onSelectionChange={props.onSelect}
-        sortDescriptor={props.sort}
-        onSortChange={props.onSort}
+        onSelectionChange={(selection) => now.current.onSelect?.(selection)}
+        sortDescriptor={column === undefined || direction === undefined ? undefined : { column, direction }}
+        onSortChange={sorts ? (sort) => now.current.onSort?.(sort) : undefined}
         onRowAction={(id) => {
-          const row = byId.get(String(id));
-          if (row) onOpen?.(row);
+          const row = now.current.rows.find((each) => idOf(each) === String(id));
+          if (row) now.current.onOpen?.(row);
         }}
       >
         <TableHeader>
           {selected === undefined ? null : (
             <Column width={40} minWidth={40} className="th th-box">
-              <Box slot="selection" />
+              <Box />
             </Column>
           )}
-          {columns.map((column, index) => (
-            <Column
-              key={column.id}
-              id={column.id}
-              isRowHeader={index === 0}
-              allowsSorting={column.sorts ?? false}
-              width={column.width ?? "1fr"}
-              minWidth={column.minWidth ?? 80}
-              className={`th${column.number ? " number" : ""}`}
-            >
-              {({ sortDirection }) => (
-                <span className="th-inner">
-                  <span className="clip">{column.name}</span>
-                  {sortDirection === "ascending" ? <ArrowUp size={12} aria-hidden="true" /> : null}
-                  {sortDirection === "descending" ? <ArrowDown size={12} aria-hidden="true" /> : null}
-                </span>
-              )}
-            </Column>
+          {columns.map((each, index) => (
+            <Head key={each.id} column={each} isRowHeader={index === 0} />
           ))}
         </TableHeader>
         <TableBody>
           <Collection items={rows} dependencies={[columns]}>
             {(row) => (
-              <Row id={idOf(row)} className={`tr${onOpen ? " opens" : ""}`}>
+              <Row id={idOf(row)} className={`tr${opens ? " opens" : ""}`}>
                 {selected === undefined ? null : (
                   <Cell className="td td-box">
-                    <Box slot="selection" />
+                    <Box />
                   </Cell>
                 )}
-                {columns.map((column) => (
-                  <Cell key={column.id} className={`td${column.number ? " number" : ""}`}>
+                {columns.map((each) => (
+                  <Cell key={each.id} className={`td${each.number ? " number" : ""}`}>
                     {/* oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- it has no keys itself */}
                     <span className="td-own" {...own}>
-                      {column.cell(row)}
+                      {each.cell(row)}
                     </span>
                   </Cell>
                 ))}
               </Row>
             )}
           </Collection>
-          {props.loadMore === undefined ? null : (
-            <TableLoadMoreItem onLoadMore={props.loadMore} isLoading={props.isLoadingMore ?? false} className="td-more">
-              {text.words.loading}
-            </TableLoadMoreItem>
-          )}
+          {more ? <TableLoadMoreItem onLoadMore={() => now.current.loadMore?.()} isLoading={false} /> : null}
         </TableBody>
       </AriaTable>
     </Virtualizer>
   );
 }
 
-function Box({ slot }: { slot: string }) {
+/** A page is drawn with each answer; its table, of which all cells are drawn together, only when something in it is different. Ids are made
+ * in the same way each time. */
+const Grid = memo(Rows, ({ idOf: _before, ...before }, { idOf: _after, ...after }) =>
+  Object.entries(after).every(([name, value]) => Object.is(value, before[name as keyof typeof before])),
+) as typeof Rows;
+
+function Head({ column, isRowHeader }: { column: Pick<Col<object>, "id" | "name" | "sorts" | "width" | "minWidth" | "number">; isRowHeader: boolean }) {
   return (
-    <Checkbox slot={slot} className="box">
-      {({ isSelected, isIndeterminate }) => (
-        <span className={`box-mark${isSelected || isIndeterminate ? " on" : ""}`}>
-          {isIndeterminate ? <Minus size={12} aria-hidden="true" /> : isSelected ? <Check size={12} strokeWidth={3} aria-hidden="true" /> : null}
+    <Column
+      id={column.id}
+      isRowHeader={isRowHeader}
+      allowsSorting={column.sorts ?? false}
+      width={column.width ?? "1fr"}
+      minWidth={column.minWidth ?? 80}
+      className={`th${column.number ? " number" : ""}`}
+    >
+      {({ sortDirection }) => (
+        <span className="th-inner">
+          <span className="clip">{column.name}</span>
+          {sortDirection === "ascending" ? <ArrowUp size={12} aria-hidden="true" /> : null}
+          {sortDirection === "descending" ? <ArrowDown size={12} aria-hidden="true" /> : null}
         </span>
       )}
-    </Checkbox>
+    </Column>
+  );
+}
+
+/** A press of the box is none of its row. */
+const stay = (event: PointerEvent | MouseEvent | KeyboardEvent) => event.stopPropagation();
+const stayKeys = (event: KeyboardEvent) => (event.key === " " ? stay(event) : undefined);
+
+/** The browser's own: those of the library cost as much as all other cells of a row. */
+function Box() {
+  const { isSelected = false, isIndeterminate = false, onChange, "aria-label": label, "aria-labelledby": by, id } = useSlottedContext(CheckboxContext, "selection") ?? {};
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- it only keeps presses
+    <label className="box" onPointerDown={stay} onMouseDown={stay} onClick={stay} onKeyDown={stayKeys}>
+      <input
+        type="checkbox"
+        id={id}
+        aria-label={label}
+        aria-labelledby={by}
+        checked={isSelected}
+        ref={(input) => void (input && (input.indeterminate = isIndeterminate))}
+        onChange={(event) => onChange?.(event.target.checked)}
+      />
+      <span className={`box-mark${isSelected || isIndeterminate ? " on" : ""}`}>
+        {isIndeterminate ? <Minus size={12} aria-hidden="true" /> : isSelected ? <Check size={12} strokeWidth={3} aria-hidden="true" /> : null}
+      </span>
+    </label>
   );
 }

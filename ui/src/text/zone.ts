@@ -8,9 +8,11 @@ const listeners = new Set<() => void>();
 const kept = (name: string): string => (typeof localStorage === "undefined" ? "" : (localStorage.getItem(name) ?? ""));
 
 const isZone = (name: string): boolean => {
+  // Most keep none, and what is thrown costs more than all else that is done here.
+  if (name === "") return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name }).format();
-    return name !== "";
+    return true;
   } catch {
     return false;
   }

@@ -11,7 +11,7 @@ import { type Ghosts, drawGhosts } from "./ghosts";
 import { drawHeat } from "./heat";
 import { type Mark, addHatch, drawFlows, drawMarks } from "./marks";
 import { Outline } from "./Outline";
-import { type Parts, fit, isStep, makeViewer, partsOf, reveal } from "./viewer";
+import { type Parts, fit, isStep, makeViewer, partsOf, refit, reveal } from "./viewer";
 import { step } from "./walk";
 import "./diagram.css";
 
@@ -48,7 +48,7 @@ export default function Diagram({ xml, label, marks, taken = NONE, heat, ghosts,
 
   useEffect(() => {
     if (!parts || !place.current) return;
-    const observer = new ResizeObserver(() => fit(parts));
+    const observer = new ResizeObserver(() => refit(parts));
     observer.observe(place.current);
     return () => observer.disconnect();
   }, [parts]);

@@ -143,6 +143,13 @@ export function fit({ canvas }: Parts) {
   canvas.viewbox({ x: inner.x + inner.width / 2 - width / 2, y: inner.y + inner.height / 2 - height / 2, width, height });
 }
 
+/** The same where its place has another size than the drawing was fitted to: a large drawing is dear to measure, and its counts to place. */
+export function refit(parts: Parts) {
+  const { outer } = parts.canvas.viewbox();
+  const place = parts.canvas.getContainer();
+  if (place.clientWidth !== outer.width || place.clientHeight !== outer.height) fit(parts);
+}
+
 /** How far something lies outside of what is seen, with the margin. */
 const away = (at: number, size: number, from: number, room: number): number =>
   at < from ? at - from - MARGIN : at + size > from + room ? at + size - from - room + MARGIN : 0;

@@ -11,6 +11,7 @@ import { text } from "../../text";
 import { Evaluations } from "./Evaluations";
 import type { DecisionSearch } from "./search";
 import "../../parts/list.css";
+import { SideFind } from "../../parts/SideFind";
 import "../../parts/sides.css";
 import "../../parts/tabs.css";
 import "./decisions.css";
@@ -56,17 +57,7 @@ function Side({ decisions: all, search }: { decisions: readonly Decision[]; sear
   const shown = all.filter((each) => `${each.name} ${each.decisionDefinitionId}`.toLowerCase().includes(wanted));
   return (
     <nav className="side" aria-label={t.listed}>
-      <div className="side-find">
-        <input
-          className="field"
-          type="search"
-          data-filter=""
-          placeholder={t.find}
-          aria-label={t.find}
-          value={search.find ?? ""}
-          onChange={(event) => void navigate({ search: { ...search, find: event.target.value || undefined }, replace: true })}
-        />
-      </div>
+      <SideFind label={t.find} value={search.find} set={(find) => void navigate({ search: { ...search, find }, replace: true })} />
       <ul>
         <li>
           <Link to="/decisions" search={{ find: search.find }} className="side-item" data-row="" activeOptions={{ exact: true }} aria-current={search.decision === undefined ? "page" : undefined}>

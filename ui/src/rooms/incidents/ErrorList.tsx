@@ -1,6 +1,7 @@
 // The errors, those of the most instances first; with a field to find one among many.
 import { Link, getRouteApi } from "@tanstack/react-router";
 import type { ErrorGroup } from "../../api/incidents";
+import { SideFind } from "../../parts/SideFind";
 import { text } from "../../text";
 import { compact } from "../../text/format";
 import type { IncidentSearch } from "./search";
@@ -14,17 +15,7 @@ export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; s
   const shown = errors.filter((each) => each.errorMessage.toLowerCase().includes(wanted));
   return (
     <nav className="side" aria-label={t.errors}>
-      <div className="side-find">
-        <input
-          className="field"
-          type="search"
-          data-filter=""
-          placeholder={t.filter}
-          aria-label={t.filter}
-          value={search.find ?? ""}
-          onChange={(event) => void navigate({ search: { ...search, find: event.target.value || undefined }, replace: true })}
-        />
-      </div>
+      <SideFind label={t.filter} value={search.find} set={(find) => void navigate({ search: { ...search, find }, replace: true })} />
       <ul>
         <li>
           <Link to="/incidents" search={{ find: search.find }} className="side-item" activeOptions={{ exact: true }} aria-current={search.error === undefined ? "page" : undefined}>

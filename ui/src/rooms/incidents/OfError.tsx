@@ -15,6 +15,7 @@ import { Time } from "../../parts/Time";
 import { text } from "../../text";
 import { atLeast } from "../../text/format";
 import { bulkFilter, listFilter } from "./filter";
+import { OneFirst } from "./OneFirst";
 import { Places, nameOf } from "./Places";
 import type { IncidentSearch } from "./search";
 
@@ -62,6 +63,7 @@ export function OfError({ error, search }: OfErrorProps) {
         <b role="status">{query.data ? t.incidents(atLeast(list.total, list.more), list.total === 1) : " "}</b>
         {where === undefined ? null : <Narrowed places={places} where={where} search={search} />}
         <span className="grow" />
+        <OneFirst key={`${search.error} ${search.process} ${search.element}`} next={list.rows[0]} several={list.total > 1} />
         {list.total > 0 ? <Many command="retry" filter={bulkFilter(error, search)} terms={terms} label={t.retryAll(atLeast(list.total, list.more))} /> : null}
       </div>
       <div className="list-body">

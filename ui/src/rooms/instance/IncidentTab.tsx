@@ -38,7 +38,7 @@ export function IncidentTab({ instance }: { instance: Instance }) {
                   </div>
                   <p className="entry-text">{each.errorMessage}</p>
                   <p className="entry-foot faint">
-                    <button type="button" className="words-link" disabled={each.processInstanceKey !== instance.processInstanceKey} onClick={() => chooseScope(each.elementInstanceKey)}>
+                    <button type="button" className="words-button" disabled={each.processInstanceKey !== instance.processInstanceKey} onClick={() => chooseScope(each.elementInstanceKey)}>
                       {each.elementId}
                     </button>
                     <Time at={each.creationTime} />

@@ -34,7 +34,7 @@ export function JobTab({ query }: { query: UseQueryResult<{ items: Job[]; page: 
                   </div>
                   {each.errorMessage ? <p className="entry-text">{each.errorMessage}</p> : null}
                   <p className="entry-foot faint">
-                    <button type="button" className="words-link" onClick={() => chooseScope(each.elementInstanceKey)}>
+                    <button type="button" className="words-button" onClick={() => chooseScope(each.elementInstanceKey)}>
                       {each.elementId}
                     </button>
                     {each.worker ? <span className="clip">{each.worker}</span> : null}

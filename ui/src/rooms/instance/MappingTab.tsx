@@ -52,7 +52,7 @@ function All({ all }: { all: readonly Mapped[] }) {
           <li key={each.id} className="mapped">
             <div className="mapped-head">
               <h3 className="clip">
-                <button type="button" className="words-link" title={each.name} onClick={() => chooseElement(each.id)}>
+                <button type="button" className="words-button" title={each.name} onClick={() => chooseElement(each.id)}>
                   {each.name}
                 </button>
               </h3>

@@ -53,7 +53,7 @@ function Place({ place, process }: { place: Standing; process: string }) {
   const causes = place.findings.map((finding) => causeOf(finding, now));
   return (
     <li className="why-place">
-      <button type="button" className="why-element" title={place.id ?? undefined} onClick={() => chooseScope(place.key)}>
+      <button type="button" className="words-button" title={place.id ?? undefined} onClick={() => chooseScope(place.key)}>
         <span className="clip">{place.name ?? place.id}</span>
       </button>
       <ul>

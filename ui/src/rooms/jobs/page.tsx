@@ -13,6 +13,7 @@ import { Overview } from "./Overview";
 import { type JobSearch, jobSearch } from "./search";
 import { type Type, isAlone, joined } from "./types";
 import "../../parts/list.css";
+import { SideFind } from "../../parts/SideFind";
 import "../../parts/sides.css";
 import "./jobs.css";
 
@@ -56,17 +57,7 @@ function Types({ types, chosen, search }: { types: readonly Type[]; chosen: stri
   const navigate = useNavigate();
   return (
     <nav className="side" aria-label={t.types}>
-      <div className="side-find">
-        <input
-          className="field"
-          type="search"
-          data-filter=""
-          placeholder={t.find}
-          aria-label={t.find}
-          value={search.find ?? ""}
-          onChange={(event) => void navigate({ to: ".", search: { ...search, find: event.target.value || undefined }, replace: true })}
-        />
-      </div>
+      <SideFind label={t.find} value={search.find} set={(find) => void navigate({ to: ".", search: { ...search, find }, replace: true })} />
       <ul>
         {types.length === 0 ? <li className="side-none faint">{t.noMatch}</li> : null}
         {types.slice(0, 500).map((each) => (

@@ -20,7 +20,7 @@ import { text } from "../../text";
 import { atLeast } from "../../text/format";
 import { Columns } from "./columns/Columns";
 import { columnsOf, written } from "./columns/names";
-import { sortOf, unread } from "./filter";
+import { orderOf, sortOf, unread } from "./filter";
 import { type ProcessSearch, isFiltered, withoutFilters } from "./search";
 import "../../parts/list.css";
 
@@ -90,8 +90,8 @@ export function InstanceList({ filter, ...props }: InstanceListProps) {
 
 function Found({ search, filter, change, of, drawn }: InstanceListProps & { filter: Filter }) {
   const sort = sortOf(search);
-  const order = useMemo(() => [{ field: sort.field, order: sort.order }, { field: "processInstanceKey" as const, order: sort.order }], [sort.field, sort.order]);
-  const { query, list } = useInstances(filter, sort.field === "processInstanceKey" ? order.slice(1) : order, search.after);
+  const order = useMemo(() => orderOf(search), [search]);
+  const { query, list } = useInstances(filter, order, search.after);
   // What was chosen under another filter is not meant any more.
   const [chosen, setChosen] = useState<{ of: Filter; keys: ReadonlySet<Key> }>({ of: filter, keys: new Set() });
   const selected = useMemo(() => new Set(chosen.of === filter ? chosen.keys : []), [chosen, filter]);

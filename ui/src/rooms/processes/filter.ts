@@ -127,6 +127,12 @@ export function sortOf(search: ProcessSearch): Sort {
   return { field, order: wanted.startsWith("-") ? "DESC" : "ASC" };
 }
 
+/** The order of the list: rows that are alike in what was chosen by their keys. */
+export function orderOf(search: ProcessSearch): Sort[] {
+  const sort = sortOf(search);
+  return sort.field === "processInstanceKey" ? [sort] : [sort, { field: "processInstanceKey", order: sort.order }];
+}
+
 /** The filter without what the diagram itself says: its process, and the element that was chosen in it. */
 export function countFilter(filter: Filter): CountFilter {
   const { processDefinitionId: _id, processDefinitionVersion: _version, tenantId: _tenant, elementId: _element, elementInstanceState: _state, ...rest } = filter;

@@ -12,6 +12,7 @@ import { text } from "../../text";
 import { Drawing } from "./Drawing";
 import { FilterBar } from "./FilterBar";
 import { filterOf } from "./filter";
+import { drawnOf } from "./first";
 import { InstanceList } from "./InstanceList";
 import type { ProcessSearch } from "./search";
 import "../../parts/chip.css";
@@ -29,7 +30,7 @@ export function Processes() {
   const draws = search.process !== undefined;
   useEffect(() => (draws ? fetchDiagram() : undefined), [draws]);
   const known = useQuery({ ...versions(search.process ?? ""), ...kept, enabled: search.process !== undefined });
-  const drawn = known.data?.items.find((each) => search.version === undefined || String(each.version) === search.version);
+  const drawn = drawnOf(known.data?.items ?? [], search);
   const other = search.version === undefined || search.versus === undefined || search.versus === search.version ? undefined : known.data?.items.find((each) => String(each.version) === search.versus);
   const one = (search.version !== undefined && search.versus === undefined) || known.data?.items.length === 1;
   const list = <InstanceList search={search} filter={filter} change={change} of={one ? drawn : undefined} drawn={search.process === undefined ? undefined : drawn} />;

@@ -25,5 +25,12 @@ export const incidents = {
   process: "Process",
   retry: "Retry",
   retryAll: (count: string) => `Retry all ${count}`,
+  retryOne: "Retry one first",
+  retryAnother: "Retry another one",
+  one: "The one",
+  oneDone: "went on",
+  oneFailed: "failed again",
+  oneActive: "is at work again",
+  oneEnded: "was ended",
   showInstances: "Show these instances",
 } as const;

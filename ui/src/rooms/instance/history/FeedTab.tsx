@@ -121,7 +121,7 @@ function Row({ happening: { at, what } }: { happening: Happening }) {
       {icon}
       <span className="feed-what">
         {element === undefined ? null : (
-          <button type="button" className="words-link" onClick={() => chooseScope(element.key)}>
+          <button type="button" className="words-button" onClick={() => chooseScope(element.key)}>
             {element.name}
           </button>
         )}

@@ -84,7 +84,6 @@ export function Plot({ label, times, lines, isStacked = false, isBinary = false,
             <span className="figure plot-value">{value(line)}</span>
           </button>
         ))}
-        <span className="grow" />
         <span className="faint figure" aria-live="polite">{moment === undefined ? t.newest : clock(new Date(moment).toISOString())}</span>
       </div>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/no-noninteractive-element-interactions -- a plot whose cursor keys move is an application */}

@@ -1,0 +1,24 @@
+// What the page of processes asks first, asked while the code of the page comes and is drawn. The page itself is told what fails.
+import { fetchInstances } from "../../api/instances";
+import { queries } from "../../api/live";
+import { type Definition, counts, versions } from "../../api/processes";
+import { xml } from "../../api/xml";
+import { fetchDiagram } from "../../parts/diagram";
+import { countFilter, filterOf, orderOf } from "./filter";
+import type { ProcessSearch } from "./search";
+
+/** Of the versions of a process, the newest first: the one that is drawn. */
+export const drawnOf = (known: readonly Definition[], search: ProcessSearch): Definition | undefined =>
+  known.find((each) => search.version === undefined || String(each.version) === search.version);
+
+export async function askFirst(search: ProcessSearch): Promise<void> {
+  const filter = filterOf(search);
+  if (filter) fetchInstances(filter, orderOf(search), search.after);
+  if (search.process === undefined) return;
+  fetchDiagram();
+  const { items } = await queries.fetchQuery(versions(search.process));
+  const drawn = drawnOf(items, search);
+  if (drawn === undefined) return;
+  void queries.prefetchQuery(xml(drawn.processDefinitionKey));
+  if (filter) void queries.prefetchQuery(counts(drawn.processDefinitionKey, countFilter(filter)));
+}
