@@ -384,12 +384,10 @@ fn sorts_by(search: &Search, field: usize) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use rusqlite::{Connection, params_from_iter};
-    use skep_query::entities::PROCESS_INSTANCE;
 
     use super::*;
     use crate::sql::samples::{self, FILTERS, searches, tables};
     use crate::sql::select;
-    use crate::sql::unselective::unselective_columns;
     use crate::sqlite::writer::Bound;
 
     pub fn first_columns<T: rusqlite::types::FromSql>(
