@@ -137,6 +137,7 @@ fn elements_of_instances_that_are_older_than_the_store_count() {
     };
     let store = &kept.store;
     let mut rig = deployed();
+    follow(&mut rig, store);
     let first = rig.create("p", "{}");
     let job = rig
         .jobs("work")

@@ -1,5 +1,7 @@
 //! Rows of a tenant are found by its members, in all kinds of stores.
 
+use std::time::Duration;
+
 use skep_identity::Tenancy;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{AddBatchItems, BatchCommand, Command, CreateBatchOperation};
@@ -71,8 +73,13 @@ fn cancel(rig: &mut Rig, process_instance_key: Key) {
 
 /// A store of a cluster that checks tenants, or does not.
 fn store(tenants: bool) -> Filled {
-    let config = super::BACKEND.config();
-    Filled::with(super::BACKEND, 1, Config { tenants, ..config })
+    let config = Config {
+        tenants,
+        // The clock of a rig begins long ago.
+        history_ttl: Duration::from_secs(100 * 365 * 24 * 3600),
+        ..Config::default()
+    };
+    Filled::with(super::BACKEND, 1, config)
 }
 
 fn found(store: &Filled, entity: &'static Entity, tenants: &[&str]) -> Vec<Row> {
@@ -145,6 +152,7 @@ fn rows_of_an_unknown_definition_are_of_no_tenant_that_is_checked() {
     for (tenants, of_default) in [(true, 0), (false, 1)] {
         let (mut rig, store) = (Rig::new(), store(tenants));
         rig.record_batches();
+        rig.claims = Claims::Internal;
         rig.tenant = TenantId::new("acme");
         rig.deploy(process());
         rig.batches.clear();
