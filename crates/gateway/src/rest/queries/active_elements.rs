@@ -53,7 +53,7 @@ impl Ask<'_> {
                 items.push((id, item));
             }
         }
-        items.sort_by(|(a, _), (b, _)| a.cmp(b));
+        items.sort_by_key(|(id, _)| *id);
         let items: Vec<Json> = items.into_iter().map(|(_, item)| item).collect();
         Ok(json!({ "items": items }).to_string())
     }
