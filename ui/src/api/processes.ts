@@ -51,17 +51,17 @@ export function atWork(filter: CountFilter): { hasIncident?: boolean } | undefin
 }
 
 /** The store keeps the numbers of those at work: with a million of them, to count the rows takes seconds. */
-async function standing(key: DefinitionKey, { hasIncident }: { hasIncident?: boolean }, how: Ask) {
+async function activeElements(key: DefinitionKey, { hasIncident }: { hasIncident?: boolean }, how: Ask) {
   const query: Record<string, string> = hasIncident === undefined ? {} : { hasIncident: String(hasIncident) };
   const { items } = await get("/skep/v1/process-definitions/{processDefinitionKey}/active-elements", { processDefinitionKey: key }, { ...how, query });
   return { items: items.map(({ elementId, active, incidents }): ElementCount => ({ elementId, active, incidents, completed: 0, canceled: 0 })) };
 }
 
-/** How many stand where, of the instances that a filter finds; `ended`: and how many came by. */
+/** How many are at each element, of the instances that a filter finds; `ended`: and how many came by. */
 export const counts = (key: DefinitionKey, filter: CountFilter, ended: boolean) =>
   live(["instances", "counts", key, filter, ended], (how) => {
     const now = ended ? undefined : atWork(filter);
-    if (now) return standing(key, now, how);
+    if (now) return activeElements(key, now, how);
     return post("/process-definitions/{processDefinitionKey}/statistics/element-instances", { processDefinitionKey: key }, { filter }, how);
   });
 

@@ -10,7 +10,7 @@ import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
 import { text } from "../../text";
-import { countFilter } from "./filter";
+import { countFilter, withEnded } from "./filter";
 import { Heat } from "./Heat";
 import type { ProcessSearch } from "./search";
 
@@ -30,8 +30,8 @@ export function Drawing({ definition, search, filter, change, all }: DrawingProp
   const key = definition.processDefinitionKey;
   const model = useQuery(xml(key));
   const hot = search.heat !== undefined;
-  const withEnded = search.state !== undefined && /completed|terminated/.test(search.state);
-  const count = useQuery({ ...counts(key, countFilter(filter ?? {}), withEnded || hot), ...kept, enabled: filter !== undefined });
+  const ended = withEnded(search);
+  const count = useQuery({ ...counts(key, countFilter(filter ?? {}), ended || hot), ...kept, enabled: filter !== undefined });
   const items = count.data?.items;
   const marks = useMemo(() => (items && filter ? new Map(items.map((each) => [each.elementId, each])) : NOTHING), [items, filter]);
   const heat = useMemo(() => (hot && items && filter ? new Map(items.map((each) => [each.elementId, each.active + each.incidents + each.completed + each.canceled])) : undefined), [hot, items, filter]);
@@ -44,7 +44,7 @@ export function Drawing({ definition, search, filter, change, all }: DrawingProp
             label={`${t.diagram}: ${definition.name ?? definition.processDefinitionId}`}
             marks={marks}
             heat={heat}
-            withEnded={withEnded}
+            withEnded={ended}
             selected={search.element}
             onSelect={(element) => change({ ...search, element: element === search.element ? undefined : element })}
           />

@@ -14,7 +14,7 @@ import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { atLeast } from "../../text/format";
-import { countFilter } from "./filter";
+import { countFilter, withEnded } from "./filter";
 import type { ProcessSearch } from "./search";
 import "../../parts/menu.css";
 import "./versions.css";
@@ -46,7 +46,7 @@ export default function Versions({ one, other, search, filter, change }: Version
           definition={each}
           filter={filter}
           changes={changes?.filter(({ kind }) => kind === "changed" || kind === (each === before ? "removed" : "added"))}
-          withEnded={search.state !== undefined && /completed|terminated/.test(search.state)}
+          withEnded={withEnded(search)}
           selected={search.element}
           select={select}
         />
@@ -78,10 +78,10 @@ interface SideProps {
   select: (element: string | undefined) => void;
 }
 
-function Side({ definition, filter, changes, withEnded, selected, select }: SideProps) {
+function Side({ definition, filter, changes, withEnded: ended, selected, select }: SideProps) {
   const { processDefinitionKey: key, version, versionTag } = definition;
   const model = useQuery(xml(key));
-  const count = useQuery({ ...counts(key, countFilter(filter ?? {}), withEnded), ...kept, enabled: filter !== undefined });
+  const count = useQuery({ ...counts(key, countFilter(filter ?? {}), ended), ...kept, enabled: filter !== undefined });
   const marks = useMemo(() => (count.data && filter ? new Map(count.data.items.map((each) => [each.elementId, each])) : NOTHING), [count.data, filter]);
   const name = t.versionOf(version, versionTag);
   return (
@@ -92,7 +92,7 @@ function Side({ definition, filter, changes, withEnded, selected, select }: Side
       </header>
       <div className="drawing">
         <Shown query={model}>
-          {(source) => <Diagram xml={source} label={`${t.diagram}: ${name}`} marks={marks} changes={changes} withEnded={withEnded} selected={selected} onSelect={select} />}
+          {(source) => <Diagram xml={source} label={`${t.diagram}: ${name}`} marks={marks} changes={changes} withEnded={ended} selected={selected} onSelect={select} />}
         </Shown>
       </div>
     </section>

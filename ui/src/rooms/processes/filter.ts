@@ -47,6 +47,9 @@ export function statesOf(search: ProcessSearch): State[] {
   return STATES.filter((state) => named.includes(state));
 }
 
+/** Whether the drawing shows what ended as well. */
+export const withEnded = (search: ProcessSearch): boolean => search.state !== undefined && /completed|terminated/.test(search.state);
+
 const ended: Partial<Record<State, "COMPLETED" | "TERMINATED">> = { completed: "COMPLETED", terminated: "TERMINATED" };
 
 function stateFilter(states: readonly State[]): Filter {

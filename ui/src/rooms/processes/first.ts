@@ -4,7 +4,7 @@ import { queries } from "../../api/live";
 import { type Definition, counts, versions } from "../../api/processes";
 import { xml } from "../../api/xml";
 import { fetchDiagram } from "../../parts/diagram";
-import { countFilter, filterOf, orderOf } from "./filter";
+import { countFilter, filterOf, orderOf, withEnded } from "./filter";
 import type { ProcessSearch } from "./search";
 
 /** Of the versions of a process, the newest first: the one that is drawn. */
@@ -20,5 +20,5 @@ export async function askFirst(search: ProcessSearch): Promise<void> {
   const drawn = drawnOf(items, search);
   if (drawn === undefined) return;
   void queries.prefetchQuery(xml(drawn.processDefinitionKey));
-  if (filter) void queries.prefetchQuery(counts(drawn.processDefinitionKey, countFilter(filter)));
+  if (filter) void queries.prefetchQuery(counts(drawn.processDefinitionKey, countFilter(filter), withEnded(search) || search.heat !== undefined));
 }

@@ -1,7 +1,7 @@
 // Which filters the numbers that the store keeps can answer.
 import { expect, test } from "vitest";
-import { filterOf } from "../rooms/processes/filter";
-import { type CountFilter, atWork } from "./processes";
+import { type CountFilter, atWork } from "../../api/processes";
+import { filterOf } from "./filter";
 
 const of = (state: string) => atWork(filterOf({ state }) as CountFilter);
 
