@@ -146,7 +146,9 @@ fn elements_of_instances_that_are_older_than_the_store_count() {
     rig.batches.clear();
     rig.complete(&job.expect("a job"), "{}");
     follow(&mut rig, store);
-    assert!(store.find(&PROCESS_INSTANCE, "{}").is_empty());
+    // Of the instance itself it knows a sequence flow.
+    let active = store.find(&PROCESS_INSTANCE, r#"{"state": "ACTIVE"}"#);
+    assert!(active.is_empty(), "{active:?}");
     let p = rig.definition("p");
     let begun = Counts::from([("then".to_string(), [1, 0])]);
     assert_eq!(counted(store, p, None), begun);
