@@ -6,7 +6,8 @@ use super::page::{is_given, values_of};
 use super::{Columns, Sql};
 
 /// The condition that limits a search to tenants, with the columns of the index that leads to their rows. Where the index goes on with a
-/// column that has to have one of a few values as well, it is among them: the processes that a caller may see.
+/// column that has to have one of a few values as well, it is among them: the processes that a caller may see. With a single one, the
+/// index has the rows in the order of the column behind it.
 pub fn of_tenants<'a>(sql: &Sql<'_>, search: &'a Search) -> Option<(Columns, &'a Condition)> {
     if !sql.tenants {
         return None;
@@ -16,8 +17,12 @@ pub fn of_tenants<'a>(sql: &Sql<'_>, search: &'a Search) -> Option<(Columns, &'a
         let name = entity.field(tenant_of(entity, condition)?).name;
         let mut indices = entity.indices.iter();
         let index = indices.find(|columns| columns.first() == Some(&name))?;
-        let next = index.get(1).is_some_and(|next| is_narrowed(search, next));
-        Some((index.get(..1 + usize::from(next))?, condition))
+        let led = match index.get(1) {
+            Some(next) if is_given(search, next) => 3.min(index.len()),
+            Some(next) if is_narrowed(search, next) => 2,
+            _ => 1,
+        };
+        Some((index.get(..led)?, condition))
     };
     search.filter.iter().find_map(led)
 }
@@ -49,7 +54,7 @@ fn tenant_of(entity: &Entity, condition: &Condition) -> Option<usize> {
 fn is_narrowed(search: &Search, column: &str) -> bool {
     let field = search.entity.index_of(column);
     let is_listed = |condition| values_of(condition).is_some_and(|(of, _)| Some(of) == field);
-    is_given(search, column) || search.filter.iter().any(is_listed)
+    search.filter.iter().any(is_listed)
 }
 
 #[cfg(test)]
@@ -59,7 +64,7 @@ mod tests {
 
     use super::*;
     use crate::sql::page::tests::{first_columns, same_by, statement};
-    use crate::sql::page::{Way, parts};
+    use crate::sql::page::{Part, Way, parts};
     use crate::sql::samples::{self, searches, tables};
     use crate::sql::select;
     use crate::sql::unselective::unselective_columns;
@@ -102,15 +107,20 @@ mod tests {
     fn single_processes_of_a_tenant_are_counted_by_an_index_alone() {
         let connection = tables(300);
         let listed = r#""processDefinitionId": {"$in": ["p0", "p2"]}"#;
-        for filter in [
-            format!("{{{listed}}}"),
-            format!(r#"{{{listed}, "state": "ACTIVE"}}"#),
-            r#"{"processDefinitionId": "p0", "state": "ACTIVE"}"#.to_string(),
+        let (both, all) = (2, 3);
+        for (filter, led) in [
+            (format!("{{{listed}}}"), both),
+            (format!(r#"{{{listed}, "state": "ACTIVE"}}"#), both),
+            (
+                r#"{"processDefinitionId": "p0", "state": "ACTIVE"}"#.to_string(),
+                all,
+            ),
         ] {
             for mut search in searches(&[&filter], &["startDate"]) {
                 search.filter.push(samples::of_tenants(&["acme"]));
                 let columns = of_tenants(&samples::sql(), &search).unwrap().0;
-                assert_eq!(columns, ["tenantId", "processDefinitionId"]);
+                let index = ["tenantId", "processDefinitionId", "startDate"];
+                assert_eq!(columns, &index[..led]);
                 let count = select::count(samples::sql(), &search, &Way::Listed(columns));
                 let plan: Vec<String> =
                     first_columns(&connection, &count, 3, "EXPLAIN QUERY PLAN ");
@@ -119,6 +129,25 @@ mod tests {
                     "COVERING INDEX process_instance_8 (tenantId=? AND processDefinitionId=?";
                 assert!(plan.contains(both), "{plan}");
                 same_by(&connection, &search, columns);
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_has_the_rows_of_one_process_of_a_tenant_in_the_order_of_their_start() {
+        let connection = tables(300);
+        let filter = r#"{"processDefinitionId": "p0", "state": "ACTIVE"}"#;
+        for mut search in searches(&[filter], &["startDate"]) {
+            search.filter.push(samples::of_tenants(&["acme"]));
+            let columns = of_tenants(&samples::sql(), &search).unwrap().0;
+            // Each instance has a start.
+            for part in parts(&search).iter().filter(|part| **part != Part::Absent) {
+                let sql = statement(&search, *part, &Way::Listed(columns)).unwrap();
+                let plan: Vec<String> = first_columns(&connection, &sql, 3, "EXPLAIN QUERY PLAN ");
+                let is_led = |step: &String| step.contains("process_instance_8 (tenantId=?");
+                assert!(plan.iter().any(is_led), "{plan:?}");
+                let sorts = |step: &String| step.contains("B-TREE FOR ORDER BY");
+                assert!(!plan.iter().any(sorts), "{plan:?}");
             }
         }
     }
