@@ -61,7 +61,7 @@ export function Table<T extends object>(props: TableProps<T>) {
   const { label, columns, rows, selected, sort } = props;
   const first = useMemo(() => (rows.length > FIRST ? rows.slice(0, FIRST) : rows), [rows]);
   const drawn = useDeferredValue(rows, first);
-  // What is pressed in rows that are drawn already does what the page means now.
+  // A press in a row that was drawn earlier calls the newest handlers.
   const now = useRef(props);
   useLayoutEffect(() => {
     now.current = props;

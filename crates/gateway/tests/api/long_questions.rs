@@ -130,7 +130,7 @@ async fn overdue_elements_are_those_found_in_half_of_the_time() {
     }
 }
 
-/// A store that lets everybody wait until it is told to refuse them.
+/// A store that does not answer until it is switched to refusing.
 struct Held(Semaphore);
 
 impl Storage for Held {

@@ -1,4 +1,4 @@
-// What the page of processes asks first, asked while the code of the page comes and is drawn. The page itself is told what fails.
+// The first questions of the page of processes, sent while its code is loaded. Failures are shown by the page, which asks the same.
 import { fetchInstances } from "../../api/instances";
 import { queries } from "../../api/live";
 import { type Definition, counts, versions } from "../../api/processes";

@@ -123,7 +123,7 @@ impl World {
         self.run_for(100_000);
     }
 
-    /// What is decided from the reports of the machines that stay: the new state, and the partitions that go on from one copy.
+    /// The decision on the reports of the machines that stay: the new state, and the partitions that go on from one copy.
     fn decides(&self, left: u32, recovers: Recovers) -> (State, Vec<u32>) {
         let bootstrapped = |nodes: u32| {
             let layout = Layout {
