@@ -1,11 +1,16 @@
 //! Tenants are isolated from each other: definitions, calls and messages stay within one.
 
 use serde_json::json;
+use skep_engine::{EngineConfig, IdentityConfig};
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{ActivateJobs, BroadcastSignal, Command};
+use skep_protocol::command::{ActivateJobs, BroadcastSignal, Command, IdentityCommand};
 use skep_protocol::origin::Claims;
+use skep_protocol::permission::PermissionType;
+use skep_protocol::value::EntityType;
 use skep_protocol::{Document, Key, Response, TenantId, Tenants};
 
+use super::authorization::{is, on_process};
+use super::identity::{self, member, new, user};
 use skep_testkit::rig::*;
 
 fn as_tenant<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T {
@@ -353,6 +358,57 @@ fn polls_of_other_tenants_do_not_move_the_turn() {
         ["<default>", "globex"],
     ];
     assert_eq!(turns, expected);
+}
+
+/// A thousand tenants with jobs that the caller may not take would hold the partition for seconds.
+#[test]
+fn a_poll_examines_no_more_jobs_of_many_tenants_than_of_one_and_the_next_begins_with_the_next_tenant()
+ {
+    let mut rig = Rig::with_configs(1, |partition| EngineConfig {
+        partition,
+        identity: IdentityConfig {
+            authorizations: true,
+            tenant_checks: true,
+            ..IdentityConfig::default()
+        },
+        max_looked_at: 5,
+        ..EngineConfig::default()
+    });
+    rig.claims = Claims::Internal;
+    identity::send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
+    for tenant in ["acme", "globex"] {
+        identity::send(&mut rig, IdentityCommand::CreateTenant(new(tenant))).unwrap();
+        let anna = member(tenant, EntityType::User, "anna");
+        identity::send(&mut rig, IdentityCommand::AddToTenant(anna)).unwrap();
+    }
+    on_process(
+        &mut rig,
+        "anna",
+        "may",
+        &[PermissionType::UpdateProcessInstance],
+    );
+    for (tenant, id, instances) in [("acme", "mayNot", 12), ("globex", "may", 1)] {
+        as_tenant(&mut rig, tenant, |rig| {
+            rig.deploy(
+                Bpmn::process(id)
+                    .start("s")
+                    .service_task("t", "work")
+                    .end("e"),
+            );
+            for _ in 0..instances {
+                rig.create(id, "{}");
+            }
+        });
+    }
+    rig.claims = is("anna");
+    let both = ["acme", "globex"];
+    let none: [&str; 0] = [];
+    assert_eq!(
+        polled(&mut rig, 9, &both),
+        none,
+        "five of acme were examined"
+    );
+    assert_eq!(polled(&mut rig, 9, &both), ["globex"]);
 }
 
 #[test]

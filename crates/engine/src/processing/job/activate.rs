@@ -68,15 +68,18 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
     let (mut bytes, mut truncated) = (0, false);
     let mut tenants = authorization::tenants(cx, &command.tenants, &command.job_type)?;
     let turn = Turn::begin(cx, command, &mut tenants);
+    // Of all tenants together: a worker may name a thousand.
+    let mut to_examine = cx.config.max_looked_at;
+    let mut last_tenant = None;
     for tenant in &tenants {
-        if truncated || jobs.len() >= max_jobs {
+        if truncated || jobs.len() >= max_jobs || to_examine == 0 {
             break;
         }
         let mut look = for_caller::Look::begin(cx, command, tenant);
         // Jobs that are too large are no longer activatable afterwards: the next round sees the jobs after them.
         let (mut seen, mut again) = (0, true);
         while std::mem::take(&mut again) && !truncated {
-            let keys = look.find(cx, seen, max_jobs - jobs.len());
+            let keys = look.find(cx, seen, max_jobs - jobs.len(), &mut to_examine);
             for key in keys {
                 match offer(cx, key, &command.worker, deadline, &names) {
                     Offer::Job(_, size) if bytes + size > max_bytes && !jobs.is_empty() => {
@@ -94,8 +97,11 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &ActivateJobs) -> Outcome {
             }
         }
         look.end(cx, jobs.last().filter(|_| truncated));
+        last_tenant = Some(tenant);
     }
-    turn.end(cx, jobs.last());
+    // Where it stopped among jobs that the caller may not take, the next poll begins with the next tenant and comes back to the rest.
+    let stopped = last_tenant.filter(|_| to_examine == 0);
+    turn.end(cx, stopped.or(jobs.last().map(|job| &job.tenant)));
     if !jobs.is_empty() {
         let job_keys = jobs.iter().map(|job| job.key).collect();
         let value = JobBatchValue {

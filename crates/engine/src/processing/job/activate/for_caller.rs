@@ -75,8 +75,15 @@ impl<'a> Look<'a> {
     }
 
     /// Returns up to `most` waiting jobs that the caller may take, skipping the first `seen`. They are the oldest, unless the last poll
-    /// stopped before it had examined all: then this one continues behind it, up to the newest job, and from the oldest on.
-    pub fn find(&mut self, cx: &Context<'_>, seen: usize, most: usize) -> Vec<Key> {
+    /// stopped before it had examined all: then this one continues behind it, up to the newest job, and from the oldest on. Examines at
+    /// most `to_examine` jobs, and counts them.
+    pub fn find(
+        &mut self,
+        cx: &Context<'_>,
+        seen: usize,
+        most: usize,
+        to_examine: &mut usize,
+    ) -> Vec<Key> {
         let (job_type, tenant) = (&self.command.job_type, self.tenant);
         let jobs = &cx.state.jobs;
         let Some(limited) = &mut self.limited else {
@@ -101,7 +108,7 @@ impl<'a> Look<'a> {
         let (mut looked_at, mut last) = (0, None);
         let found: Vec<Key> = waiting
             .chain(before)
-            .take(cx.config.max_looked_at)
+            .take(*to_examine)
             .inspect(|(key, _)| {
                 looked_at += 1;
                 last = Some(*key);
@@ -111,9 +118,10 @@ impl<'a> Look<'a> {
             .skip(seen)
             .take(most)
             .collect();
+        *to_examine = to_examine.saturating_sub(looked_at);
         // A poll that begins at the oldest job and finds enough leaves no place: jobs that come back are offered first.
         let goes_around = begin.is_some() && found.len() == most;
-        if looked_at >= cx.config.max_looked_at || goes_around {
+        if *to_examine == 0 || goes_around {
             limited.end = last.or(limited.end);
         } else {
             limited.end = None;

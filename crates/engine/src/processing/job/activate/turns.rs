@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHasher};
 use skep_protocol::command::ActivateJobs;
-use skep_protocol::{ActivatedJob, TenantFilter, TenantId};
+use skep_protocol::{TenantFilter, TenantId};
 
 use super::for_caller::caller;
 use crate::processing::Context;
@@ -81,10 +81,10 @@ impl Turn {
         Turn(Some(polls))
     }
 
-    /// Remembers the tenant of the last job that the poll has got.
-    pub fn end(self, cx: &mut Context<'_>, last: Option<&ActivatedJob>) {
-        if let (Turn(Some(polls)), Some(job)) = (self, last) {
-            cx.volatile.turns.set(polls, job.tenant.clone());
+    /// Remembers the tenant that the poll served last.
+    pub fn end(self, cx: &mut Context<'_>, last: Option<&TenantId>) {
+        if let (Turn(Some(polls)), Some(tenant)) = (self, last) {
+            cx.volatile.turns.set(polls, tenant.clone());
         }
     }
 }
