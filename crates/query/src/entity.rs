@@ -54,6 +54,9 @@ pub struct Field {
     pub always_there: bool,
     /// Which rows are in an index that starts with this field. Rows that no filter looks for need not be indexed.
     pub indexed: Indexed,
+    /// Whether an index that starts with this field has the rows of all tenants together, also where callers belong to tenants, because the
+    /// store itself looks for rows by it.
+    pub is_cluster_wide: bool,
     pub merged: Merged,
     /// In answers, a missing key is written as -1, because clients of 8.9 cannot read null here. A missing number is written as
     /// 0.
@@ -99,7 +102,8 @@ pub enum Indexed {
     While(&'static str, &'static str),
     /// Rows where the field differs from this other field, which has an index of its own; in most it does not.
     Unlike(&'static str),
-    /// All rows, in a store whose callers belong to tenants. Any other store lacks the index.
+    /// All rows, in a store whose callers belong to tenants. Any other store lacks the index. An index that begins with another column has
+    /// the tenant before it in such a store, unless that column is a key, which rows of one tenant have, or [`Field::is_cluster_wide`].
     OfTenants,
 }
 
@@ -252,6 +256,7 @@ impl Field {
             holds_json: false,
             always_there: false,
             indexed: Indexed::All,
+            is_cluster_wide: false,
             merged: Merged::Replaced,
             never_null: false,
         }
@@ -313,6 +318,12 @@ impl Field {
     /// See [`Indexed::OfTenants`].
     pub const fn tenant(mut self) -> Field {
         self.indexed = Indexed::OfTenants;
+        self
+    }
+
+    /// See [`Field::is_cluster_wide`].
+    pub const fn cluster_wide(mut self) -> Field {
+        self.is_cluster_wide = true;
         self
     }
 

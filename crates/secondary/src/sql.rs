@@ -16,6 +16,7 @@ pub mod upsert;
 
 use std::fmt::Write as _;
 
+use skep_query::entities::VARIABLE;
 use skep_query::{Entity, Field, Indexed, Kind, Related, Value};
 
 /// Characters of a text that are indexed by databases whose indices cannot contain long texts.
@@ -44,8 +45,10 @@ pub struct Sql<'a> {
     pub text: String,
     pub parameters: Vec<Value>,
     pub dialect: Dialect,
-    /// The columns of the only index that is entered. All other conditions are only evaluated.
-    walks: Option<Columns>,
+    /// The columns of the only indices that are entered. All other conditions are only evaluated.
+    walks: Option<Vec<&'static str>>,
+    /// Whether only rows of one tenant are asked for, or of a few: of the indices that lead to them, the tenant is the first column.
+    of_tenant: bool,
     /// Columns whose indices are not entered.
     without: Vec<&'static str>,
     /// Conditions on related rows that match very many of them. They are evaluated row by row.
@@ -68,6 +71,7 @@ impl<'a> Sql<'a> {
             parameters: Vec::new(),
             dialect,
             walks: None,
+            of_tenant: false,
             without: Vec::new(),
             broad: Vec::new(),
             entered: None,
@@ -95,6 +99,25 @@ impl<'a> Sql<'a> {
             }
         }
         self.parameters.push(value.clone());
+    }
+
+    /// Whether a condition on this column of the searched rows is only to be evaluated, and not to lead to an index.
+    fn is_looked_at(&self, entity: &Entity, name: &str) -> bool {
+        if self.of_tenant && name == tenants::TENANT {
+            return false;
+        }
+        let is_elsewhere = |columns: &Vec<&str>| !columns.contains(&name);
+        self.walks.as_ref().is_some_and(is_elsewhere)
+            || self.without.contains(&name)
+            || tenants::is_only_of_all(self, entity, name)
+    }
+
+    /// A unary plus keeps SQLite from using an index for a column. PostgreSQL has statistics, and needs none.
+    fn sign(&self, is_looked_at: bool) -> &'static str {
+        match self.dialect {
+            Dialect::Sqlite if is_looked_at => "+",
+            Dialect::Sqlite | Dialect::Postgres => "",
+        }
     }
 
     /// The name of an entity's table.
@@ -175,17 +198,26 @@ pub fn indices(tables: Tables<'_>, entity: &Entity) -> Vec<TableIndex> {
         tenants,
     } = tables;
     let table = table_name(prefix, entity.table);
-    let made = |(n, columns): (usize, &&[&str])| {
-        let first = columns.first().copied().unwrap_or_default();
-        let rows = entity.index_of(first).map(|at| entity.field(at).indexed);
+    let rows_of = |column: Option<&&str>| {
+        let field = column.and_then(|name| entity.index_of(name));
+        field.map_or(Indexed::All, |at| entity.field(at).indexed)
+    };
+    let made = |(n, columns): (usize, &Columns)| {
+        let is_of_tenants = rows_of(columns.first()) == Indexed::OfTenants;
+        let first = columns.get(usize::from(is_of_tenants)).copied();
+        let rows = rows_of(first.as_ref());
+        let mut columns = tenants::columns_of(entity, columns, tenants);
+        if is_of_tenants && columns.len() == 1 && dialect == Dialect::Postgres {
+            // Which the indices of SQLite have by themselves, so that the rows of a tenant are in the order of their keys.
+            columns.push(entity.key().name);
+        }
         let fields: Vec<String> = columns
             .iter()
             .filter_map(|name| entity.index_of(name))
             .map(|at| indexed(dialect, entity.field(at)))
             .collect();
         let name = format!("{prefix}{}_{n}", entity.table);
-        let first = column_name(first);
-        let rows = rows.unwrap_or(Indexed::All);
+        let first = column_name(first.unwrap_or_default());
         let only = match rows {
             Indexed::All | Indexed::OfTenants => String::new(),
             Indexed::Present => format!(" WHERE {first} IS NOT NULL"),
@@ -197,12 +229,48 @@ pub fn indices(tables: Tables<'_>, entity: &Entity) -> Vec<TableIndex> {
         TableIndex {
             columns: fields.len(),
             is_partial: !only.is_empty(),
-            is_wanted: tenants || rows != Indexed::OfTenants,
+            is_wanted: tenants || !is_of_tenants,
             made: format!("\"{name}\" ON {table} ({}){only}", fields.join(", ")),
             name,
         }
     };
-    entity.indices.iter().enumerate().map(made).collect()
+    let mut indices: Vec<_> = entity.indices.iter().enumerate().map(made).collect();
+    if entity.table == VARIABLE.table {
+        indices.push(values(tables));
+    }
+    indices
+}
+
+/// The index on names and values of variables. Values can be as long as a message, so it has their beginnings.
+fn values(tables: Tables<'_>) -> TableIndex {
+    let Tables {
+        dialect,
+        prefix,
+        tenants,
+    } = tables;
+    let name = format!("{prefix}variable_by_value");
+    let (made, columns) = match dialect {
+        Dialect::Sqlite => (
+            format!("{name} ON {prefix}variable"),
+            ["tenantId", "name", "substr(value, 1, 64)"],
+        ),
+        Dialect::Postgres => (
+            format!("\"{name}\" ON {}", table_name(prefix, VARIABLE.table)),
+            [
+                r#"left("tenantId", 200)"#,
+                r#"left("name", 200)"#,
+                r#"substr("value", 1, 64)"#,
+            ],
+        ),
+    };
+    let columns = columns.get(usize::from(!tenants)..).unwrap_or_default();
+    TableIndex {
+        name,
+        columns: columns.len(),
+        is_partial: false,
+        is_wanted: true,
+        made: format!("{made} ({})", columns.join(", ")),
+    }
 }
 
 /// The expression that identifies a row: the key, or its hash if it may be too long for an index.

@@ -39,7 +39,9 @@ pub static AUDIT_LOG: Entity = Entity {
         Field::new("operationType", Kind::Enum(OPERATIONS), Ops::ENUM).sortable(),
         Field::new("batchOperationKey", Kind::Key, Ops::NONE).sortable(),
         Field::new("batchOperationType", Kind::Enum(TYPES), Ops::ENUM).sortable(),
-        Field::new("timestamp", Kind::Time, Ops::ORDERED).sortable(),
+        Field::new("timestamp", Kind::Time, Ops::ORDERED)
+            .sortable()
+            .cluster_wide(),
         Field::new("actorId", Kind::Text, Ops::TEXT).sortable(),
         Field::new(
             "actorType",
@@ -87,6 +89,7 @@ pub static AUDIT_LOG: Entity = Entity {
         &["processInstanceKey"],
         &["userTaskKey"],
         &["tenantId"],
+        &["tenantId", "timestamp"],
     ],
     everywhere: false,
     leaves: Leaves::At("timestamp"),

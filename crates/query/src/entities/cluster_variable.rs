@@ -10,7 +10,9 @@ pub static CLUSTER_VARIABLE: Entity = Entity {
         Field::new("name", Kind::Text, Ops::TEXT).sortable(),
         Field::new("value", Kind::Text, Ops::TEXT).sortable().json(),
         Field::new("scope", Kind::Enum(&["GLOBAL", "TENANT"]), Ops::ENUM).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::TEXT).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT)
+            .sortable()
+            .tenant(),
         Field::new("isTruncated", Kind::Bool, Ops::PLAIN),
         Field::new("isDeleted", Kind::Bool, Ops::NONE).hidden(),
         // Added in 8.10; there are no secret references yet, and no metadata on variables.
@@ -19,7 +21,7 @@ pub static CLUSTER_VARIABLE: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[],
+    indices: &[&["tenantId"]],
     everywhere: true,
     leaves: Leaves::Never,
 };

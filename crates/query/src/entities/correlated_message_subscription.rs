@@ -29,7 +29,11 @@ pub static CORRELATED_MESSAGE_SUBSCRIPTION: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[&["processInstanceKey"], &["messageKey"], &["tenantId"]],
+    indices: &[
+        &["processInstanceKey"],
+        &["messageKey"],
+        &["tenantId", "id"],
+    ],
     everywhere: false,
     leaves: Leaves::WithInstance,
 };

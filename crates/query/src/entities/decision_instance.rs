@@ -25,7 +25,8 @@ pub static DECISION_INSTANCE: Entity = Entity {
         Field::new("evaluationFailure", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("evaluationDate", Kind::Time, Ops::ORDERED)
             .always_there()
-            .sortable(),
+            .sortable()
+            .cluster_wide(),
         Field::new("decisionDefinitionId", Kind::Text, Ops::PLAIN)
             .always_there()
             .sortable(),
@@ -69,7 +70,8 @@ pub static DECISION_INSTANCE: Entity = Entity {
         &["decisionEvaluationKey"],
         &["decisionDefinitionKey", "evaluationDate"],
         &["evaluationDate"],
-        &["tenantId"],
+        &["tenantId", "decisionEvaluationInstanceKey"],
+        &["tenantId", "evaluationDate"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstanceOrAt("evaluationDate"),

@@ -10,13 +10,15 @@ pub static DECISION_REQUIREMENTS: Entity = Entity {
         Field::new("decisionRequirementsName", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("version", Kind::Int, Ops::PLAIN).sortable(),
         Field::new("decisionRequirementsId", Kind::Text, Ops::PLAIN).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN)
+            .sortable()
+            .tenant(),
         Field::new("resourceName", Kind::Text, Ops::PLAIN),
         Field::new("xml", Kind::Text, Ops::NONE).hidden(),
     ],
     related: &[],
     items: &[],
-    indices: &[],
+    indices: &[&["tenantId"]],
     everywhere: true,
     leaves: Leaves::Never,
 };

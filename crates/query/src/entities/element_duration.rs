@@ -19,10 +19,10 @@ const fn fields() -> [Field; BEFORE + COUNTS.len()] {
     let own = [
         // The identifying columns joined in one text.
         Field::new("id", Kind::Text, Ops::NONE).hidden(),
-        Field::new("startTime", Kind::Time, Ops::ORDERED),
+        Field::new("startTime", Kind::Time, Ops::ORDERED).cluster_wide(),
         Field::new("processDefinitionKey", Kind::Key, Ops::PLAIN),
         Field::new("processDefinitionId", Kind::Text, Ops::PLAIN),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN).tenant(),
         Field::new("elementId", Kind::Text, Ops::PLAIN),
         // Milliseconds.
         Field::new("shortest", Kind::Int, Ops::NONE).least(),
@@ -48,7 +48,11 @@ pub static ELEMENT_DURATION: Entity = Entity {
     fields: &FIELDS,
     related: &[],
     items: &[],
-    indices: &[&["startTime"], &["processDefinitionKey", "startTime"]],
+    indices: &[
+        &["startTime"],
+        &["processDefinitionKey", "startTime"],
+        &["tenantId", "startTime"],
+    ],
     everywhere: false,
     leaves: Leaves::At("startTime"),
 };

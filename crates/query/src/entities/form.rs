@@ -7,8 +7,8 @@ pub static FORM: Entity = Entity {
     table: "form",
     fields: &[
         Field::new("formKey", Kind::Key, Ops::PLAIN).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN),
-        Field::new("formId", Kind::Text, Ops::PLAIN),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN).tenant(),
+        Field::new("formId", Kind::Text, Ops::PLAIN).cluster_wide(),
         Field::new("schema", Kind::Text, Ops::NONE),
         Field::new("version", Kind::Int, Ops::PLAIN).sortable(),
         Field::new("versionTag", Kind::Text, Ops::PLAIN).hidden(),
@@ -17,7 +17,7 @@ pub static FORM: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[&["formId", "version"]],
+    indices: &[&["formId", "version"], &["tenantId"]],
     everywhere: true,
     leaves: Leaves::Never,
 };

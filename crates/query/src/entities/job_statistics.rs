@@ -11,11 +11,11 @@ pub static JOB_STATISTICS: Entity = Entity {
     fields: &[
         // The identifying columns joined in one text.
         Field::new("id", Kind::Text, Ops::NONE).hidden(),
-        Field::new("startTime", Kind::Time, Ops::ORDERED),
+        Field::new("startTime", Kind::Time, Ops::ORDERED).cluster_wide(),
         Field::new("jobType", Kind::Text, Ops::TEXT),
         // Empty for jobs that no worker has activated yet.
         Field::new("worker", Kind::Text, Ops::TEXT),
-        Field::new("tenantId", Kind::Text, Ops::TEXT),
+        Field::new("tenantId", Kind::Text, Ops::TEXT).tenant(),
         Field::new("created", Kind::Int, Ops::NONE).added(),
         Field::new("lastCreated", Kind::Time, Ops::NONE).greatest(),
         Field::new("completed", Kind::Int, Ops::NONE).added(),
@@ -25,7 +25,11 @@ pub static JOB_STATISTICS: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[&["startTime"], &["jobType", "startTime"]],
+    indices: &[
+        &["startTime"],
+        &["jobType", "startTime"],
+        &["tenantId", "startTime"],
+    ],
     everywhere: false,
     leaves: Leaves::At("startTime"),
 };

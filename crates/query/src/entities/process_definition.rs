@@ -11,8 +11,12 @@ pub static PROCESS_DEFINITION: Entity = Entity {
         Field::new("resourceName", Kind::Text, Ops::PLAIN).sortable(),
         Field::new("version", Kind::Int, Ops::PLAIN).sortable(),
         Field::new("versionTag", Kind::Text, Ops::PLAIN).sortable(),
-        Field::new("processDefinitionId", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("processDefinitionId", Kind::Text, Ops::TEXT)
+            .sortable()
+            .cluster_wide(),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN)
+            .sortable()
+            .tenant(),
         Field::new("hasStartForm", Kind::Bool, Ops::PLAIN),
         Field::new("state", Kind::Enum(&["ACTIVE", "DELETED"]), Ops::PLAIN),
         Field::new("startFormId", Kind::Text, Ops::NONE).hidden(),
@@ -24,7 +28,7 @@ pub static PROCESS_DEFINITION: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[&["processDefinitionId", "version"]],
+    indices: &[&["processDefinitionId", "version"], &["tenantId"]],
     everywhere: true,
     leaves: Leaves::Never,
 };

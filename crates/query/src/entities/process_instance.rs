@@ -43,14 +43,16 @@ pub static PROCESS_INSTANCE: Entity = Entity {
             .sortable(),
         Field::new("endDate", Kind::Time, Ops::ORDERED)
             .sortable()
-            .sparse(),
+            .sparse()
+            .cluster_wide(),
         Field::new("state", Kind::Enum(STATES), Ops::ENUM)
             .always_there()
             .sortable(),
         Field::new("hasIncident", Kind::Bool, Ops::PLAIN)
             .always_there()
             .sortable()
-            .rarely_true(),
+            .rarely_true()
+            .cluster_wide(),
         tenant(Ops::TEXT).sortable(),
         Field::new("processDefinitionKey", Kind::Key, Ops::KEY)
             .always_there()
@@ -164,8 +166,9 @@ pub static PROCESS_INSTANCE: Entity = Entity {
         &["parentElementInstanceKey"],
         &["businessId"],
         &["hasIncident", "processDefinitionKey"],
-        // Answers searches of members who may see single processes, without reading rows.
-        &["tenantId", "processDefinitionId", "startDate", "state"],
+        &["tenantId"],
+        &["tenantId", "endDate"],
+        &["tenantId", "hasIncident", "processDefinitionKey"],
     ],
     everywhere: false,
     leaves: Leaves::WithInstance,

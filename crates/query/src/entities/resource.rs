@@ -11,7 +11,9 @@ pub static RESOURCE: Entity = Entity {
         Field::new("version", Kind::Int, Ops::ORDERED).sortable(),
         Field::new("versionTag", Kind::Text, Ops::TEXT).sortable(),
         Field::new("resourceId", Kind::Text, Ops::TEXT).sortable(),
-        Field::new("tenantId", Kind::Text, Ops::PLAIN).sortable(),
+        Field::new("tenantId", Kind::Text, Ops::PLAIN)
+            .sortable()
+            .tenant(),
         Field::new("deploymentKey", Kind::Key, Ops::KEY)
             .sortable()
             .hidden(),
@@ -20,7 +22,7 @@ pub static RESOURCE: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[],
+    indices: &[&["tenantId"]],
     everywhere: true,
     leaves: Leaves::Never,
 };

@@ -22,7 +22,7 @@ pub static START_TIMER: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[&["processDefinitionKey"]],
+    indices: &[&["processDefinitionKey"], &["tenantId", "id"]],
     everywhere: false,
     leaves: Leaves::Never,
 };

@@ -15,8 +15,8 @@ pub static USAGE: Entity = Entity {
     fields: &[
         // The identifying columns joined in one text.
         Field::new("id", Kind::Text, Ops::NONE).hidden(),
-        Field::new("startTime", Kind::Time, Ops::ORDERED),
-        Field::new("tenantId", Kind::Text, Ops::TEXT),
+        Field::new("startTime", Kind::Time, Ops::ORDERED).cluster_wide(),
+        Field::new("tenantId", Kind::Text, Ops::TEXT).tenant(),
         // A hash of the assignee of a task; absent in the row with the counts.
         Field::new("assignee", Kind::Int, Ops::NONE),
         Field::new("processInstances", Kind::Int, Ops::NONE).added(),
@@ -24,7 +24,7 @@ pub static USAGE: Entity = Entity {
     ],
     related: &[],
     items: &[],
-    indices: &[&["startTime"]],
+    indices: &[&["startTime"], &["tenantId", "startTime"]],
     everywhere: false,
     leaves: Leaves::LaterAt("startTime", LONGER),
 };

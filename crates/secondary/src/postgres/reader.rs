@@ -130,6 +130,7 @@ impl Reader {
             let asked = RunningQuery {
                 connection,
                 prefix: &self.database.prefix,
+                tenants: self.database.tenants,
                 failure: Default::default(),
             };
             let answered = question(&asked);
@@ -152,12 +153,13 @@ impl Reader {
 struct RunningQuery<'a> {
     connection: &'a Connection,
     prefix: &'a str,
+    tenants: bool,
     failure: std::cell::RefCell<Option<Failure>>,
 }
 
 impl Database for RunningQuery<'_> {
     fn sql(&self) -> Sql<'_> {
-        Sql::new(Dialect::Postgres, self.prefix)
+        Sql::new(Dialect::Postgres, self.prefix).with_tenants(self.tenants)
     }
 
     fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {

@@ -282,15 +282,13 @@ fn script(tables: Tables<'_>) -> String {
     for entity in entities::ALL {
         script.push_str(&table_script(tables, entity));
     }
-    let (ended, variable) = (name(statistics::ENDED), name(entities::VARIABLE.table));
-    let (by_value, by_element) = (name("variable_by_value"), name("ended_element_key"));
+    let (ended, by_element) = (name(statistics::ENDED), name("ended_element_key"));
     let (active_elements, active_elements_key) = (name(ACTIVE_ELEMENT), name("active_element_key"));
     let _ = write!(
         script,
         r#"CREATE TABLE IF NOT EXISTS {ended} (partition INT NOT NULL, "processDefinitionKey" BIGINT NOT NULL,
             "elementId" TEXT COLLATE "C" NOT NULL, completed BIGINT NOT NULL, terminated BIGINT NOT NULL);
         CREATE UNIQUE INDEX IF NOT EXISTS {by_element} ON {ended} ("processDefinitionKey", md5("elementId"), partition);
-        CREATE INDEX IF NOT EXISTS {by_value} ON {variable} (left("name", 200), substr("value", 1, 64));
         CREATE TABLE IF NOT EXISTS {active_elements} (partition INT NOT NULL, "processDefinitionKey" BIGINT NOT NULL,
             "elementId" TEXT COLLATE "C" NOT NULL, active BIGINT NOT NULL, incidents BIGINT NOT NULL);
         CREATE UNIQUE INDEX IF NOT EXISTS {active_elements_key} ON {active_elements} ("processDefinitionKey", md5("elementId"), partition);

@@ -10,8 +10,10 @@ use skep_query::{
 };
 
 use super::page::{self, Part, Way};
+use super::tenants::{Keys, OfTenant, TENANT, Tenants};
 use super::unselective::unselective_columns;
-use super::{Columns, Dialect, Sql, active_elements, flows, select, settled, statistics, tenants};
+use super::{Dialect, Sql, active_elements, flows, select, settled, statistics};
+use crate::bounded::BoundedRows;
 
 /// A SQL database that answers queries.
 pub trait Database {
@@ -39,7 +41,7 @@ pub trait Database {
 
 /// Number of matching related rows above which a condition is not used to find rows, but evaluated row by row.
 const BROAD: u64 = 1000;
-/// Rows of a caller's tenants up to which all of them are read, whatever the search asks for.
+/// Number of rows of a caller's tenants up to which all of them are read, whatever the search asks for.
 const FEW: u64 = 1000;
 /// Time limits for strategies that are fast if they lead to the rows, and slow if they do not.
 const LOOK: Duration = Duration::from_millis(20);
@@ -81,21 +83,85 @@ fn search(from: &impl Database, search: &Search) -> Result<ResultPage, QueryErro
         return Ok(ResultPage::default());
     };
     let search = settled.as_ref();
-    // Before anything whose time depends on what other tenants have.
-    let few = few_of_tenants(from, search)?;
-    let broad = match few {
-        Some(_) => Vec::new(),
-        None => broad(from, search)?,
+    match Tenants::of(from, search)? {
+        Some(tenants) => of_tenants(from, search, &tenants),
+        None => within(from, search, merge::MAX_COUNTED),
+    }
+}
+
+/// The page of a search for rows of these tenants.
+fn of_tenants(
+    from: &impl Database,
+    search: &Search,
+    tenants: &Tenants,
+) -> Result<ResultPage, QueryError> {
+    if tenants.is_empty() {
+        return Ok(ResultPage::default());
+    }
+    let by = |search: &Search, columns| {
+        let way = (Way::Listed(columns), None);
+        listed(from, search, way, merge::MAX_COUNTED)
     };
-    let (counted, way) = match few {
-        Some(found) => found,
-        None => counted(from, search, &broad)?,
+    if let Some(keys) = Keys::of(search) {
+        return match keys.owned(from, search, tenants)? {
+            Some(search) => by(&search, keys.columns),
+            None => Ok(ResultPage::default()),
+        };
+    }
+    match small(from, search, tenants)? {
+        // To find that once more would take as long.
+        Some(0) => return Ok(ResultPage::default()),
+        Some(_) => return by(search, vec![TENANT]),
+        None if !search.entity.everywhere => {}
+        None if tenants.are_limited() => return by(search, vec![TENANT]),
+        None => return within(from, search, merge::MAX_COUNTED),
+    }
+    // The indices have the rows of each tenant in order.
+    let part = merge::for_partition(search);
+    let mut found = ResultPage::default();
+    for one in tenants.each(&part) {
+        let left = merge::MAX_COUNTED.saturating_sub(found.total);
+        let of_one = within(&OfTenant(from), &one, left)?;
+        if of_one.rows.is_empty() {
+            found.total += of_one.total;
+            found.more |= of_one.more;
+            continue;
+        }
+        found = merge::join(&part, vec![found, of_one]);
+        let mut rows = BoundedRows::default();
+        for row in found.rows {
+            rows.push(row)?;
+        }
+        found.rows = rows.done();
+    }
+    Ok(merge::join(search, vec![found]))
+}
+
+/// The page of a search, and its matches up to `most`.
+fn within(from: &impl Database, search: &Search, most: u64) -> Result<ResultPage, QueryError> {
+    let broad = broad(from, search)?;
+    let (counted, way) = counted(from, search, &broad, most + 1)?;
+    listed(from, search, (way, Some(counted)), most)
+}
+
+/// The page that a way leads to. `counted`: the number of matches, up to one more than `most`, if it is known.
+fn listed(
+    from: &impl Database,
+    search: &Search,
+    (way, counted): (Way<'_>, Option<u64>),
+    most: u64,
+) -> Result<ResultPage, QueryError> {
+    let counted = match counted {
+        Some(counted) => counted,
+        None => {
+            let sql = select::count(from.sql(), search, &way, most + 1);
+            number(&from.rows(&sql, 1)?)
+        }
     };
-    // To find that once more would take as long.
     if counted == 0 {
         return Ok(ResultPage::default());
     }
-    let more = counted > merge::MAX_COUNTED;
+    let more = counted > most;
     let (mut rows, mut left) = (Vec::new(), search.page.limit);
     for part in page::parts(search) {
         rows.extend(page(from, search, (*part, left), more, &way)?);
@@ -104,7 +170,7 @@ fn search(from: &impl Database, search: &Search) -> Result<ResultPage, QueryErro
             .limit
             .saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
         // No rows are left to find.
-        if left == 0 || u64::try_from(rows.len()) == Ok(counted) {
+        if left == 0 || (!more && u64::try_from(rows.len()) == Ok(counted)) {
             break;
         }
     }
@@ -113,36 +179,27 @@ fn search(from: &impl Database, search: &Search) -> Result<ResultPage, QueryErro
     }
     Ok(ResultPage {
         rows,
-        total: counted.min(merge::MAX_COUNTED),
+        total: counted.min(most),
         more,
     })
 }
 
-/// The number of matches, if the tenants that the search is for have few rows, and the way to them.
-fn few_of_tenants(
+/// The number of rows of the caller's tenants, if they are few: whatever the search asks for, all of them are read. PostgreSQL has
+/// statistics and plans so by itself.
+fn small(
     from: &impl Database,
     search: &Search,
-) -> Result<Option<(u64, Way<'static>)>, QueryError> {
-    Ok(match small(from, search)? {
-        Some((0, columns)) => Some((0, Way::Listed(columns))),
-        Some((_, columns)) => {
-            let way = Way::Listed(columns);
-            let rows = from.rows(&select::count(from.sql(), search, &way), 1)?;
-            Some((number(&rows), way))
-        }
-        None => None,
-    })
-}
-
-/// The number of rows of the tenants that the search is for, if they are few, and the columns of the index that leads to them. The time
-/// of a search by this index alone does not depend on what other tenants have. PostgreSQL plans so by itself.
-fn small(from: &impl Database, search: &Search) -> Result<Option<(u64, Columns)>, QueryError> {
-    let Some((columns, condition)) = tenants::of_tenants(&from.sql(), search) else {
+    tenants: &Tenants,
+) -> Result<Option<u64>, QueryError> {
+    let sql = from.sql();
+    let condition = tenants.condition(search.entity);
+    let condition = condition.filter(|_| tenants.are_limited() && sql.dialect == Dialect::Sqlite);
+    let Some(condition) = condition else {
         return Ok(None);
     };
-    let sql = select::count_one(from.sql(), search.entity, condition, FEW + 1);
+    let sql = select::count_one(sql, search.entity, &condition, FEW + 1);
     let rows = number(&from.rows(&sql, 1)?);
-    Ok((rows <= FEW).then_some((rows, columns)))
+    Ok((rows <= FEW).then_some(rows))
 }
 
 /// The conditions on related entities that match very many related rows.
@@ -158,48 +215,45 @@ fn broad<'a>(from: &impl Database, search: &'a Search) -> Result<Vec<&'a Related
     Ok(broad)
 }
 
-/// The number of matches, and the way to find them that has counted them.
+/// The number of matches up to a limit, and the way to find them that has counted them.
 fn counted<'a>(
     from: &impl Database,
     search: &Search,
     broad: &'a [&'a Related],
+    limit: u64,
 ) -> Result<(u64, Way<'a>), QueryError> {
+    let sql = from.sql();
     let mut last = Way::Planned(&[]);
     let mut tries = Vec::new();
     if !broad.is_empty() {
         tries.push((Way::Planned(broad), COUNT));
     }
-    let listed = page::listed_column(search);
-    let of_tenants = tenants::of_tenants(&from.sql(), search).map(|(columns, _)| columns);
-    if let Some(columns) = of_tenants.or(listed) {
+    if let Some(column) = page::listed_column(&sql, search) {
         // Few rows of these values, or enough of them soon; else few of what other conditions lead to; else the one that reads an
-        // index only.
-        let limit = if columns.len() > 1 { LOOK } else { LIST };
-        tries.push((Way::Listed(columns), limit));
-        let mut without: Vec<_> = [listed, of_tenants]
-            .into_iter()
-            .flatten()
-            .flatten()
-            .copied()
-            .collect();
-        without.extend(unselective_columns(search, &without));
+        // index only. Behind a tenant, the index has the rows of the caller alone.
+        tries.push((
+            Way::Listed(vec![column]),
+            if sql.of_tenant { LOOK } else { LIST },
+        ));
+        let mut without = vec![column];
+        without.extend(unselective_columns(&sql, search, &without));
         tries.push((Way::Without(without), LOOK));
-        if from.sql().dialect == Dialect::Sqlite {
-            last = Way::Listed(columns);
+        if sql.dialect == Dialect::Sqlite {
+            last = Way::Listed(vec![column]);
         }
-    } else if let Some(key) = page::scanned_key(search)
-        && from.sql().dialect == Dialect::Sqlite
+    } else if let Some(key) = page::scanned_key(&sql, search)
+        && sql.dialect == Dialect::Sqlite
     {
         tries.push((Way::Planned(&[]), COUNT));
-        last = Way::Listed(key);
+        last = Way::Listed(vec![key]);
     }
-    for (way, limit) in tries {
-        let sql = select::count(from.sql(), search, &way);
-        if let Some(rows) = from.rows_within(&sql, 1, limit)? {
+    for (way, within) in tries {
+        let sql = select::count(from.sql(), search, &way, limit);
+        if let Some(rows) = from.rows_within(&sql, 1, within)? {
             return Ok((number(&rows), way));
         }
     }
-    let rows = from.rows(&select::count(from.sql(), search, &last), 1)?;
+    let rows = from.rows(&select::count(from.sql(), search, &last, limit), 1)?;
     Ok((number(&rows), last))
 }
 
@@ -248,14 +302,37 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
         let rows = from.rows(&active_elements::of_definition(from.sql(), &asked), columns)?;
         return few_groups(rows);
     }
-    let mut sql = from.sql();
-    match small(from, &groups.search)? {
-        Some((0, _)) => return Ok(Vec::new()),
-        Some((_, columns)) => sql.walks = Some(columns),
-        None => {}
+    let Some(tenants) = Tenants::of(from, &groups.search)? else {
+        let rows = from.rows(&select::groups(from.sql(), groups), columns)?;
+        return few_groups(rows);
+    };
+    if tenants.is_empty() {
+        return Ok(Vec::new());
     }
-    let rows = from.rows(&select::groups(sql, groups), columns)?;
-    few_groups(rows)
+    let mut search = tenants.with_related(&groups.search);
+    let mut sql = Sql {
+        of_tenant: tenants.are_limited(),
+        ..from.sql()
+    };
+    if let Some(keys) = Keys::of(&search) {
+        search = match keys.owned(from, &search, &tenants)? {
+            Some(search) => search,
+            None => return Ok(Vec::new()),
+        };
+        (sql.of_tenant, sql.walks) = (false, Some(keys.columns));
+    } else if let Some(rows) = small(from, &search, &tenants)? {
+        if rows == 0 {
+            return Ok(Vec::new());
+        }
+        sql.walks = Some(vec![TENANT]);
+    } else if search.entity.everywhere && sql.of_tenant {
+        sql.walks = Some(vec![TENANT]);
+    }
+    let groups = Groups {
+        search,
+        ..groups.clone()
+    };
+    few_groups(from.rows(&select::groups(sql, &groups), columns)?)
 }
 
 fn few_groups(rows: Vec<Row>) -> Result<Vec<Row>, QueryError> {
@@ -273,7 +350,7 @@ mod tests {
     use skep_query::{Condition, Measure};
 
     use super::*;
-    use crate::sql::samples::{FILTERS, Tried, of_tenants, searches, tables};
+    use crate::sql::samples::{FILTERS, Tried, of_tenants, searches, tables, tables_of_tenants};
 
     /// Counts its statements.
     struct Asked<'a> {
@@ -303,7 +380,7 @@ mod tests {
             database: Tried {
                 connection: &connection,
                 succeeds: false,
-                tenants: true,
+                tenants: false,
             },
             statements: Cell::new(0),
         };
@@ -317,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_member_of_an_empty_tenant_is_answered_before_related_rows_are_counted() {
-        let connection = tables(10);
+        let connection = tables_of_tenants(10);
         let database = Asked {
             database: Tried {
                 connection: &connection,
@@ -338,7 +415,7 @@ mod tests {
     #[test]
     fn the_index_of_tenants_changes_no_answer() {
         // Few rows, more than few, and those of the default tenant.
-        let connection = tables(14_000);
+        let connection = tables_of_tenants(14_000);
         let mut found_some = 0;
         for tenants in [&["umbrella"][..], &["umbrella", "acme"], &["<default>"]] {
             for mut wanted in searches(&FILTERS, &["startDate", ""]) {
@@ -360,7 +437,7 @@ mod tests {
 
     #[test]
     fn groups_of_few_tenants_are_those_that_any_way_finds() {
-        let connection = tables(14_000);
+        let connection = tables_of_tenants(14_000);
         let asked = |condition: Condition, tenants: bool| {
             let database = Tried {
                 connection: &connection,
@@ -398,7 +475,7 @@ mod tests {
                 let database = Tried {
                     connection: &connection,
                     succeeds,
-                    tenants: true,
+                    tenants: false,
                 };
                 let found = broad(&database, &wanted).expect("an answer");
                 broad_ones += found.len();

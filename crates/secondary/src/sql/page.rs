@@ -3,15 +3,13 @@
 //! Absent values come last, and a cursor may point anywhere. So that an index can deliver the rows in order and start at the
 //! cursor, a page is queried in parts: first the rows that have the first sort field, then, if needed, those that lack it.
 
-use std::slice;
-
 use skep_query::entities::PREVIEW;
 use skep_query::{
     Condition, Conditions, Cursor, Entity, Indexed, Op, Related, Search, Sort, Start, Value,
 };
 
 use super::select::{columns, from};
-use super::{Columns, Sql};
+use super::{Columns, Sql, tenants};
 
 /// Rows of a search, partitioned by whether they have the first sort field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +44,8 @@ pub enum Way<'a> {
     Planned(&'a [&'a Related]),
     /// By scanning all rows in sort order along an index, if there is one. With many matches, the first ones are found soon.
     Walked,
-    /// By these columns of an index only. See [`of_tenants`](super::tenants::of_tenants), [`listed_column`] and [`scanned_key`].
-    Listed(Columns),
+    /// By these columns of indices only. See [`Keys`](tenants::Keys), [`listed_column`] and [`scanned_key`].
+    Listed(Vec<&'static str>),
     /// As the database plans it, but not by the indices of these columns: without statistics it prefers them to those that leave fewer
     /// rows.
     Without(Vec<&'static str>),
@@ -63,8 +61,8 @@ pub fn rows<'a>(
 ) -> Option<Sql<'a>> {
     match way {
         Way::Planned(broad) => sql.broad = broad.to_vec(),
-        Way::Walked => sql.walks = Some(walked(search, part)?),
-        Way::Listed(columns) => sql.walks = Some(columns),
+        Way::Walked => sql.walks = Some(vec![walked(&sql, search, part)?]),
+        Way::Listed(columns) => sql.walks = Some(columns.clone()),
         Way::Without(columns) => sql.without.clone_from(columns),
     }
     sql.push("SELECT ");
@@ -97,9 +95,10 @@ fn name(entity: &Entity, sort: &Sort) -> String {
 /// The column of the first sort field. It leads to no index if another one is entered.
 fn first_name(sql: &Sql<'_>, entity: &Entity, sort: &Sort) -> String {
     let sorted = entity.field(sort.field).name;
-    let is_other = sql.walks.is_some_and(|walked| !walked.contains(&sorted));
-    let sign = if is_other { "+" } else { "" };
-    format!("{sign}{}", name(entity, sort))
+    let is_other = |walked: &Vec<&str>| !walked.contains(&sorted);
+    let is_other = sql.walks.as_ref().is_some_and(is_other);
+    let is_other = is_other || tenants::is_only_of_all(sql, entity, sorted);
+    format!("{}{}", sql.sign(is_other), name(entity, sort))
 }
 
 fn is_reversed(search: &Search) -> bool {
@@ -150,28 +149,27 @@ fn begin(sql: &mut Sql<'_>, search: &Search, part: Part) {
 /// differ.
 fn beyond(sql: &mut Sql<'_>, entity: &Entity, (sorts, values): (&[Sort], &[Value]), before: bool) {
     // Where another index than that of the sort is entered, only the key may narrow it further.
-    let enters = |walked: Columns| {
+    let enters = |walked: &Vec<&str>| {
         let mut sorts = sorts.iter();
         sorts.all(|sort| !walked.contains(&entity.field(sort.field).name))
     };
-    let is_elsewhere = sql.walks.is_some_and(enters);
-    let name = |entity: &Entity, sort: &Sort| {
-        let sign = if is_elsewhere && sort.field != 0 {
-            "+"
-        } else {
-            ""
-        };
-        format!("{sign}{}", name(entity, sort))
-    };
+    let is_elsewhere = sql.walks.as_ref().is_some_and(enters);
+    let names = sorts.iter().map(|sort| {
+        let column = entity.field(sort.field).name;
+        let is_other = sort.field != 0 && is_elsewhere;
+        let is_other = is_other || tenants::is_only_of_all(sql, entity, column);
+        format!("{}{}", sql.sign(is_other), name(entity, sort))
+    });
+    let names: Vec<String> = names.collect();
     sql.push(" AND (FALSE");
-    for (at, (sort, value)) in sorts.iter().zip(values).enumerate() {
+    for (at, ((sort, column), value)) in sorts.iter().zip(&names).zip(values).enumerate() {
         // Nothing comes after an absent value, and every present value comes before it.
         if *value == Value::Null && !before {
             continue;
         }
         sql.push(" OR (");
-        for (sort, value) in sorts.iter().zip(values).take(at) {
-            sql.push(&name(entity, sort));
+        for (name, value) in names.iter().zip(values).take(at) {
+            sql.push(name);
             match value {
                 Value::Null => sql.push(" IS NULL AND "),
                 value => {
@@ -181,7 +179,6 @@ fn beyond(sql: &mut Sql<'_>, entity: &Entity, (sorts, values): (&[Sort], &[Value
                 }
             }
         }
-        let column = name(entity, sort);
         match value {
             Value::Null => sql.push(&format!("{column} IS NOT NULL")),
             value => {
@@ -233,10 +230,13 @@ fn order(sql: &mut Sql<'_>, search: &Search, part: Part) {
 
 /// The column along which an index delivers all rows in sort order. Also `None` if another index delivers the rows for some of
 /// the conditions in this order: the database finds that by itself.
-fn walked(search: &Search, part: Part) -> Option<Columns> {
+fn walked(sql: &Sql<'_>, search: &Search, part: Part) -> Option<&'static str> {
     let entity = search.entity;
+    if tenants::are_mixed(sql, entity) {
+        return None;
+    }
     let Some(sort) = search.sort.first() else {
-        return Some(slice::from_ref(&entity.key().name));
+        return Some(entity.key().name);
     };
     let sorted = entity.field(sort.field);
     let has_all = match sorted.indexed {
@@ -249,23 +249,23 @@ fn walked(search: &Search, part: Part) -> Option<Columns> {
         | Indexed::OfTenants => false,
     };
     // The index columns before the sort column.
-    let before = |columns: &'static [&'static str]| {
+    let before = |columns: Columns| {
         let at = columns.iter().position(|column| *column == sorted.name)?;
         columns.get(..at)
     };
-    let mut along = entity.indices.iter().filter_map(|columns| before(columns));
+    let mut along = tenants::indices(sql, entity).filter_map(before);
     let (mut has_order, mut is_planned) = (sort.field == 0, false);
     for columns in &mut along {
         has_order |= columns.is_empty();
         is_planned |= !columns.is_empty() && columns.iter().all(|c| is_given(search, c));
     }
-    (has_all && has_order && !is_planned).then_some(slice::from_ref(&sorted.name))
+    (has_all && has_order && !is_planned).then_some(sorted.name)
 }
 
 /// The column of which a condition lists several values, if an index begins with it: the processes that a caller may see, for instance.
 /// A database that does not know how many rows there are of each value enters its index of another condition instead, such as
 /// that on the state, and reads all of the rows that it finds there.
-pub fn listed_column(search: &Search) -> Option<Columns> {
+pub fn listed_column(sql: &Sql<'_>, search: &Search) -> Option<&'static str> {
     let others = search.filter.len() + search.any_of.len();
     if others < 2 || related(&search.filter).next().is_some() {
         return None;
@@ -276,11 +276,11 @@ pub fn listed_column(search: &Search) -> Option<Columns> {
         (values.len() > 1).then(|| entity.field(field))
     });
     let is_first = |name: &str| {
-        let mut firsts = entity.indices.iter().map(|columns| columns.first());
+        let mut firsts = tenants::indices(sql, entity).map(|columns| columns.first());
         firsts.any(|first| first == Some(&name))
     };
     let found = listed.find(|field| field.indexed == Indexed::All && is_first(field.name))?;
-    Some(slice::from_ref(&found.name))
+    Some(found.name)
 }
 
 /// The values that a condition lists, with the field that must have one of them. Permissions are a list as the only alternative.
@@ -307,13 +307,14 @@ pub fn values_of(condition: &Condition) -> Option<(usize, &[Value])> {
 }
 
 /// The key, if a condition that no index helps with stands beside others: the tenants that a caller belongs to, for instance. Where the
-/// index of another condition leads to very many rows, it is faster to read all of them in the order of the table.
-pub fn scanned_key(search: &Search) -> Option<Columns> {
+/// index of another condition leads to very many rows, it is faster to read all of them in the order of the table, or all of the tenant.
+pub fn scanned_key(sql: &Sql<'_>, search: &Search) -> Option<&'static str> {
     let entity = search.entity;
     let has_index = |field: usize| {
         let name = entity.field(field).name;
-        let mut firsts = entity.indices.iter().map(|columns| columns.first());
-        field == 0 || firsts.any(|first| first == Some(&name))
+        let mut firsts = tenants::indices(sql, entity).map(|columns| columns.first());
+        let is_tenant = sql.of_tenant && name == tenants::TENANT;
+        field == 0 || is_tenant || firsts.any(|first| first == Some(&name))
     };
     let is_free = |condition: &Condition| match condition {
         Condition::Field { field, .. } => !has_index(*field),
@@ -331,8 +332,8 @@ pub fn scanned_key(search: &Search) -> Option<Columns> {
         Condition::Field { field, .. } => entity.field(*field).indexed == Indexed::OfTenants,
         _ => false,
     };
-    let is_found = is_found || search.filter.iter().any(is_of_most);
-    (is_found && search.filter.len() > 1).then_some(slice::from_ref(&entity.key().name))
+    let is_found = is_found || !sql.of_tenant && search.filter.iter().any(is_of_most);
+    (is_found && search.filter.len() > 1).then_some(entity.key().name)
 }
 
 /// Whether a condition fixes the value of the column.
@@ -439,8 +440,8 @@ pub(super) mod tests {
         let listed = r#""processDefinitionId": {"$in": ["p0", "p2"]}"#;
         let filter = format!(r#"{{{listed}, "state": "ACTIVE"}}"#);
         for search in searches(&[&filter], &["startDate"]) {
-            let column = listed_column(&search);
-            assert_eq!(column, Some(&["processDefinitionId"][..]));
+            let column = listed_column(&samples::sql(), &search);
+            assert_eq!(column, Some("processDefinitionId"));
             let entered = |sql: &Sql<'_>| -> bool {
                 let plan: Vec<String> = first_columns(&connection, sql, 3, "EXPLAIN QUERY PLAN ");
                 plan.iter()
@@ -450,10 +451,11 @@ pub(super) mod tests {
             assert!(entered(&select::count(
                 sql,
                 &search,
-                &Way::Listed(&["processDefinitionId"])
+                &Way::Listed(vec!["processDefinitionId"]),
+                1
             )));
             for part in parts(&search) {
-                let sql = statement(&search, *part, &Way::Listed(&["processDefinitionId"]));
+                let sql = statement(&search, *part, &Way::Listed(vec!["processDefinitionId"]));
                 assert!(entered(&sql.unwrap()), "{search:?}");
             }
         }
@@ -465,16 +467,16 @@ pub(super) mod tests {
         ];
         for filter in &others {
             for search in searches(&[filter], &[""]) {
-                assert_eq!(listed_column(&search), None, "{filter}");
+                assert_eq!(listed_column(&samples::sql(), &search), None, "{filter}");
             }
         }
     }
 
     /// That the page is the same as planned. Returns what the database reads for its rows.
-    pub fn same_by(connection: &Connection, search: &Search, columns: Columns) -> Vec<String> {
+    pub fn same_by(connection: &Connection, search: &Search, column: &'static str) -> Vec<String> {
         let mut plan = Vec::new();
         for part in parts(search) {
-            let ways = [Way::Planned(&[]), Way::Listed(columns)];
+            let ways = [Way::Planned(&[]), Way::Listed(vec![column])];
             let ways = ways.map(|way| statement(search, *part, &way).unwrap());
             let [planned, listed] =
                 [&ways[0], &ways[1]].map(|sql| first_columns::<i64>(connection, sql, 0, ""));
@@ -490,11 +492,11 @@ pub(super) mod tests {
     fn where_tenants_have_no_index_their_rows_are_read_in_the_order_of_the_table() {
         let connection = tables(300);
         for mut search in searches(&[r#"{"state": "ACTIVE"}"#], &["startDate"]) {
-            assert_eq!(scanned_key(&search), None);
+            assert_eq!(scanned_key(&samples::sql(), &search), None);
             search.filter.push(samples::of_tenants(&["acme"]));
-            let columns = scanned_key(&search);
-            assert_eq!(columns, Some(&["processInstanceKey"][..]));
-            let plan = same_by(&connection, &search, columns.unwrap());
+            let column = scanned_key(&samples::sql(), &search);
+            assert_eq!(column, Some("processInstanceKey"));
+            let plan = same_by(&connection, &search, column.unwrap());
             let is_led = |step: &String| step.contains("INDEX");
             assert!(!plan.iter().any(is_led), "{plan:?}");
         }
@@ -523,7 +525,8 @@ pub(super) mod tests {
         for search in searches(&FILTERS, &["startDate", "endDate", ""]) {
             let broad: Vec<&Related> = related(&search.filter).collect();
             for part in parts(&search) {
-                let listed = listed_column(&search).map(Way::Listed);
+                let listed = listed_column(&samples::sql(), &search);
+                let listed = listed.map(|column| Way::Listed(vec![column]));
                 let ways = [Way::Planned(&[]), Way::Planned(&broad), Way::Walked];
                 let ways = ways.into_iter().chain(listed);
                 let statements = ways.filter_map(|way| statement(&search, *part, &way));

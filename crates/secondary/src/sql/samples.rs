@@ -11,23 +11,20 @@ use super::{Dialect, Sql, Tables, table_script};
 use crate::sqlite::reader;
 use crate::sqlite::writer::Bound;
 
-/// Of a store whose callers belong to tenants.
-const TABLES: Tables<'static> = Tables {
-    dialect: Dialect::Sqlite,
-    prefix: "",
-    tenants: true,
-};
-
-/// A statement for such tables.
+/// A statement for [`tables`].
 pub fn sql() -> Sql<'static> {
-    Sql::new(TABLES.dialect, TABLES.prefix).with_tenants(TABLES.tenants)
+    Sql::new(Dialect::Sqlite, "")
 }
+
+/// The tenant of the instance with the key `k`.
+const TENANT: &str =
+    "CASE WHEN k % 199 = 1 THEN 'umbrella' WHEN k % 13 > 0 THEN '<default>' ELSE 'acme' END";
 
 /// A database with or without support for time-limited attempts.
 pub struct Tried<'a> {
     pub connection: &'a Connection,
     pub succeeds: bool,
-    /// Whether the index on tenants is used.
+    /// Whether the store is one whose callers belong to tenants.
     pub tenants: bool,
 }
 
@@ -59,6 +56,20 @@ impl Database for Tried<'_> {
 
 /// Creates tables with this number of instances, each with a variable and most with an element.
 pub fn tables(instances: u32) -> Connection {
+    filled(instances, false)
+}
+
+/// The same in a store whose callers belong to tenants.
+pub fn tables_of_tenants(instances: u32) -> Connection {
+    filled(instances, true)
+}
+
+fn filled(instances: u32, tenants: bool) -> Connection {
+    let tables = Tables {
+        dialect: Dialect::Sqlite,
+        prefix: "",
+        tenants,
+    };
     let connection = Connection::open_in_memory().expect("a database");
     for entity in [
         &PROCESS_INSTANCE,
@@ -66,21 +77,27 @@ pub fn tables(instances: u32) -> Connection {
         &ELEMENT_INSTANCE,
         &PROCESS_DEFINITION,
     ] {
-        let script = table_script(TABLES, entity);
+        let script = table_script(tables, entity);
         connection.execute_batch(&script).expect("a table");
     }
     let keys =
         "WITH RECURSIVE keys(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM keys WHERE k + 1 < ?)";
     for rows in [
-        r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "processDefinitionKey", "startDate", "endDate", "state", "hasIncident",
+        format!(
+            r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "processDefinitionKey", "startDate", "endDate", "state", "hasIncident",
                 "tenantId")
             SELECT k, 'p' || (k % 3), 10 + k % 3, CASE WHEN k % 7 > 0 THEN k % 50 END, CASE WHEN k % 4 > 0 THEN k % 60 END,
                 CASE WHEN k % 5 > 0 THEN 'ACTIVE' ELSE 'COMPLETED' END, k % 11 = 0,
-                CASE WHEN k % 199 = 1 THEN 'umbrella' WHEN k % 13 > 0 THEN '<default>' ELSE 'acme' END FROM keys"#,
-        r#"INSERT INTO variable ("variableKey", "processInstanceKey", "name", "value")
-            SELECT 1000000 + k, k, 'n', '"v' || (k % 2) || '"' FROM keys"#,
-        r#"INSERT INTO element_instance ("elementInstanceKey", "processInstanceKey", "elementId", "state")
-            SELECT 2000000 + k, k, 'task', 'ACTIVE' FROM keys WHERE k % 6 > 0"#,
+                {TENANT} FROM keys"#
+        ),
+        format!(
+            r#"INSERT INTO variable ("variableKey", "processInstanceKey", "name", "value", "tenantId")
+            SELECT 1000000 + k, k, 'n', '"v' || (k % 2) || '"', {TENANT} FROM keys"#
+        ),
+        format!(
+            r#"INSERT INTO element_instance ("elementInstanceKey", "processInstanceKey", "elementId", "state", "tenantId")
+            SELECT 2000000 + k, k, 'task', 'ACTIVE', {TENANT} FROM keys WHERE k % 6 > 0"#
+        ),
     ] {
         let insert = format!("{keys} {rows}");
         connection.execute(&insert, [instances]).expect("rows");

@@ -3,12 +3,12 @@
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 use skep_query::{
     Condition, Conditions, Entity, Field, Groups, Indexed, Kind, Measure, Op, Related, Search,
-    Value, merge,
+    Value,
 };
 
 use super::like::{self, glob};
 use super::page::Way;
-use super::{Dialect, INDEXED_CHARACTERS, Sql, begins, statistics};
+use super::{Dialect, INDEXED_CHARACTERS, Sql, begins, statistics, tenants};
 
 /// Selects columns of the rows that match the conditions.
 pub fn look_up<'a>(
@@ -49,7 +49,11 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
             Some(span) if entity.field(*at).kind == Kind::Time => {
                 format!("{0} - {0} % {span}", column(*at))
             }
-            _ => column(*at),
+            // The order of an index of all tenants is no reason to read it.
+            _ => {
+                let is_of_all = tenants::is_of_all(&sql, entity, entity.field(*at).name);
+                format!("{}{}", sql.sign(is_of_all), column(*at))
+            }
         })
         .collect();
     let by = by.join(", ");
@@ -79,17 +83,17 @@ pub fn groups<'a>(mut sql: Sql<'a>, groups: &Groups) -> Sql<'a> {
     sql
 }
 
-/// Counts the matching rows, up to one more than the maximum. No index has all of them in order: walking is like planning.
-pub fn count<'a>(mut sql: Sql<'a>, search: &Search, way: &Way<'a>) -> Sql<'a> {
+/// Counts the matching rows, up to a limit. No index has all of them in order: walking is like planning.
+pub fn count<'a>(mut sql: Sql<'a>, search: &Search, way: &Way<'a>, limit: u64) -> Sql<'a> {
     match way {
         Way::Planned(broad) => sql.broad = broad.to_vec(),
-        Way::Listed(columns) => sql.walks = Some(columns),
+        Way::Listed(columns) => sql.walks = Some(columns.clone()),
         Way::Without(columns) => sql.without.clone_from(columns),
         Way::Walked => {}
     }
     sql.push("SELECT count(*) FROM (SELECT 1");
     from(&mut sql, search);
-    sql.push(&format!(" LIMIT {}) counted", merge::MAX_COUNTED + 1));
+    sql.push(&format!(" LIMIT {limit}) counted"));
     sql
 }
 
@@ -101,6 +105,20 @@ pub fn count_related<'a>(mut sql: Sql<'a>, related: &Related, limit: u64) -> Sql
     ));
     all(&mut sql, "r", related.entity, &related.conditions);
     sql.push(&format!(" LIMIT {limit}) counted"));
+    sql
+}
+
+/// Selects a column of one of the rows for which one condition holds.
+pub fn first<'a>(
+    mut sql: Sql<'a>,
+    entity: &Entity,
+    condition: &Condition,
+    column: &str,
+) -> Sql<'a> {
+    let table = sql.table(entity);
+    sql.push(&format!("SELECT t.\"{column}\" FROM {table} t WHERE "));
+    one(&mut sql, "t", entity, condition);
+    sql.push(" LIMIT 1");
     sql
 }
 
@@ -232,16 +250,13 @@ fn link_index(related: &Related) -> Option<&'static [&'static str]> {
     is_whole(related.link).then_some(*index)
 }
 
-/// A column in a condition. A unary plus keeps SQLite from using an index for it.
-fn column_of(sql: &Sql<'_>, table: &str, name: &str) -> String {
+/// A column in a condition.
+fn column_of(sql: &Sql<'_>, table: &str, entity: &Entity, name: &str) -> String {
     let is_looked_at = match table {
-        "t" => {
-            sql.walks.is_some_and(|columns| !columns.contains(&name)) || sql.without.contains(&name)
-        }
+        "t" => sql.is_looked_at(entity, name),
         _ => sql.entered.is_some_and(|columns| !columns.contains(&name)),
     };
-    let sign = if is_looked_at { "+" } else { "" };
-    format!("{sign}{table}.\"{name}\"")
+    format!("{}{table}.\"{name}\"", sql.sign(is_looked_at))
 }
 
 fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), op: &Op) {
@@ -252,10 +267,10 @@ fn of_field(sql: &mut Sql<'_>, table: &str, (entity, field): (&Entity, usize), o
         kind,
         ..
     } = *described;
-    let column = column_of(sql, table, name);
+    let column = column_of(sql, table, entity, name);
     match (indexed, op) {
         (Indexed::Unlike(other), Op::Eq(_) | Op::In(_)) => {
-            let other = column_of(sql, table, other);
+            let other = column_of(sql, table, entity, other);
             equal_to_either(sql, &column, &other, op);
         }
         // Literals allow the use of partial indices for this value.
@@ -301,6 +316,12 @@ fn beginning(sql: &mut Sql<'_>, column: &str, op: &Op) {
     let values = match op {
         Op::Eq(value) => std::slice::from_ref(value),
         Op::In(values) if !values.is_empty() => values,
+        Op::Exists(false) => {
+            sql.push(&format!(
+                " AND left({column}, {INDEXED_CHARACTERS}) IS NULL"
+            ));
+            return;
+        }
         _ => return,
     };
     let cut = |value: &Value| match value.as_text() {

@@ -28,7 +28,7 @@ pub fn settled<'a>(
     };
     let found = |filter| {
         let search = Search::all(&PROCESS_DEFINITION, filter, 1);
-        let sql = select::count(from.sql(), &search, &Way::Planned(&[]));
+        let sql = select::count(from.sql(), &search, &Way::Planned(&[]), 1);
         from.rows(&sql, 1).map(|rows| answer::number(&rows) > 0)
     };
     // A definition of another tenant is treated like one that does not exist, and takes as long.
@@ -82,7 +82,7 @@ mod tests {
     use skep_query::{Answer, Query, ResultPage};
 
     use super::*;
-    use crate::sql::samples::{Tried, of_tenants, tables};
+    use crate::sql::samples::{Tried, of_tenants, tables_of_tenants};
 
     fn is(column: &str, op: Op) -> Condition {
         Condition::Field {
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_list_of_processes_is_settled_by_the_definition() {
-        let connection = tables(10);
+        let connection = tables_of_tenants(10);
         let database = Tried {
             connection: &connection,
             succeeds: false,
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn settling_changes_no_answer() {
-        let connection = tables(3_000);
+        let connection = tables_of_tenants(3_000);
         let database = Tried {
             connection: &connection,
             succeeds: true,

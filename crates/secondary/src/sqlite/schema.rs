@@ -86,8 +86,7 @@ fn add_tables(connection: &Connection, tables: Tables<'_>) -> rusqlite::Result<(
     connection.execute_batch(&script)
 }
 
-/// Recreates indices that an earlier version created on other columns, and creates or drops those of tenants when the configuration
-/// changed. This reads the whole table, once.
+/// Recreates indices that an earlier version created on other columns, or another configuration of tenants. This reads the whole table, once.
 fn change_indices(connection: &Connection, tables: Tables<'_>) -> rusqlite::Result<()> {
     let mut script = String::new();
     let sql = "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?";
@@ -127,5 +126,4 @@ CREATE TABLE definition_body (key INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE position (id INTEGER PRIMARY KEY CHECK (id = 1), entry INTEGER NOT NULL, record INTEGER NOT NULL,
     timestamp INTEGER NOT NULL, counted INTEGER);
 INSERT INTO position VALUES (1, 0, 0, 0, 0);
-CREATE INDEX variable_by_value ON variable (name, substr(value, 1, 64));
 ";
