@@ -9,6 +9,7 @@
 
 pub mod access;
 mod active_elements;
+mod active_instances;
 pub mod answer;
 mod cursor;
 pub mod durations;
@@ -29,6 +30,7 @@ mod value;
 mod wire;
 
 pub use active_elements::ActiveElements;
+pub use active_instances::{ActiveInstances, ActiveMeasure, COUNTED_BY};
 pub use cursor::Cursor;
 pub use durations::Durations;
 pub use entity::{Entity, Field, Indexed, Kind, Leaves, Merged, Ops, RelatedFilter};
