@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::Key;
 use skep_protocol::value::HistoryDeletionValue;
-use skep_query::{Durations, Entity, Value, entities};
+use skep_query::{COUNTED_BY, Durations, Entity, Value, entities};
 
 /// The start or end of an incident. It counts for its element instance and for every enclosing scope.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,21 +163,25 @@ pub struct Ended {
 /// A definition, and the ID of an element in it.
 pub type Place = (i64, Arc<str>);
 
-/// How many active instances of an element there are more than before, or fewer.
+/// What a process instance has of its definition: values of [`COUNTED_BY`].
+pub type OfDefinition = [Value; COUNTED_BY.len()];
+
+/// How many active ones there are more than before, or fewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ActiveElements {
+pub struct ActiveCounts {
     /// Without incidents.
     pub active: i64,
     /// With incidents.
     pub incidents: i64,
 }
 
-/// Changes of the counts of element instances.
+/// Changes of the counts of element and process instances.
 #[derive(Debug, Default)]
 pub struct Counted {
     pub ended: FxHashMap<At, Ended>,
-    /// Set when the changes are settled.
-    pub active_elements: FxHashMap<Place, ActiveElements>,
+    /// Set when the changes are settled, as are those below.
+    pub active_elements: FxHashMap<Place, ActiveCounts>,
+    pub active_instances: FxHashMap<OfDefinition, ActiveCounts>,
 }
 
 /// An element of a definition, and the first millisecond of the day on which instances of it completed.
@@ -310,6 +314,7 @@ impl Changes {
         self.flows.clear();
         self.counted.ended.clear();
         self.counted.active_elements.clear();
+        self.counted.active_instances.clear();
         self.took.lasted.clear();
         self.took.lasting.clear();
         self.elements.clear();
@@ -410,6 +415,11 @@ impl Changes {
             self.size.bytes += id.len() + size_of::<(Key, At)>();
             vacant.insert(id);
         }
+    }
+
+    /// The process instances that took sequence flows, some of them several times.
+    pub fn takers_of_flows(&self) -> impl Iterator<Item = Key> {
+        self.flows.keys().map(|(instance, _)| *instance)
     }
 
     /// Takes the sequence flows that process instances took.

@@ -1,7 +1,9 @@
 //! Secondary storage in a PostgreSQL database shared by all partitions of all nodes.
 
 mod active_elements;
+mod active_instances;
 mod connection;
+mod counts;
 mod history;
 mod reader;
 mod schema;

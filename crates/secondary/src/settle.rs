@@ -3,7 +3,10 @@
 //! Data from the window is used directly. The rest is looked up, many rows at a time.
 
 mod active_elements;
+mod active_instances;
+mod ahead;
 mod batches;
+mod counted;
 mod durations;
 mod incidents;
 mod lists;
@@ -23,6 +26,8 @@ use skep_query::entities::{
 };
 use skep_query::{Condition, Conditions, Entity, Op, Row, Value};
 
+use ahead::Ahead;
+
 use crate::changes::{Changes, Completion};
 
 /// Keys looked up at a time.
@@ -38,14 +43,25 @@ pub trait Stored {
         columns: &[usize],
     ) -> Result<Vec<Row>, TargetError>;
 
-    /// Whether the store keeps counts of active elements. One that counts rows when it is asked does not need them.
-    fn counts_active_elements(&self) -> bool {
+    /// Whether the store keeps counts of active element and process instances. One that counts rows when it is asked does not need them.
+    fn keeps_counts(&self) -> bool {
         false
     }
 }
 
-/// Settles all changes. Afterwards only rows, counts of elements, definitions and deletions remain to be stored.
+/// Settles all changes. Afterwards only rows, counts of instances, definitions and deletions remain to be stored.
 pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
+    if !stored.keeps_counts() {
+        return rows(changes, stored);
+    }
+    let stored = &Ahead::read(changes, stored)?;
+    rows(changes, stored)?;
+    active_elements::settle(changes, stored)?;
+    active_instances::settle(changes, stored)
+}
+
+/// Settles everything but counts of rows.
+fn rows(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
     flows(changes, stored)?;
     versions::settle(changes, stored)?;
     complete(changes, stored)?;
@@ -54,8 +70,7 @@ pub fn settle(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetEr
     merged::settle(changes, stored)?;
     batches::settle(changes, stored)?;
     refusals::settle(changes, stored)?;
-    incidents::settle(changes, stored)?;
-    active_elements::settle(changes, stored)
+    incidents::settle(changes, stored)
 }
 
 /// The columns of rows with the changes applied. Rows that are neither stored nor changed are omitted.
@@ -126,9 +141,10 @@ fn look_up_in(
     Ok(found)
 }
 
+const FLOWS: usize = PROCESS_INSTANCE.column("takenFlows");
+
 /// Adds taken sequence flows to the rows of their process instances.
 fn flows(changes: &mut Changes, stored: &dyn Stored) -> Result<(), TargetError> {
-    const FLOWS: usize = PROCESS_INSTANCE.column("takenFlows");
     const BEGUN: usize = PROCESS_INSTANCE.column("startDate");
     let mut taken = changes.take_flows();
     taken.sort_unstable();

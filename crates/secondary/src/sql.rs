@@ -1,7 +1,9 @@
 //! SQL shared by all databases: searches, and the names and values in statements.
 
 pub mod active_elements;
+pub mod active_instances;
 pub mod answer;
+pub mod counts;
 pub mod flows;
 mod like;
 pub mod page;

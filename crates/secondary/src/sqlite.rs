@@ -1,6 +1,8 @@
 //! The embedded store: one SQLite file for each partition.
 
 mod active_elements;
+mod active_instances;
+mod counts;
 mod history;
 pub(crate) mod reader;
 mod schema;

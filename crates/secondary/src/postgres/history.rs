@@ -11,6 +11,7 @@ use tokio_postgres::types::Type;
 
 use super::writer::{Parameter, Statement, ints};
 use crate::sql::active_elements::ACTIVE_ELEMENT;
+use crate::sql::active_instances::{self, ACTIVE_INSTANCE};
 use crate::sql::{Dialect, Sql, column_name, statistics, table_name};
 
 /// Key range of a partition: its first key, and the first key after its last.
@@ -48,12 +49,28 @@ pub fn instances(prefix: &str, partition: u32, keys: &[i64], statements: &mut Ve
         with_it && entity.table != PROCESS_INSTANCE.table && entity.table != ELEMENT_INSTANCE.table
     };
     let parts = entities::ALL.into_iter().filter(leaves);
-    for entity in parts.chain([&PROCESS_INSTANCE]) {
+    for entity in parts {
         let table = table_name(prefix, entity.table);
         push(format!(
             "DELETE FROM {table} WHERE \"processInstanceKey\" = ANY($1)"
         ));
     }
+    push(themselves(prefix, partition));
+}
+
+/// Deletes process instances and subtracts from the counts of active ones those that had not ended.
+fn themselves(prefix: &str, partition: u32) -> String {
+    let instances = table_name(prefix, PROCESS_INSTANCE.table);
+    let counts = table_name(prefix, ACTIVE_INSTANCE);
+    let columns = active_instances::columns();
+    let same = active_instances::same(Dialect::Postgres, "t", "s");
+    format!(
+        r#"WITH gone AS (DELETE FROM {instances} WHERE "processInstanceKey" = ANY($1) RETURNING {columns}, state, "hasIncident"),
+            active AS (SELECT {columns}, count(*) AS active, count(*) FILTER (WHERE "hasIncident" = 1) AS incidents
+                FROM gone WHERE state = 'ACTIVE' GROUP BY {columns})
+        UPDATE {counts} t SET active = t.active - (s.active - s.incidents), incidents = t.incidents - s.incidents
+            FROM active s WHERE t.partition = {partition} AND {same}"#
+    )
 }
 
 /// Deletes element instances and subtracts them from the counts of elements.

@@ -12,7 +12,8 @@ use super::value::{self, Bound};
 use super::{Rdbms, TIME_LIMIT, schema};
 use crate::bounded::{BoundedRows, TooLarge};
 use crate::sql::answer::{self, Database};
-use crate::sql::{Dialect, Sql, active_elements, table_name};
+use crate::sql::counts::Counts;
+use crate::sql::{Dialect, Sql, table_name};
 use crate::target::Source;
 use skep_exporting::Position;
 
@@ -171,23 +172,17 @@ impl Database for RunningQuery<'_> {
     }
 
     /// Other nodes, which may run an earlier version, write some of the partitions.
-    fn is_counted(&self) -> Result<bool, QueryError> {
-        let yes = |sql: &str| -> Result<bool, QueryError> {
-            let mut asked = self.sql();
-            asked.push(sql);
-            let rows = self.rows(&asked, 1)?;
-            Ok(rows.first().and_then(|row| row.first()?.as_int()) == Some(1))
-        };
-        let name = |table: &str| table_name(self.prefix, table);
-        let (counts, position) = (
-            name(active_elements::ACTIVE_ELEMENT),
-            name(schema::POSITION),
-        );
-        let there = format!("SELECT (to_regclass('{counts}') IS NOT NULL)::int::int8");
-        let counted = format!(
-            "SELECT (NOT EXISTS (SELECT 1 FROM {position} WHERE partition > 0 AND counted IS DISTINCT FROM entry))::int::int8"
-        );
-        Ok(yes(&there)? && yes(&counted)?)
+    fn is_counted(&self, counts: Counts) -> Result<bool, QueryError> {
+        let mut asked = self.sql();
+        // As JSON, because tables of an earlier version lack the column. Those that have it have the table of the counts as well.
+        asked.push(&format!(
+            "SELECT (NOT EXISTS (SELECT 1 FROM {} p WHERE p.partition > 0
+                AND (to_jsonb(p) ->> '{}')::bigint IS DISTINCT FROM p.entry))::int::int8",
+            table_name(self.prefix, schema::POSITION),
+            counts.noted()
+        ));
+        let rows = self.rows(&asked, 1)?;
+        Ok(rows.first().and_then(|row| row.first()?.as_int()) == Some(1))
     }
 }
 

@@ -10,8 +10,10 @@ use tokio_postgres::types::Type;
 use super::Rdbms;
 use super::connection::{Connection, Failure, FailureKind};
 use crate::sql::active_elements::ACTIVE_ELEMENT;
+use crate::sql::counts::Counts;
 use crate::sql::{
-    Dialect, Tables, column, column_name, indices, statistics, table_name, table_script,
+    Dialect, Tables, active_instances, column, column_name, indices, statistics, table_name,
+    table_script,
 };
 use crate::target::purged_since;
 use skep_exporting::Position;
@@ -24,8 +26,6 @@ const LIMIT: Duration = Duration::from_secs(3600);
 /// Tables other than those of the entities.
 const META: &str = "skep";
 pub const POSITION: &str = "position";
-/// The column of the position up to which active elements are counted.
-const COUNTED: &str = "counted";
 pub const DEFINITION: &str = "definition_body";
 
 /// Creates what is missing and returns the position of a partition. `cluster`: the owner of the database.
@@ -101,9 +101,10 @@ pub fn purge(
     let known = format!("SELECT entry FROM {position} WHERE partition = {PURGES}");
     // Positions come first: a transaction that is still open either ends before or changes nothing. The rest is truncated table
     // by table, because deleting row by row takes time in proportion to the rows and frees no space.
-    let beside = [DEFINITION, statistics::ENDED, ACTIVE_ELEMENT];
+    let beside = [DEFINITION, statistics::ENDED].into_iter();
+    let beside = beside.chain(Counts::ALL.map(Counts::table));
     let entities = entities::ALL.iter().map(|entity| entity.table);
-    let tables: Vec<String> = beside.into_iter().chain(entities).map(name).collect();
+    let tables: Vec<String> = beside.chain(entities).map(name).collect();
     let empty = format!(
         "DELETE FROM {position} WHERE partition <> {PURGES}; TRUNCATE {}; COMMIT;",
         tables.join(", ")
@@ -226,11 +227,13 @@ fn added(connection: &Connection, prefix: &str) -> Result<String, Failure> {
     let mut script = String::new();
     let position = table_name(prefix, POSITION);
     let known = columns(&position)?;
-    if !known.is_empty() && !known.iter().any(|column| column == COUNTED) {
-        let _ = writeln!(
-            script,
-            "ALTER TABLE {position} ADD COLUMN IF NOT EXISTS {COUNTED} BIGINT;"
-        );
+    for noted in Counts::ALL.map(Counts::noted) {
+        if !known.is_empty() && !known.iter().any(|column| column == noted) {
+            let _ = writeln!(
+                script,
+                "ALTER TABLE {position} ADD COLUMN IF NOT EXISTS {noted} BIGINT;"
+            );
+        }
     }
     for entity in entities::ALL {
         let table = table_name(prefix, entity.table);
@@ -294,7 +297,7 @@ fn script(tables: Tables<'_>) -> String {
         CREATE UNIQUE INDEX IF NOT EXISTS {active_elements_key} ON {active_elements} ("processDefinitionKey", md5("elementId"), partition);
         CREATE TABLE IF NOT EXISTS {} (key BIGINT PRIMARY KEY, body BYTEA NOT NULL);
         CREATE TABLE IF NOT EXISTS {} (partition INT PRIMARY KEY, entry BIGINT NOT NULL, record BIGINT NOT NULL,
-            timestamp BIGINT NOT NULL, counted BIGINT);
+            timestamp BIGINT NOT NULL, counted BIGINT, instances_counted BIGINT);
         CREATE TABLE IF NOT EXISTS {} (id INT PRIMARY KEY CHECK (id = 1), format INT NOT NULL, shape TEXT NOT NULL,
             cluster TEXT NOT NULL);
         "#,
@@ -302,6 +305,7 @@ fn script(tables: Tables<'_>) -> String {
         name(POSITION),
         name(META),
     );
+    script.push_str(&active_instances::script(Dialect::Postgres, prefix));
     script
 }
 

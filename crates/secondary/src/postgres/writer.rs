@@ -15,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::connection::{Connection, Failure, FailureKind};
 use super::value::{storable, storable_list};
-use super::{Rdbms, active_elements, history, reader, schema};
+use super::{Rdbms, active_elements, active_instances, counts, history, reader, schema};
 use crate::changes::{Changes, RowChange, Rows};
 use crate::definitions::StoredDefinitions;
 use crate::settle::Stored;
@@ -127,6 +127,7 @@ impl Writer {
         statements.extend(self.ended(changes));
         let (prefix, partition) = (&self.database.prefix, self.partition);
         statements.extend(active_elements::store(prefix, partition, changes));
+        statements.extend(active_instances::store(prefix, partition, changes));
         statements.extend(self.definitions(changes));
         for deletion in &changes.deletions {
             history::delete(
@@ -200,7 +201,8 @@ impl Writer {
 
     fn advance(&self, to: Position) -> Statement<'static> {
         let text = format!(
-            "UPDATE {} SET entry = $1, record = $2, timestamp = $3, counted = $1 WHERE partition = {} AND entry = $4",
+            "UPDATE {} SET entry = $1, record = $2, timestamp = $3, counted = $1, instances_counted = $1
+                WHERE partition = {} AND entry = $4",
             self.table(schema::POSITION),
             self.partition
         );
@@ -217,9 +219,10 @@ impl Writer {
         }
     }
 
-    /// Counts active elements, if an earlier version wrote this partition before.
-    fn count_active_elements(&self) -> Result<(), Failure> {
-        active_elements::prepare(self.connection()?, &self.database.prefix, self.partition)
+    /// Counts active rows, if an earlier version wrote this partition before.
+    fn count_active(&self) -> Result<(), Failure> {
+        let Rdbms { prefix, shown, .. } = &*self.database;
+        counts::prepare(self.connection()?, prefix, self.partition, shown)
     }
 
     fn delete_old(&mut self, before: i64, limit: usize) -> Result<usize, Failure> {
@@ -266,7 +269,7 @@ impl Target for Writer {
         let opened = open().map_err(|failure: Failure| self.shown(&failure));
         let (connection, position) = opened?;
         self.connection = Some(connection);
-        let counted = self.count_active_elements();
+        let counted = self.count_active();
         counted.map_err(|failure| self.shown(&failure))?;
         self.position = position;
         Ok(position)
@@ -296,7 +299,7 @@ impl Stored for Writer {
         found.map_err(|failure| self.shown(&failure))
     }
 
-    fn counts_active_elements(&self) -> bool {
+    fn keeps_counts(&self) -> bool {
         true
     }
 }

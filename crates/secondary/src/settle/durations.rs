@@ -11,7 +11,7 @@ use super::{Stored, current};
 use crate::changes::{Changes, Lasted, OnDay, Took};
 
 const NUMBER: usize = entities::number(&ELEMENT_DURATION);
-const STARTED: usize = ELEMENT_INSTANCE.column("startDate");
+pub const STARTED: usize = ELEMENT_INSTANCE.column("startDate");
 const COLUMNS: usize = ELEMENT_DURATION_COUNTS + COUNTS.len();
 
 /// All columns of each row are set, so that a single statement can write all rows.

@@ -1,13 +1,9 @@
 //! Counts of active elements: how many instances stand at each element of a definition, without and with incidents.
-//!
-//! The writer of a partition changes these counts in the transaction that changes the rows, and notes up to which entry they count. A
-//! store that an earlier version wrote to has an older note, or none: its rows are counted when the next writer opens it, and until then
-//! queries count rows as they did before.
 
 use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 use skep_query::{ActiveElements, Value};
 
-use super::{Dialect, Sql, statistics, table_name};
+use super::{Dialect, Sql, counts, statistics, table_name};
 
 /// The table of the counts.
 pub const ACTIVE_ELEMENT: &str = "active_element";
@@ -16,10 +12,7 @@ pub const ACTIVE_ELEMENT: &str = "active_element";
 /// condition on element instances.
 pub fn recount(dialect: Dialect, prefix: &str, own: &str) -> String {
     let elements = table_name(prefix, ELEMENT_INSTANCE.table);
-    let incidents = match dialect {
-        Dialect::Sqlite => "sum(\"hasIncident\" IS 1)",
-        Dialect::Postgres => "count(*) FILTER (WHERE \"hasIncident\" = 1)",
-    };
+    let incidents = counts::with_incidents(dialect);
     // In the order of the partial index of active elements, nothing has to be sorted.
     format!(
         "SELECT \"processDefinitionKey\", \"elementId\", count(*) - {incidents}, {incidents} FROM {elements}
@@ -30,7 +23,7 @@ pub fn recount(dialect: Dialect, prefix: &str, own: &str) -> String {
 
 /// Answers the question from the counts. Incidents are rare: what instances with incidents have beside them is counted row by row.
 pub fn of_definition<'a>(mut sql: Sql<'a>, asked: &ActiveElements) -> Sql<'a> {
-    let counts = table_name(sql.prefix, ACTIVE_ELEMENT);
+    let table = table_name(sql.prefix, ACTIVE_ELEMENT);
     let [active, incidents] = ["active", "incidents"].map(|name| statistics::sum(&sql, name));
     let key = Value::Int(asked.definition.0);
     let (counted, beside) = match asked.has_incident {
@@ -40,7 +33,7 @@ pub fn of_definition<'a>(mut sql: Sql<'a>, asked: &ActiveElements) -> Sql<'a> {
     };
     sql.push(&format!(
         "SELECT \"elementId\", {active}, {incidents} FROM (
-            SELECT \"elementId\", {counted} FROM {counts} WHERE \"processDefinitionKey\" = "
+            SELECT \"elementId\", {counted} FROM {table} WHERE \"processDefinitionKey\" = "
     ));
     sql.bind(&key);
     if let Some(sign) = beside {

@@ -5,14 +5,15 @@ use std::time::Duration;
 use skep_protocol::Key;
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{
-    ActiveElements, Answer, Entity, Groups, Query, QueryError, Related, ResultPage, Row, Search,
-    Start, groups, merge,
+    ActiveElements, ActiveInstances, Answer, Entity, Groups, Query, QueryError, Related,
+    ResultPage, Row, Search, Start, groups, merge,
 };
 
+use super::counts::Counts;
 use super::page::{self, Part, Way};
 use super::tenants::{Keys, OfTenant, TENANT, Tenants};
 use super::unselective::unselective_columns;
-use super::{Dialect, Sql, active_elements, flows, select, settled, statistics};
+use super::{Dialect, Sql, active_elements, active_instances, flows, select, settled, statistics};
 use crate::bounded::BoundedRows;
 
 /// A SQL database that answers queries.
@@ -35,8 +36,8 @@ pub trait Database {
         Ok(None)
     }
 
-    /// Whether the counts of active elements are those of the rows.
-    fn is_counted(&self) -> Result<bool, QueryError>;
+    /// Whether the counts are those of the rows.
+    fn is_counted(&self, counts: Counts) -> Result<bool, QueryError>;
 }
 
 /// Number of matching related rows above which a condition is not used to find rows, but evaluated row by row.
@@ -65,7 +66,8 @@ pub fn answer(from: &impl Database, query: &Query) -> Result<Answer, QueryError>
         Query::DefinitionStatistics {
             process_definition_key,
         } => {
-            let (key, is_counted) = (*process_definition_key, from.is_counted()?);
+            let (key, counts) = (*process_definition_key, Counts::ActiveElements);
+            let is_counted = from.is_counted(counts)?;
             let sql = statistics::of_definition(from.sql(), key, is_counted);
             from.rows(&sql, statistics::COLUMNS).map(Answer::Rows)
         }
@@ -296,11 +298,8 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
         ..groups.clone()
     };
     let columns = groups.by.len() + groups.measures.len();
-    if let Some(asked) = ActiveElements::of(groups)
-        && from.is_counted()?
-    {
-        let rows = from.rows(&active_elements::of_definition(from.sql(), &asked), columns)?;
-        return few_groups(rows);
+    if let Some(sql) = from_counts(from, groups)? {
+        return few_groups(from.rows(&sql, columns)?);
     }
     let Some(tenants) = Tenants::of(from, &groups.search)? else {
         let rows = from.rows(&select::groups(from.sql(), groups), columns)?;
@@ -333,6 +332,22 @@ fn grouped(from: &impl Database, groups: &Groups) -> Result<Vec<Row>, QueryError
         ..groups.clone()
     };
     few_groups(from.rows(&select::groups(sql, &groups), columns)?)
+}
+
+/// The statement that answers from counts, if the store keeps those that are asked for.
+fn from_counts<'a>(
+    from: &'a impl Database,
+    groups: &Groups,
+) -> Result<Option<Sql<'a>>, QueryError> {
+    if let Some(asked) = ActiveElements::of(groups) {
+        let is_counted = from.is_counted(Counts::ActiveElements)?;
+        return Ok(is_counted.then(|| active_elements::of_definition(from.sql(), &asked)));
+    }
+    if let Some(asked) = ActiveInstances::of(groups) {
+        let is_counted = from.is_counted(Counts::ActiveInstances)?;
+        return Ok(is_counted.then(|| active_instances::groups(from.sql(), &asked)));
+    }
+    Ok(None)
 }
 
 fn few_groups(rows: Vec<Row>) -> Result<Vec<Row>, QueryError> {
@@ -368,8 +383,8 @@ mod tests {
             self.database.rows(sql, columns)
         }
 
-        fn is_counted(&self) -> Result<bool, QueryError> {
-            self.database.is_counted()
+        fn is_counted(&self, counts: Counts) -> Result<bool, QueryError> {
+            self.database.is_counted(counts)
         }
     }
 

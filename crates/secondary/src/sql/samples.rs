@@ -7,6 +7,7 @@ use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_DEFINITION, PROCESS_INSTANC
 use skep_query::{Condition, Cursor, Op, QueryError, Row, Search, Value, search};
 
 use super::answer::Database;
+use super::counts::Counts;
 use super::{Dialect, Sql, Tables, table_script};
 use crate::sqlite::reader;
 use crate::sqlite::writer::Bound;
@@ -49,7 +50,7 @@ impl Database for Tried<'_> {
         self.succeeds.then(|| self.rows(sql, columns)).transpose()
     }
 
-    fn is_counted(&self) -> Result<bool, QueryError> {
+    fn is_counted(&self, _counts: Counts) -> Result<bool, QueryError> {
         Ok(false)
     }
 }

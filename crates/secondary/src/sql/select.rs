@@ -148,10 +148,19 @@ pub fn columns(entity: &Entity) -> String {
 pub fn from(sql: &mut Sql<'_>, search: &Search) {
     let entity = search.entity;
     sql.push(&format!(" FROM {} t WHERE TRUE", sql.table(entity)));
-    all(sql, "t", entity, &search.filter);
-    if !search.any_of.is_empty() {
+    restrict(sql, entity, (&search.filter, &search.any_of));
+}
+
+/// Adds conditions and alternatives to those of the table `t`, which has columns of the entity.
+pub fn restrict(
+    sql: &mut Sql<'_>,
+    entity: &Entity,
+    (filter, any_of): (&Conditions, &[Conditions]),
+) {
+    all(sql, "t", entity, filter);
+    if !any_of.is_empty() {
         sql.push(" AND ");
-        any(sql, "t", entity, &search.any_of);
+        any(sql, "t", entity, any_of);
     }
 }
 

@@ -8,6 +8,7 @@ use skep_query::{
 };
 
 use super::answer::Database;
+use super::counts::Counts;
 use super::{Columns, Dialect, Sql, select};
 
 pub const TENANT: &str = "tenantId";
@@ -44,8 +45,8 @@ impl<D: Database> Database for OfTenant<'_, D> {
         self.0.rows_within(sql, columns, limit)
     }
 
-    fn is_counted(&self) -> Result<bool, QueryError> {
-        self.0.is_counted()
+    fn is_counted(&self, counts: Counts) -> Result<bool, QueryError> {
+        self.0.is_counted(counts)
     }
 }
 

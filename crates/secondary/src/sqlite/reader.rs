@@ -9,9 +9,10 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use skep_query::{Answer, Query, QueryError, Row, Value};
 
 use super::writer::Bound;
-use super::{DatabaseFile, SqliteError, active_elements};
+use super::{DatabaseFile, SqliteError, counts};
 use crate::bounded::{BoundedRows, TooLarge};
 use crate::sql::answer::{self, Database};
+use crate::sql::counts::Counts;
 use crate::sql::{Dialect, Sql};
 use crate::target::Source;
 
@@ -138,8 +139,8 @@ impl Database for Session<'_> {
         }
     }
 
-    fn is_counted(&self) -> Result<bool, QueryError> {
-        active_elements::is_counted(self.connection).map_err(|error| self.judge(error))
+    fn is_counted(&self, counts: Counts) -> Result<bool, QueryError> {
+        counts::is_counted(self.connection, counts).map_err(|error| self.judge(error))
     }
 }
 

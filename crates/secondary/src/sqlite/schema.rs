@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension as _};
 use skep_query::entities;
 
-use super::{DatabaseFile, SqliteError, active_elements, space};
+use super::{DatabaseFile, SqliteError, counts, space};
 use crate::sql::{Tables, indices, table_script};
 
 /// Format of the file; a file with another format is not touched. A file may lack tables of newer entities. They are added, and
@@ -51,7 +51,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         FORMAT | WITH_IDENTITY => {
             add_tables(connection, database.tables()).map_err(at)?;
             change_indices(connection, database.tables()).map_err(at)?;
-            active_elements::add(connection).map_err(at)?;
+            counts::add(connection).map_err(at)?;
             return space::rebuild(connection).map_err(at);
         }
         0 => {}
@@ -68,7 +68,7 @@ pub fn prepare(connection: &Connection, database: &DatabaseFile) -> Result<(), S
         script.push_str(&table_script(database.tables(), entity));
     }
     script.push_str(OWN_TABLES);
-    script.push_str(active_elements::TABLE);
+    script.push_str(&counts::tables());
     script.push_str(&format!("PRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
     connection.execute_batch(&script).map_err(at)
 }
@@ -114,7 +114,7 @@ fn change_indices(connection: &Connection, tables: Tables<'_>) -> rusqlite::Resu
 }
 
 /// Tables other than those of the entities: counts of ended instances per element, bodies of PROCESS records, and the position
-/// of the file with the entry up to which active elements are counted.
+/// of the file with the entries up to which active elements and instances are counted.
 const OWN_TABLES: &str = "
 CREATE TABLE ended_element (processDefinitionKey INTEGER, elementId TEXT, completed INTEGER NOT NULL, terminated INTEGER NOT NULL,
     PRIMARY KEY (processDefinitionKey, elementId)) WITHOUT ROWID;
@@ -124,6 +124,6 @@ CREATE TRIGGER element_instance_forgotten AFTER DELETE ON element_instance WHEN 
 END;
 CREATE TABLE definition_body (key INTEGER PRIMARY KEY, body BLOB NOT NULL);
 CREATE TABLE position (id INTEGER PRIMARY KEY CHECK (id = 1), entry INTEGER NOT NULL, record INTEGER NOT NULL,
-    timestamp INTEGER NOT NULL, counted INTEGER);
-INSERT INTO position VALUES (1, 0, 0, 0, 0);
+    timestamp INTEGER NOT NULL, counted INTEGER, instances_counted INTEGER);
+INSERT INTO position VALUES (1, 0, 0, 0, 0, 0);
 ";

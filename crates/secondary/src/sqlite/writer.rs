@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use skep_protocol::Key;
 use skep_query::{Conditions, Entity, Row, Value};
 
-use super::{DatabaseFile, SqliteError, active_elements, history, reader, schema, space};
+use super::{DatabaseFile, SqliteError, counts, history, reader, schema, space};
 use crate::changes::{Changes, Rows};
 use crate::definitions::StoredDefinitions;
 use crate::settle::Stored;
@@ -65,7 +65,8 @@ pub(super) fn position(connection: &Connection) -> rusqlite::Result<Position> {
 
 impl Target for Writer {
     fn open(&mut self) -> Result<Position, TargetError> {
-        let counted = active_elements::prepare(&mut self.connection);
+        let store = self.database.path.display().to_string();
+        let counted = counts::prepare(&mut self.connection, &store);
         counted.map_err(|e| self.database.error(e).into_target_error())?;
         self.position().map_err(SqliteError::into_target_error)
     }
@@ -82,13 +83,13 @@ impl Target for Writer {
                 store(&transaction, upserts, at, rows)?;
             }
             others(&transaction, changes)?;
-            active_elements::store(&transaction, changes)?;
+            counts::store(&transaction, changes)?;
             for deletion in &changes.deletions {
                 history::delete(&transaction, deletion)?;
             }
             transaction
                 .prepare_cached(
-                    "UPDATE position SET entry = ?1, record = ?2, timestamp = ?3, counted = ?1",
+                    "UPDATE position SET entry = ?1, record = ?2, timestamp = ?3, counted = ?1, instances_counted = ?1",
                 )?
                 .execute(params![
                     position.entry.cast_signed(),
@@ -165,7 +166,7 @@ impl Stored for Writer {
         read().map_err(|e| self.database.error(e).into_target_error())
     }
 
-    fn counts_active_elements(&self) -> bool {
+    fn keeps_counts(&self) -> bool {
         true
     }
 }
