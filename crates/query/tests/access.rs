@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use skep_identity::{Directory, Entry, Grants, Tenancy};
-use skep_protocol::Key;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::permission::{PermissionType, ResourceType};
 use skep_protocol::value::{AuthorizationValue, OwnerType, ResourceMatcher};
+use skep_protocol::{Key, TenantId};
 use skep_query::access::{MAX_IDS, Narrowed, Sight, TooManyGrants, narrow};
 use skep_query::entities::PROCESS_INSTANCE;
-use skep_query::{Condition, Op, Search};
+use skep_query::{ActiveInstances, Condition, Groups, Measure, Op, Search, Value};
 
 /// Adds an authorization to read instances.
 fn grant(directory: &mut Directory, key: i64, matcher: ResourceMatcher) {
@@ -24,20 +24,51 @@ fn grant(directory: &mut Directory, key: i64, matcher: ResourceMatcher) {
     directory.add(Key(key), &Entry::Authorization(authorization));
 }
 
-/// A search of all instances, as it is narrowed for the caller.
-fn narrowed(directory: &Directory) -> Result<(Narrowed, Search), TooManyGrants> {
+fn sight(directory: &Directory, tenancy: Tenancy) -> Sight {
     let anna = Principal {
         id: "anna".into(),
         ..Principal::default()
     };
     let grants = Grants::of(directory, &Claims::User(anna.into()));
-    let sight = Sight {
+    Sight {
         grants: grants.map(Arc::new),
-        tenancy: Tenancy::All,
-    };
+        tenancy,
+    }
+}
+
+/// A search of all instances, as it is narrowed for the caller.
+fn narrowed(directory: &Directory) -> Result<(Narrowed, Search), TooManyGrants> {
     let mut search = Search::all(&PROCESS_INSTANCE, Vec::new(), 10);
-    let narrowed = narrow(&mut search, &sight)?;
+    let narrowed = narrow(&mut search, &sight(directory, Tenancy::All))?;
     Ok((narrowed, search))
+}
+
+#[test]
+fn counts_by_definition_answer_callers_who_may_see_some_processes_of_some_tenants() {
+    let mut directory = Directory::default();
+    grant(&mut directory, 1, ResourceMatcher::Id("order".into()));
+    let tenancy = Tenancy::Of([TenantId::new("acme")].into());
+    let is_active = Condition::Field {
+        field: PROCESS_INSTANCE.column("state"),
+        op: Op::Eq(Value::text("ACTIVE")),
+    };
+    let id = PROCESS_INSTANCE.column("processDefinitionId");
+    let mut groups = Groups {
+        search: Search::all(&PROCESS_INSTANCE, vec![is_active], 0),
+        by: vec![id],
+        span: None,
+        measures: vec![Measure::Rows],
+    };
+    let how = narrow(&mut groups.search, &sight(&directory, tenancy)).unwrap();
+    assert!(matches!(how, Narrowed::Part), "{how:?}");
+    let asked = ActiveInstances::of(&groups).expect("the question of counts");
+    let is = |field, value| Condition::Field {
+        field,
+        op: Op::In(vec![Value::text(value)]),
+    };
+    let of_tenant = is(PROCESS_INSTANCE.column("tenantId"), "acme");
+    let granted = Condition::Any(vec![vec![is(id, "order")]]);
+    assert_eq!(asked.filter, [of_tenant, granted]);
 }
 
 #[test]

@@ -104,3 +104,157 @@ pub fn groups<'a>(mut sql: Sql<'a>, asked: &ActiveInstances) -> Sql<'a> {
 fn name(at: usize) -> String {
     column_name(PROCESS_INSTANCE.field(at).name)
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+    use skep_query::{
+        Answer, Condition, Groups, Measure, Op, Query, QueryError, Row, Search, Value,
+    };
+
+    use super::*;
+    use crate::sql::answer::{Database, answer};
+    use crate::sql::counts::Counts;
+    use crate::sql::page::tests::first_columns;
+    use crate::sql::samples::{self, Tried, of_tenants, tables};
+
+    /// A database whose counts of instances hold.
+    struct Kept<'a>(Tried<'a>);
+
+    impl Database for Kept<'_> {
+        fn sql(&self) -> Sql<'_> {
+            self.0.sql()
+        }
+
+        fn rows(&self, sql: &Sql<'_>, columns: usize) -> Result<Vec<Row>, QueryError> {
+            self.0.rows(sql, columns)
+        }
+
+        fn is_counted(&self, counts: Counts) -> Result<bool, QueryError> {
+            Ok(counts == Counts::ActiveInstances)
+        }
+    }
+
+    fn is(column: &str, op: Op) -> Condition {
+        let field = PROCESS_INSTANCE.column(column);
+        Condition::Field { field, op }
+    }
+
+    /// A question about active instances.
+    fn asked(by: &[&str], also: Vec<Condition>) -> Groups {
+        let with = |has: bool| Measure::RowsWhere(vec![is("hasIncident", Op::Eq(has.into()))]);
+        let version = PROCESS_INSTANCE.column("processDefinitionVersion");
+        let mut filter = vec![is("state", Op::Eq(Value::text("ACTIVE")))];
+        filter.extend(also);
+        Groups {
+            search: Search::all(&PROCESS_INSTANCE, filter, 0),
+            by: by
+                .iter()
+                .map(|name| PROCESS_INSTANCE.column(name))
+                .collect(),
+            span: None,
+            measures: vec![
+                with(true),
+                with(false),
+                Measure::Rows,
+                Measure::Least(version),
+                Measure::Most(version),
+            ],
+        }
+    }
+
+    fn rows(database: &impl Database, groups: &Groups) -> Vec<Row> {
+        let Ok(Answer::Rows(mut rows)) = answer(database, &Query::Groups(groups.clone())) else {
+            panic!("{groups:?}");
+        };
+        rows.sort_by_key(|row| format!("{row:?}"));
+        rows
+    }
+
+    /// What is answered from counts and what from rows.
+    fn both(connection: &Connection, groups: &Groups) -> [Vec<Row>; 2] {
+        let tried = || Tried {
+            connection,
+            succeeds: false,
+            tenants: true,
+        };
+        [rows(&Kept(tried()), groups), rows(&tried(), groups)]
+    }
+
+    #[test]
+    fn counts_of_other_tenants_are_not_read() {
+        let connection = tables(300);
+        let limited = asked(
+            &["processDefinitionId"],
+            vec![of_tenants(&["acme", "umbrella"])],
+        );
+        let limited = ActiveInstances::of(&limited).expect("a question that counts answer");
+        let sql = super::groups(samples::sql(), &limited);
+        let plan: Vec<String> = first_columns(&connection, &sql, 3, "EXPLAIN QUERY PLAN ");
+        let is_led = |step: &String| step.contains("active_instance_tenant (tenantId=?)");
+        assert!(plan.iter().any(is_led), "{plan:?}");
+    }
+
+    #[test]
+    fn counts_answer_as_rows_do() {
+        let connection = tables(3_000);
+        let ids = |ids: &[&str]| ids.iter().map(|id| Value::text(id)).collect();
+        let granted = |these: &[&str]| is("processDefinitionId", Op::In(ids(these)));
+        let nobody = is("tenantId", Op::Exists(false));
+        let mut groups_found = 0;
+        for by in [
+            &["processDefinitionId", "tenantId"][..],
+            &[
+                "processDefinitionKey",
+                "processDefinitionVersion",
+                "processDefinitionName",
+            ],
+        ] {
+            for also in [
+                Vec::new(),
+                vec![is("processDefinitionId", Op::Eq(Value::text("p1")))],
+                vec![is("processDefinitionId", Op::Like("p*".into()))],
+                vec![is("processDefinitionVersion", Op::Gt(Value::Int(1)))],
+                vec![
+                    of_tenants(&["acme"]),
+                    Condition::Any(vec![vec![granted(&["p0", "p2"])]]),
+                ],
+                vec![of_tenants(&["globex"])],
+                vec![Condition::Any(vec![
+                    vec![nobody.clone()],
+                    vec![granted(&["p2"])],
+                ])],
+            ] {
+                let mut groups = asked(by, also);
+                let [counted, scanned] = both(&connection, &groups);
+                groups_found += counted.len();
+                assert_eq!(counted, scanned, "{groups:?}");
+                groups.search.any_of =
+                    vec![vec![granted(&["p0"])], vec![of_tenants(&["umbrella"])]];
+                let [counted, scanned] = both(&connection, &groups);
+                groups_found += counted.len();
+                assert_eq!(counted, scanned, "{groups:?}");
+            }
+        }
+        assert!(groups_found > 50, "{groups_found}");
+    }
+
+    #[test]
+    fn only_counts_are_read_and_only_if_they_answer_the_question() {
+        let connection = tables(300);
+        let name = "processDefinitionId";
+        let all = asked(&[name], Vec::new());
+        let started = asked(&[name], vec![is("startDate", Op::Exists(true))]);
+        let before = [&all, &started].map(|groups| both(&connection, groups));
+        let more = "UPDATE active_instance SET active = active + 1000";
+        connection.execute(more, []).expect("more");
+        let [counted, scanned] = both(&connection, &all);
+        assert_ne!(counted, before[0][0]);
+        assert_eq!(scanned, before[0][1]);
+        assert_eq!(both(&connection, &started), before[1]);
+        // Definitions whose instances have all ended are in no group.
+        let none = "UPDATE active_instance SET active = 0, incidents = 0";
+        connection.execute(none, []).expect("none");
+        assert_eq!(both(&connection, &all)[0], [] as [Row; 0]);
+    }
+}

@@ -8,7 +8,7 @@ use skep_query::{Condition, Cursor, Op, QueryError, Row, Search, Value, search};
 
 use super::answer::Database;
 use super::counts::Counts;
-use super::{Dialect, Sql, Tables, table_script};
+use super::{Dialect, Sql, Tables, active_instances, table_script};
 use crate::sqlite::reader;
 use crate::sqlite::writer::Bound;
 
@@ -55,7 +55,7 @@ impl Database for Tried<'_> {
     }
 }
 
-/// Creates tables with this number of instances, each with a variable and most with an element.
+/// Creates tables with this number of instances, each with a variable and most with an element, and with the counts of active ones.
 pub fn tables(instances: u32) -> Connection {
     filled(instances, false)
 }
@@ -85,9 +85,9 @@ fn filled(instances: u32, tenants: bool) -> Connection {
         "WITH RECURSIVE keys(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM keys WHERE k + 1 < ?)";
     for rows in [
         format!(
-            r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "processDefinitionKey", "startDate", "endDate", "state", "hasIncident",
-                "tenantId")
-            SELECT k, 'p' || (k % 3), 10 + k % 3, CASE WHEN k % 7 > 0 THEN k % 50 END, CASE WHEN k % 4 > 0 THEN k % 60 END,
+            r#"INSERT INTO process_instance ("processInstanceKey", "processDefinitionId", "processDefinitionKey", "processDefinitionVersion",
+                "startDate", "endDate", "state", "hasIncident", "tenantId")
+            SELECT k, 'p' || (k % 3), 10 + k % 3, 1 + k % 4, CASE WHEN k % 7 > 0 THEN k % 50 END, CASE WHEN k % 4 > 0 THEN k % 60 END,
                 CASE WHEN k % 5 > 0 THEN 'ACTIVE' ELSE 'COMPLETED' END, k % 11 = 0,
                 {TENANT} FROM keys"#
         ),
@@ -107,6 +107,12 @@ fn filled(instances: u32, tenants: bool) -> Connection {
     let definitions = r#"INSERT INTO process_definition ("processDefinitionKey", "processDefinitionId", "tenantId")
         VALUES (10, 'p0', '<default>'), (11, 'p1', '<default>')"#;
     connection.execute(definitions, []).expect("definitions");
+    let recount = active_instances::recount(tables.dialect, tables.prefix, "");
+    let counts = format!(
+        "{}INSERT INTO active_instance {recount}",
+        active_instances::script(tables.dialect, tables.prefix)
+    );
+    connection.execute_batch(&counts).expect("counts");
     connection
 }
 
