@@ -5,14 +5,14 @@ use std::sync::mpsc;
 
 use bytes::Bytes;
 use rusqlite::Connection;
-use skep_query::{ActiveElements, Answer, Consistency, Query};
+use skep_query::{ActiveElements, Answer, Consistency, Groups, Query, Row};
 
 use skep_testkit::one_task;
 
 use super::{Filled, file};
 
 /// Batches that begin this many instances, and the key of their definition.
-fn begun(instances: usize) -> (Vec<Bytes>, skep_protocol::Key) {
+pub fn begun(instances: usize) -> (Vec<Bytes>, skep_protocol::Key) {
     let mut rig = one_task::rig();
     one_task::create(&mut rig, instances);
     let batches = std::mem::take(&mut rig.batches).into_iter();
@@ -20,14 +20,10 @@ fn begun(instances: usize) -> (Vec<Bytes>, skep_protocol::Key) {
     (batches, rig.definition("p"))
 }
 
-/// How many instances stand at the task.
-fn at_task(filled: &Filled, definition: skep_protocol::Key) -> i64 {
-    let asked = ActiveElements {
-        definition,
-        has_incident: None,
-    };
+/// The only group.
+pub fn group(filled: &Filled, groups: Groups) -> Row {
     let (done, answer) = mpsc::channel();
-    let query = Query::Groups(asked.groups());
+    let query = Query::Groups(groups);
     filled
         .store
         .query(query, Consistency::ReadYourWrites, move |answered| {
@@ -41,12 +37,22 @@ fn at_task(filled: &Filled, definition: skep_protocol::Key) -> i64 {
     let [row] = rows.as_slice() else {
         panic!("{rows:?}");
     };
+    row.clone()
+}
+
+/// How many instances stand at the task.
+fn at_task(filled: &Filled, definition: skep_protocol::Key) -> i64 {
+    let asked = ActiveElements {
+        definition,
+        has_incident: None,
+    };
+    let row = group(filled, asked.groups());
     assert_eq!(row[0].as_text(), Some("task"));
     assert_eq!(row[2].as_int(), Some(0));
     row[1].as_int().unwrap()
 }
 
-fn change(directory: &Path, script: &str) {
+pub fn change(directory: &Path, script: &str) {
     let connection = Connection::open(file(directory)).unwrap();
     connection.execute_batch(script).unwrap();
 }

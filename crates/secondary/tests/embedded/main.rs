@@ -2,6 +2,7 @@
 //! disk fills up. Nothing is missing or duplicated afterwards, and nothing is emptied.
 
 mod active_elements;
+mod active_instances;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Counts of active elements: after any sequence of records they are what a scan of all rows counts.
+//! Counts of active elements and instances: after any sequence of records they are what a scan of all rows counts.
 //!
 //! `SKEP_SEEDS=500 cargo test -p skep-secondary --test records active_elements` tries more sequences; `SKEP_SEED=7` only this one.
 
@@ -15,6 +15,8 @@ use skep_query::{ActiveElements, Answer, Query};
 use skep_random::Random;
 use skep_testkit::rig::Rig;
 use skep_testkit::stores::{Filled, follow};
+
+use super::active_instances;
 
 /// By element: active ones without and with incidents of their own.
 pub type Counts = BTreeMap<String, [i64; 2]>;
@@ -185,6 +187,8 @@ fn check(rig: &Rig, store: &Filled, seed: u64) -> [i64; 2] {
             "seed {seed}: {process}"
         );
     }
+    let instances = active_instances::counted(store);
+    assert_eq!(instances, active_instances::scanned(store), "seed {seed}");
     seen
 }
 
@@ -210,7 +214,7 @@ fn run(seed: u64) -> [i64; 2] {
 }
 
 #[test]
-fn counts_of_active_elements_are_those_of_a_scan_after_any_sequence() {
+fn counts_are_those_of_a_scan_after_any_sequence() {
     let seen = std::sync::Mutex::new([0, 0]);
     skep_sim::each(super::BACKEND.seeds(), |seed| {
         let [beside, stuck] = run(seed);

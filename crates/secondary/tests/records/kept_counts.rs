@@ -1,15 +1,17 @@
-//! Counts of active elements that a store keeps beside its rows.
+//! Counts of active elements and instances that a store keeps beside its rows.
 
 use std::time::Duration;
 
 use rusqlite::Connection;
 use skep_protocol::Key;
+use skep_query::COUNTED_BY;
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_random::Random;
 use skep_secondary::StoreLocation;
 use skep_testkit::stores::{Backend, Filled, follow, rdbms};
 
 use super::active_elements::{Counts, among_all, counted, deletion, deployed, scanned, step};
+use super::active_instances::{self, ByDefinition};
 
 /// A store whose tables are read from outside.
 struct Kept {
@@ -65,9 +67,28 @@ impl Kept {
         rows.iter().map(row).collect()
     }
 
+    /// The counts of instances as the store keeps them.
+    fn kept_instances(&self) -> ByDefinition {
+        let columns = COUNTED_BY.map(|at| {
+            let name = PROCESS_INSTANCE.field(at).name;
+            format!("coalesce(CAST(\"{name}\" AS TEXT), 'null') || '|'")
+        });
+        let rows = self.run(&format!(
+            "SELECT {} || active || '|' || incidents FROM @active_instance WHERE active <> 0 OR incidents <> 0",
+            columns.join(" || ")
+        ));
+        let row = |row: &String| {
+            let (row, incidents) = row.rsplit_once('|').expect("columns");
+            let (of, active) = row.rsplit_once('|').expect("columns");
+            let counts = [active, incidents].map(|count| count.parse().expect("a number"));
+            (of.to_string(), counts)
+        };
+        rows.iter().map(row).collect()
+    }
+
     /// Whether queries are answered from the counts.
     fn is_counted(&self) -> bool {
-        let sql = "SELECT '' || count(*) FROM @position WHERE partition = 1 AND counted = entry";
+        let sql = "SELECT '' || count(*) FROM @position WHERE partition = 1 AND counted = entry AND instances_counted = entry";
         let sql = match super::BACKEND {
             Backend::Embedded => sql.replace("partition = 1", "id = 1"),
             _ => sql.to_string(),
@@ -97,6 +118,8 @@ fn a_store_keeps_the_counts_of_a_scan_after_any_sequence() {
                     let scanned = scanned(&kept.store, definition, None);
                     assert_eq!(kept.kept(definition), scanned, "seed {seed}: {process}");
                 }
+                let scanned = active_instances::scanned(&kept.store);
+                assert_eq!(kept.kept_instances(), scanned, "seed {seed}");
                 assert!(kept.is_counted(), "seed {seed}");
             }
         }
@@ -105,7 +128,7 @@ fn a_store_keeps_the_counts_of_a_scan_after_any_sequence() {
 
 /// The engine refuses to delete what has not ended. The deletion comes from another one, in which the same instance did.
 #[test]
-fn elements_that_are_deleted_while_they_are_active_count_no_more() {
+fn what_is_deleted_while_it_is_active_counts_no_more() {
     let store = Filled::new(super::BACKEND, 1, Duration::from_millis(5));
     let mut rig = deployed();
     let [first, _] = [(); 2].map(|()| rig.create("p", "{}"));
@@ -117,6 +140,14 @@ fn elements_that_are_deleted_while_they_are_active_count_no_more() {
     follow(&mut rig, &store);
     let p = rig.definition("p");
     assert_eq!(counted(&store, p, None)["one"], [1, 1]);
+    let running = |store: &Filled| {
+        let counts = active_instances::counted(store);
+        let of_p = counts
+            .into_iter()
+            .find(|(of, _)| of.starts_with(&p.to_string()));
+        of_p.map(|(_, counts)| counts)
+    };
+    assert_eq!(running(&store), Some([1, 1]));
     let mut other = deployed();
     assert_eq!(other.create("p", "{}"), first);
     other.cancel(first).expect("canceled");
@@ -127,6 +158,9 @@ fn elements_that_are_deleted_while_they_are_active_count_no_more() {
     assert_eq!(counted(&store, p, None), left);
     assert_eq!(among_all(&store, p), left);
     assert_eq!(counted(&store, p, Some(true)), Counts::new());
+    assert_eq!(running(&store), Some([1, 0]));
+    let instances = active_instances::counted(&store);
+    assert_eq!(instances, active_instances::scanned(&store));
 }
 
 /// As after secondary storage was emptied, or turned on in a cluster that runs.
@@ -153,6 +187,9 @@ fn elements_of_instances_that_are_older_than_the_store_count() {
     let begun = Counts::from([("then".to_string(), [1, 0])]);
     assert_eq!(counted(store, p, None), begun);
     assert_eq!(among_all(store, p), begun);
+    // The instance counts for nothing: the store does not know that it is active.
+    assert_eq!(active_instances::counted(store), ByDefinition::new());
+    assert_eq!(kept.kept_instances(), ByDefinition::new());
     // While an earlier version writes, rows are counted.
     assert!(kept.is_counted());
     kept.run("UPDATE @position SET counted = entry - 1 RETURNING '1'");

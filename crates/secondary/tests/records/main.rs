@@ -6,6 +6,7 @@ mod embedded {
     const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Embedded;
 
     mod active_elements;
+    mod active_instances;
     mod audit_log;
     mod batch_states;
     mod element_durations;
@@ -29,6 +30,7 @@ mod postgres {
     const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Postgres;
 
     mod active_elements;
+    mod active_instances;
     mod audit_log;
     mod batch_states;
     mod element_durations;
@@ -55,6 +57,7 @@ mod opensearch {
     const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::OpenSearch;
 
     mod active_elements;
+    mod active_instances;
     mod audit_log;
     mod batch_states;
     mod element_durations;
@@ -81,6 +84,7 @@ mod elasticsearch {
     const BACKEND: skep_testkit::stores::Backend = skep_testkit::stores::Backend::Elasticsearch;
 
     mod active_elements;
+    mod active_instances;
     mod audit_log;
     mod batch_states;
     mod element_durations;

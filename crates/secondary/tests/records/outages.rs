@@ -11,6 +11,7 @@ use skep_secondary::{Rdbms, RdbmsSettings, StoreLocation};
 use skep_testbed::{Postgres, Proxy};
 
 use super::active_elements::counted;
+use super::active_instances;
 use super::outage::{fault, filled, recover, refused};
 use skep_testkit::one_task::{create, rig};
 use skep_testkit::rig::Rig;
@@ -72,8 +73,10 @@ fn crashes_of_the_database_lose_and_repeat_nothing() {
     // Sums reveal repeated writes.
     let sum = server.sql("SELECT sum(completed), sum(terminated) FROM ended_element");
     assert_eq!(sum.unwrap(), format!("{instances}|0"));
-    let sum = server.sql("SELECT sum(active), sum(incidents) FROM active_element");
-    assert_eq!(sum.unwrap(), format!("{instances}|0"));
+    for table in ["active_element", "active_instance"] {
+        let sum = server.sql(&format!("SELECT sum(active), sum(incidents) FROM {table}"));
+        assert_eq!(sum.unwrap(), format!("{instances}|0"), "{table}");
+    }
     let sum = server.sql("SELECT sum(created) FROM job_statistics");
     assert_eq!(sum.unwrap(), instances.to_string());
 }
@@ -123,6 +126,52 @@ fn tables_of_an_earlier_version_get_their_counts_of_active_elements_at_the_first
     begin(&mut rig, &store, 1);
     assert_eq!(run(counted), "4|t");
     assert_eq!(at_task(&store), [4, 0]);
+}
+
+/// An earlier version counts the elements, but not the instances.
+#[test]
+fn tables_of_an_earlier_version_get_their_counts_of_active_instances_at_the_first_start() {
+    let Some(server) = skep_testbed::shared_postgres() else {
+        return;
+    };
+    let prefix = server.prefix();
+    let run = |script: &str| server.sql(&script.replace('@', &prefix)).unwrap();
+    let store = filled(rdbms(server, &prefix));
+    let mut rig = rig();
+    let begin = |rig: &mut Rig, store: &Filled, count| {
+        create(rig, count);
+        follow(rig, store);
+        recover(store);
+    };
+    begin(&mut rig, &store, 2);
+    let active = |store: &Filled| {
+        let counted = active_instances::counted(store);
+        let counts: Vec<[i64; 2]> = counted.into_values().collect();
+        counts
+    };
+    assert_eq!(active(&store), [[2, 0]]);
+    // Another number shows where the answer comes from.
+    run("UPDATE @active_instance SET active = 77");
+    assert_eq!(active(&store), [[77, 0]]);
+    // Another node with an earlier version writes rows: queries count them.
+    run("UPDATE @position SET instances_counted = entry - 1 WHERE partition = 1");
+    assert_eq!(active(&store), [[2, 0]]);
+    // The next writer counts, and goes on from there.
+    let store = store.crashed();
+    begin(&mut rig, &store, 1);
+    let counted = "SELECT active, instances_counted = entry FROM @active_instance, @position
+        WHERE @position.partition = 1";
+    assert_eq!(run(counted), "3|t");
+    assert_eq!(active(&store), [[3, 0]]);
+    run(
+        "DROP TABLE @active_instance; ALTER TABLE @position DROP COLUMN instances_counted;
+        UPDATE @skep SET shape = 'earlier'",
+    );
+    assert_eq!(active(&store), [[3, 0]]);
+    let store = store.crashed();
+    begin(&mut rig, &store, 1);
+    assert_eq!(run(counted), "4|t");
+    assert_eq!(active(&store), [[4, 0]]);
 }
 
 /// Writers lock their position first, and rows after it. A script that locks them in the other order is a deadlock, which the database
