@@ -24,5 +24,6 @@ pub static START_TIMER: Entity = Entity {
     items: &[],
     indices: &[&["processDefinitionKey"], &["tenantId", "id"]],
     everywhere: false,
+    // With the history of their definition.
     leaves: Leaves::Never,
 };

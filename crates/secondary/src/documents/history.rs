@@ -6,7 +6,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 use skep_query::entities::{
     self, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, PROCESS_DEFINITION,
-    PROCESS_INSTANCE,
+    PROCESS_INSTANCE, START_TIMER,
 };
 use skep_query::{Entity, Kind, Leaves, Op, Value};
 
@@ -222,7 +222,10 @@ pub fn delete(
             let id = id_of(&key);
             return remove(server, &[ExpiredDocument { index, id }], version).map(drop);
         }
-        HistoryDeletionType::ProcessDefinition => &[(&PROCESS_DEFINITION, "processDefinitionKey")],
+        HistoryDeletionType::ProcessDefinition => &[
+            (&PROCESS_DEFINITION, "processDefinitionKey"),
+            (&START_TIMER, "processDefinitionKey"),
+        ],
         HistoryDeletionType::DecisionInstance => &[(&DECISION_INSTANCE, "decisionEvaluationKey")],
         HistoryDeletionType::DecisionRequirements => &[
             (&DECISION_DEFINITION, "decisionRequirementsKey"),

@@ -4,7 +4,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 use skep_query::entities::{
     self, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
-    PROCESS_DEFINITION, PROCESS_INSTANCE,
+    PROCESS_DEFINITION, PROCESS_INSTANCE, START_TIMER,
 };
 use skep_query::{Entity, Leaves};
 use tokio_postgres::types::Type;
@@ -140,7 +140,10 @@ pub fn delete(
         HistoryDeletionType::ProcessInstance => {
             return instances(prefix, partition, &[key], statements);
         }
-        HistoryDeletionType::ProcessDefinition => &[(&PROCESS_DEFINITION, "processDefinitionKey")],
+        HistoryDeletionType::ProcessDefinition => &[
+            (&PROCESS_DEFINITION, "processDefinitionKey"),
+            (&START_TIMER, "processDefinitionKey"),
+        ],
         HistoryDeletionType::DecisionInstance => &[(&DECISION_INSTANCE, "decisionEvaluationKey")],
         HistoryDeletionType::DecisionRequirements => &[
             (&DECISION_DEFINITION, "decisionRequirementsKey"),

@@ -69,9 +69,10 @@ pub fn delete(
     let key = deletion.resource_key.0;
     let statements: &[&str] = match deletion.kind {
         HistoryDeletionType::ProcessInstance => return instances(transaction, &[key]),
-        HistoryDeletionType::ProcessDefinition => {
-            &["DELETE FROM process_definition WHERE processDefinitionKey = ?"]
-        }
+        HistoryDeletionType::ProcessDefinition => &[
+            "DELETE FROM process_definition WHERE processDefinitionKey = ?",
+            "DELETE FROM start_timer WHERE processDefinitionKey = ?",
+        ],
         HistoryDeletionType::DecisionInstance => {
             &["DELETE FROM decision_instance WHERE decisionEvaluationKey = ?"]
         }

@@ -145,9 +145,8 @@ fn tables_of_an_earlier_version_get_their_counts_of_active_instances_at_the_firs
     };
     begin(&mut rig, &store, 2);
     let active = |store: &Filled| {
-        let counted = active_instances::counted(store);
-        let counts: Vec<[i64; 2]> = counted.into_values().collect();
-        counts
+        let counted = active_instances::counted(store).into_values();
+        counted.collect::<Vec<_>>()
     };
     assert_eq!(active(&store), [[2, 0]]);
     // Another number shows where the answer comes from.

@@ -3,6 +3,8 @@
 use serde_json::{Value as Json, json};
 use skep_model::builder::Bpmn;
 use skep_protocol::Key;
+use skep_protocol::command::{BatchCommand, Command};
+use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 use skep_query::entities::{EVENT_WAIT, PROCESS_INSTANCE, START_TIMER};
 
 use skep_testkit::stores::{Filled, follow, rig};
@@ -83,4 +85,28 @@ fn only_the_latest_version_of_a_process_has_start_timers_that_wait() {
     // The version before is the latest one again.
     let due = json!("2026-01-01T01:00:00.000Z");
     assert_eq!(start_timers(&store, first), [(due, json!(-1))]);
+}
+
+#[test]
+fn start_timers_leave_with_the_history_of_their_definition() {
+    let (mut rig, store) = rig(super::BACKEND);
+    let process = |id: &str| Bpmn::process(id).start_cycle("start", "R/PT1H").end("end");
+    rig.deploy(process("p"));
+    rig.deploy(process("q"));
+    let [first, other] = ["p", "q"].map(|id| rig.definition(id));
+    follow(&mut rig, &store);
+    assert_eq!(store.find(&START_TIMER, "{}").len(), 2);
+    // Without its history, the definition remains, and so does what was known of its timer.
+    rig.delete_resource(first).unwrap();
+    follow(&mut rig, &store);
+    assert_eq!(store.find(&START_TIMER, "{}").len(), 2);
+    assert_eq!(start_timers(&store, first), []);
+    let history = BatchCommand::DeleteHistory(HistoryDeletionValue {
+        resource_key: first,
+        kind: HistoryDeletionType::ProcessDefinition,
+    });
+    rig.send(Command::Batch(history)).unwrap();
+    follow(&mut rig, &store);
+    let left = store.one(&START_TIMER, "{}");
+    assert_eq!(left["processDefinitionKey"], json!(other.to_string()));
 }
