@@ -501,7 +501,7 @@ mod tests {
 
     use super::*;
 
-    /// What pages of the web interface ask (`ui/src/api/processes.ts`): over a million instances, to count rows takes a second.
+    /// The first one is what the home page asks (`ui/src/api/processes.ts`). Over a million instances, to count rows takes a second.
     #[test]
     fn counts_that_stores_keep_answer_the_statistics_of_instances() {
         let of_one = r#"{"filter": {"processDefinitionId": "p", "tenantId": "a"}, "sort": [{"field": "processDefinitionVersion"}]}"#;
