@@ -11,7 +11,7 @@ for each statistic. The numbers that are answered are compared with those that w
     benches/statistics/run.py target/dist/skep --set CAMUNDA_DATA_SECONDARYSTORAGE_TYPE=rdbms --set CAMUNDA_DATA_SECONDARYSTORAGE_RDBMS_URL=…
 
 With `--restart` the server is started once more at the end, as after an upgrade: `--before SQL` is run on the embedded files
-meanwhile, for instance to let them count anew: `UPDATE position SET instances_counted = NULL`.
+meanwhile, for instance to let them count once more: `UPDATE position SET instances_counted = NULL`.
 """
 
 import argparse
@@ -158,7 +158,7 @@ def creating(server, options):
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def counted_anew(options, directory):
+def run_before(options, directory):
     """Runs the statement on the files of all partitions."""
     for file in directory.rglob("query.sqlite"):
         with sqlite3.connect(file) as connection:
@@ -200,7 +200,7 @@ def main():
         if options.restart:
             server.kill()
             if options.before:
-                counted_anew(options, data)
+                run_before(options, data)
             server = server_class()(options, str(data))
             # The line of the log says how long it took to count, if it did.
             measure(Caller(server), options.requests, "started again")

@@ -155,7 +155,7 @@ mod tests {
                 panic!("{conditions:?}");
             };
             let keys: &[i64] = match entity.table {
-                "process_instance" => &[1, RUNNING.0],
+                "process_instance" => &[1, 2],
                 "element_instance" => &[3],
                 _ => &[],
             };
@@ -170,7 +170,10 @@ mod tests {
                 _ => Value::Null,
             };
             let keys = keys.iter().filter(|key| op.holds_for(&Value::Int(**key)));
-            let row = |key: &i64| columns.iter().map(|column| value(*key, *column)).collect();
+            let row = |key: &i64| -> Row {
+                let values = columns.iter().map(|column| value(*key, *column));
+                values.collect()
+            };
             Ok(keys.map(row).collect())
         }
 

@@ -93,7 +93,7 @@ pub fn groups<'a>(mut sql: Sql<'a>, asked: &ActiveInstances) -> Sql<'a> {
         selected.join(", "),
         table_name(sql.prefix, ACTIVE_INSTANCE)
     ));
-    select::restrict(&mut sql, &PROCESS_INSTANCE, (&asked.filter, &asked.any_of));
+    select::restrict(&mut sql, &PROCESS_INSTANCE, &asked.filter, &asked.any_of);
     sql.push(&format!(
         " GROUP BY {by} LIMIT {}",
         skep_query::groups::MAX_GROUPS + 1

@@ -148,15 +148,11 @@ pub fn columns(entity: &Entity) -> String {
 pub fn from(sql: &mut Sql<'_>, search: &Search) {
     let entity = search.entity;
     sql.push(&format!(" FROM {} t WHERE TRUE", sql.table(entity)));
-    restrict(sql, entity, (&search.filter, &search.any_of));
+    restrict(sql, entity, &search.filter, &search.any_of);
 }
 
 /// Adds conditions and alternatives to those of the table `t`, which has columns of the entity.
-pub fn restrict(
-    sql: &mut Sql<'_>,
-    entity: &Entity,
-    (filter, any_of): (&Conditions, &[Conditions]),
-) {
+pub fn restrict(sql: &mut Sql<'_>, entity: &Entity, filter: &Conditions, any_of: &[Conditions]) {
     all(sql, "t", entity, filter);
     if !any_of.is_empty() {
         sql.push(" AND ");
