@@ -3,7 +3,9 @@
 use skep_query::entities::PROCESS_INSTANCE;
 use skep_query::{ActiveInstances, ActiveMeasure, COUNTED_BY, Kind};
 
-use super::{Dialect, Sql, column, column_name, counts, select, statistics, table_name};
+use super::{Dialect, Sql, column, column_name, counts, indexed, select, statistics, table_name};
+
+const TENANT: usize = PROCESS_INSTANCE.column("tenantId");
 
 /// The table of the counts.
 pub const ACTIVE_INSTANCE: &str = "active_instance";
@@ -16,13 +18,16 @@ pub fn script(dialect: Dialect, prefix: &str) -> String {
     };
     let table = table_name(prefix, ACTIVE_INSTANCE);
     let index = table_name(prefix, "active_instance_key");
+    let by_tenant = table_name(prefix, "active_instance_tenant");
     let columns = COUNTED_BY.map(|at| column(dialect, PROCESS_INSTANCE.field(at)));
     format!(
         "CREATE TABLE {if_absent}{table} ({partition}{}, active {number} NOT NULL, incidents {number} NOT NULL);
         CREATE UNIQUE INDEX {if_absent}{index} ON {table} ({});
+        CREATE INDEX {if_absent}{by_tenant} ON {table} ({});
         ",
         columns.join(", "),
-        key(dialect)
+        key(dialect),
+        indexed(dialect, PROCESS_INSTANCE.field(TENANT))
     )
 }
 
