@@ -40,4 +40,4 @@ pub use intent::ValueType;
 pub use key::Key;
 pub use response::{ActivatedJob, Response};
 pub use routing::Routing;
-pub use tenant::{DEFAULT_TENANT, TenantFilter, TenantId, Tenants};
+pub use tenant::{DEFAULT_TENANT, TenantFilter, TenantId, Tenants, UNKNOWN_TENANT};

@@ -9,6 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The only tenant while multi-tenancy is off.
 pub const DEFAULT_TENANT: &str = "<default>";
 
+/// The tenant of whatever belongs to a definition that is not known. No tenant can have this ID, so nobody is assigned to it.
+pub const UNKNOWN_TENANT: &str = "<unknown>";
+
 /// Cheap to clone; the default tenant takes one byte in records and rows.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
@@ -20,6 +23,11 @@ impl TenantId {
             "" | DEFAULT_TENANT => TenantId::default(),
             id => TenantId(id.into()),
         }
+    }
+
+    /// See [`UNKNOWN_TENANT`].
+    pub fn unknown() -> TenantId {
+        TenantId::new(UNKNOWN_TENANT)
     }
 
     pub fn as_str(&self) -> &str {

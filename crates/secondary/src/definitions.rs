@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use skep_model::{Binding, ElementKind, FormReference, Process};
 use skep_protocol::element_type::ElementType;
 use skep_protocol::value::ProcessValue;
-use skep_protocol::{DEFAULT_TENANT, Key};
+use skep_protocol::{DEFAULT_TENANT, Key, UNKNOWN_TENANT};
 use skep_query::Value;
 
 use crate::project::word;
@@ -110,9 +110,6 @@ impl Definition {
         size_of::<Definition>() + self.id.len() + self.elements.iter().map(of).sum::<usize>()
     }
 }
-
-/// No tenant can have this ID.
-const UNKNOWN_TENANT: &str = "<unknown>";
 
 /// An element of a definition, as a source of column values. Unknown values are absent.
 #[derive(Clone, Debug)]

@@ -135,10 +135,11 @@ impl Context<'_> {
         }
     }
 
-    /// The tenant of an instance, which is that of its definition.
+    /// The tenant of an instance, which is that of its definition. If the definition is not here, though it should be, the instance
+    /// belongs to no tenant.
     pub fn tenant_of(&self, process_definition_key: Key) -> TenantId {
         let process = self.state.processes.get(process_definition_key);
-        process.map_or_else(TenantId::default, |process| process.tenant.clone())
+        process.map_or_else(TenantId::unknown, |process| process.tenant.clone())
     }
 
     pub fn process(&self, key: Key) -> Option<Arc<crate::state::DeployedProcess>> {

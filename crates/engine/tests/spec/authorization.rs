@@ -2,9 +2,7 @@
 
 use skep_engine::{EngineConfig, IdentityConfig};
 use skep_model::builder::Bpmn;
-use skep_protocol::batch::BatchWriter;
 use skep_protocol::command::*;
-use skep_protocol::intent::ProcessIntent;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::permission::{PermissionType, ResourceType};
 use skep_protocol::record::RecordType;
@@ -117,7 +115,7 @@ pub fn deploy(rig: &mut Rig, model: Bpmn) {
 }
 
 /// The key of the last created entity of this type.
-fn last(rig: &Rig, value_type: &str) -> Key {
+pub fn last(rig: &Rig, value_type: &str) -> Key {
     let created = rig
         .events(value_type)
         .filter(|r| r.intent == "CREATED")
@@ -509,11 +507,11 @@ fn an_evaluation_is_refused_if_a_condition_of_a_forbidden_process_holds() {
     forbidden(&mut rig, is("anna"), evaluate(1000));
 }
 
-fn task() -> Bpmn {
+pub fn task() -> Bpmn {
     Bpmn::process("order").start("s").user_task("ask").end("e")
 }
 
-fn assign(user_task_key: Key, assignee: &str, claim: bool) -> Command {
+pub fn assign(user_task_key: Key, assignee: &str, claim: bool) -> Command {
     Command::AssignUserTask(AssignUserTask {
         user_task_key,
         assignee: assignee.into(),
@@ -737,45 +735,4 @@ fn deleting_history_needs_the_permission_to_delete_instances() {
     forbidden(&mut rig, is("anna"), ended);
     on_process(&mut rig, "anna", "order", &[P::DeleteProcessInstance]);
     allowed(&mut rig, is("anna"), delete);
-}
-
-/// Deletes a definition under its instances. No command does so.
-fn lose(rig: &mut Rig, process_definition_key: Key) {
-    let value = ProcessValue {
-        bpmn_process_id: "order".into(),
-        version: 1,
-        version_tag: None,
-        process_definition_key,
-        deployment_key: process_definition_key,
-        resource_name: "".into(),
-        checksum: Default::default(),
-        resource: Default::default(),
-        elements: Vec::new(),
-        tenant: Default::default(),
-    };
-    let partition = &mut rig.partitions[0];
-    let mut batch = BatchWriter::new(partition.engine.next_position());
-    batch.begin(START);
-    batch.event(process_definition_key, ProcessIntent::Deleted, &value);
-    let batch = batch.take().unwrap();
-    partition.engine.apply(&batch).unwrap();
-    partition.twin.apply(&batch).unwrap();
-}
-
-#[test]
-fn an_instance_whose_definition_is_missing_is_closed_to_those_with_grants_on_single_processes() {
-    let mut rig = asking(1);
-    deploy(&mut rig, task());
-    let process_instance_key = created(&mut rig, Claims::Internal, "order");
-    let of_task = assign(last(&rig, "USER_TASK"), "anna", true);
-    let definition = last(&rig, "PROCESS");
-    lose(&mut rig, definition);
-    let rights = [P::CancelProcessInstance, P::ClaimUserTask];
-    on_process(&mut rig, "anna", "order", &rights);
-    let cancel = Command::CancelProcessInstance {
-        process_instance_key,
-    };
-    for command in [cancel, of_task] {
-        forbidden(&mut rig, is("anna"), command);
-    }
 }

@@ -49,6 +49,7 @@ mod jobs;
 mod kept;
 mod large_jobs;
 mod long_evaluations;
+mod lost_definitions;
 mod many_variables;
 mod mappings;
 mod memory;

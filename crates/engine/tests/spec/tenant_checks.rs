@@ -15,7 +15,7 @@ use super::identity::{member, new, send, user};
 use skep_testkit::rig::*;
 
 /// A rig with two tenants: acme with the member anna, and globex with bert.
-fn checking(partitions: u32) -> Rig {
+pub fn checking(partitions: u32) -> Rig {
     checking_also(partitions, false)
 }
 
@@ -71,7 +71,7 @@ fn by(rig: &mut Rig, name: &str, tenant: &str, command: Command) -> Result<Respo
 }
 
 /// Internal commands of the engine for a tenant.
-fn inside<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T {
+pub fn inside<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T {
     rig.tenant = TenantId::new(tenant);
     let result = work(rig);
     rig.tenant = TenantId::default();
@@ -79,7 +79,12 @@ fn inside<T>(rig: &mut Rig, tenant: &str, work: impl FnOnce(&mut Rig) -> T) -> T
 }
 
 /// Refused. The rejection is the only record besides the command.
-fn refused(rig: &mut Rig, name: &str, tenant: &str, command: Command) -> (RejectionType, String) {
+pub fn refused(
+    rig: &mut Rig,
+    name: &str,
+    tenant: &str,
+    command: Command,
+) -> (RejectionType, String) {
     let from = rig.seen.len();
     let rejection = by(rig, name, tenant, command.clone()).expect_err("it is refused");
     let records: Vec<_> = rig.seen[from..].iter().map(|r| r.record_type).collect();
@@ -196,10 +201,10 @@ fn commands_for_a_tenant_that_the_caller_is_not_assigned_to_are_refused() {
 }
 
 /// Creates a command about the entity with this key.
-type Made = Box<dyn Fn(Key) -> Command>;
+pub type Made = Box<dyn Fn(Key) -> Command>;
 
 /// Entities of acme with their keys, and all commands about them.
-fn commands(rig: &mut Rig) -> Vec<(Key, Made)> {
+pub fn commands(rig: &mut Rig) -> Vec<(Key, Made)> {
     let (job, task) = inside(rig, "acme", |rig| {
         rig.deploy(process("order"));
         rig.deploy(Bpmn::process("ask").start("s").user_task("u").end("e"));

@@ -70,7 +70,7 @@ pub(super) fn check(
     }
 }
 
-/// The tenant of what a command would make, or is about; the default one if that has none, or is not here.
+/// The tenant of what a command would make, or is about; the default one if that has none, or does not exist.
 pub(crate) fn owner(cx: &mut Context<'_>, command: &Command) -> TenantId {
     let tenant = match command.whose() {
         Whose::Cluster | Whose::Each => None,
@@ -98,11 +98,10 @@ fn seen_by_caller(cx: &mut Context<'_>) -> Seen {
     }
 }
 
-/// The tenant of the process whose instance an entity belongs to.
+/// The tenant of the process whose instance an entity belongs to. `None`: the entity does not exist.
 fn tenant_of(cx: &mut Context<'_>, about: About) -> Option<TenantId> {
     let definition = super::definition_of(cx, about)?;
-    let process = cx.state.processes.get(definition)?;
-    Some(process.tenant.clone())
+    Some(cx.tenant_of(definition))
 }
 
 /// The rejection for an unknown key.

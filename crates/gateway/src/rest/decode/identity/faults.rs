@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skep_identity::claims;
-use skep_protocol::{DEFAULT_TENANT, Failure};
+use skep_protocol::{DEFAULT_TENANT, Failure, UNKNOWN_TENANT};
 
 use crate::check::invalid;
 use crate::id_pattern::IdPattern;
@@ -78,10 +78,17 @@ impl<'p> Faults<'p> {
         text
     }
 
-    /// The id of a tenant, which may be that of the default one.
+    /// The id of a tenant, which may be that of the default one, but not that of the unknown one, whatever the pattern is: what its
+    /// members saw might be another tenant's.
     pub fn tenant_id(&mut self, field: &str, text: Option<&str>) -> Arc<str> {
         match text {
             Some(DEFAULT_TENANT) => DEFAULT_TENANT.into(),
+            Some(UNKNOWN_TENANT) => {
+                self.add(format!(
+                    "The provided {field} '{UNKNOWN_TENANT}' is that of whatever belongs to a definition that is not known. Choose another one"
+                ));
+                UNKNOWN_TENANT.into()
+            }
             text => self.id(field, text),
         }
     }
@@ -165,6 +172,18 @@ mod tests {
             faults.none().unwrap_err().to_string(),
             "The provided roleId 'A' contains illegal characters. It must match the pattern '[a-z ]+'."
         );
+    }
+
+    #[test]
+    fn no_pattern_lets_anybody_have_the_tenant_of_unknown_definitions() {
+        for ids in [IdPattern::default(), IdPattern::new(".+").unwrap()] {
+            let mut faults = Faults::new(&ids);
+            faults.tenant_id("tenantId", Some("<unknown>"));
+            assert_eq!(
+                faults.none().unwrap_err().to_string(),
+                "The provided tenantId '<unknown>' is that of whatever belongs to a definition that is not known. Choose another one."
+            );
+        }
     }
 
     #[test]
