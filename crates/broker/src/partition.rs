@@ -31,6 +31,7 @@ pub use self::parts::effect_sink::{Effect, EffectSink, Others, WantedStore};
 pub use self::parts::log_pins::LogPin;
 #[cfg(test)]
 pub use self::parts::log_pins::LogPins;
+pub use self::parts::published_directory::PublishedDirectory;
 pub use self::parts::timetable::Timetable;
 pub use self::replica_metrics::ReplicaMetrics;
 pub use self::secondary::{QueryResult, Secondary, StoreState};

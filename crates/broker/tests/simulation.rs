@@ -89,6 +89,7 @@ fn the_checks_catch_partitions_that_are_driven_wrongly() {
         Mutation::RebuildWithoutLog,
         Mutation::SpeculativeCheckpoint,
         Mutation::SnapshotWithoutState,
+        Mutation::PublishesProposals,
     ] {
         let seeds: Vec<u64> = (1..=200).collect();
         let caught = skep_sim::search(&seeds, |seed| run(seed, mutation, &Mutex::default()));

@@ -53,6 +53,8 @@ pub struct Oracle {
     committed: BTreeMap<u64, CommittedEntry>,
     /// By index: the digest of the state after applying it.
     states: BTreeMap<u64, u64>,
+    /// By index: the digest of the users and permissions after applying it.
+    directories: BTreeMap<u64, u64>,
     /// Commands that were acknowledged to clients: number and index.
     pub acknowledged: BTreeMap<u64, u64>,
     terms: BTreeMap<u64, u64>,
@@ -242,6 +244,15 @@ impl Oracle {
         );
     }
 
+    /// Records the users and permissions that a node has, or goes by, as those of a position. Equal positions must have equal ones.
+    pub fn directory_at(&mut self, node: u64, index: u64, digest: u64) {
+        let known = *self.directories.entry(index).or_insert(digest);
+        assert_eq!(
+            known, digest,
+            "node {node} has other users and permissions after entry {index} than others"
+        );
+    }
+
     /// Records that a client was told that its command is done, in this entry.
     pub fn acknowledge(&mut self, number: u64, index: u64, term: u64) {
         let committed = self.committed.get(&index);
@@ -273,6 +284,7 @@ impl Oracle {
         let kept = lost.map_or_else(|| self.commit_index(), |(index, _)| index - 1);
         self.committed.split_off(&(kept + 1));
         self.states.split_off(&(kept + 1));
+        self.directories.split_off(&(kept + 1));
         self.acknowledged.retain(|_, at| *at <= kept);
         self.chains
             .retain(|(index, term), _| durable.holds(*index, *term));

@@ -16,6 +16,7 @@ mod known;
 pub mod log_pins;
 pub mod log_pipe;
 pub mod panics;
+pub mod published_directory;
 mod refill;
 pub mod snapshot_receiver;
 pub mod snapshot_sender;

@@ -128,6 +128,11 @@ impl Clients {
         self.asks(chosen)
     }
 
+    /// A command of which nothing is checked but that it is answered once.
+    pub fn other(&mut self, command: Command) -> (RequestId, Command) {
+        self.asks((Sent::Other, command))
+    }
+
     fn asks(&mut self, (asked, command): (Sent, Command)) -> (RequestId, Command) {
         self.next_request += 1;
         self.asked.insert(self.next_request, asked);

@@ -3,6 +3,7 @@
 
 pub mod changes;
 pub mod clients;
+pub mod directories;
 pub mod faults;
 pub mod host;
 pub mod jobs;
@@ -36,6 +37,10 @@ pub enum Mutation {
     SpeculativeCheckpoint,
     /// Install a snapshot in the store, but continue with an empty state.
     SnapshotWithoutState,
+    /// Publish the directory of a leader's state, although changes in it are not committed.
+    PublishesProposals,
+    /// Compare versions of directories although the state was replaced in between.
+    VersionsAcrossStates,
     /// Count a removed member: its removal is recorded before it takes effect.
     RemovedStillCounts,
     /// Remove a replica from its disk when it is to leave, not when it has left.

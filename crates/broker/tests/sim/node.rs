@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use skep_broker::partition::PublishedDirectory;
 use skep_broker::partition::checkpoint::CheckpointMeta;
 use skep_broker::partition::core::{PartitionCore, Polled};
 use skep_cluster::SurvivingCopy;
 use skep_engine::state::{State, VariableNames, table::EmptyStore};
 use skep_engine::{Effects, Engine, EngineConfig, JobStreams, Reservation};
+use skep_identity::Directory;
 use skep_replication::{
     Append, EntryId, Event, Group, GroupConfig, LogEvidence, Members, Message, RecoveredLog, Role,
     SnapshotPoll, SnapshotSource, force_single_voter,
@@ -76,6 +78,9 @@ pub struct Running {
     /// Whether the engine failed within a command; its state is rebuilt when nothing is in flight.
     panicked: bool,
     polled: Polled,
+    published: PublishedDirectory,
+    /// The directory of users and permissions that the node goes by.
+    shown: Directory,
 }
 
 pub struct Settings {
@@ -127,6 +132,10 @@ fn digest(engine: &Engine) -> u64 {
         sum = hash(&[sum, row.len() as u64], &row);
     }
     sum
+}
+
+fn directory_digest(directory: &Directory) -> u64 {
+    hash(&[], &skep_protocol::record::encode(&directory.rows()))
 }
 
 /// The chunks of a snapshot, in order of the requests.
@@ -298,6 +307,8 @@ impl Node {
             chunks: Vec::new(),
             panicked: false,
             polled: Polled::default(),
+            published: PublishedDirectory::default(),
+            shown: Directory::default(),
         });
     }
 
@@ -463,6 +474,7 @@ impl Node {
             running.core.engine_mut().keep_undo(false);
         }
         running.core.poll(&mut polled).unwrap();
+        running.publish_released(id, &polled, oracle);
         for append in polled.output.appends.drain(..) {
             left.appended.extend(batches(&append));
             if mutation == Mutation::PersistedBeforeFlush {
@@ -506,6 +518,7 @@ impl Node {
                 }
             }
         }
+        running.publish_state(id, &polled, mutation, oracle);
         if install.is_none() {
             self.evidence.exported = running.reported;
         }
@@ -630,6 +643,35 @@ impl Running {
             _ => engine,
         };
         self.core.installed(engine, at);
+        self.state_is_new(mutation);
+    }
+
+    fn state_is_new(&mut self, mutation: Mutation) {
+        if mutation != Mutation::VersionsAcrossStates {
+            self.published.state_is_new();
+        }
+    }
+
+    fn publish_released(&mut self, id: u64, polled: &Polled, oracle: &mut Oracle) {
+        let released = self.published.released(&polled.released);
+        self.show(id, released, oracle);
+    }
+
+    fn publish_state(&mut self, id: u64, polled: &Polled, mutation: Mutation, oracle: &mut Oracle) {
+        let is_committed = polled.became_leader || !self.core.is_leader();
+        if is_committed || mutation == Mutation::PublishesProposals {
+            let of_state = self.published.of_state(&self.core);
+            self.show(id, of_state, oracle);
+        }
+    }
+
+    /// The node goes by this directory from now on, if there is a new one.
+    fn show(&mut self, id: u64, published: Option<Directory>, oracle: &mut Oracle) {
+        if let Some(directory) = published {
+            let digest = directory_digest(&directory);
+            oracle.directory_at(id, self.published.entry(), digest);
+            self.shown = directory;
+        }
     }
 
     /// Applies uncommitted entries, as a deposed leader must not.
@@ -646,6 +688,7 @@ impl Running {
         let applied = self.core.applied();
         let (engine, term) = rebuilt((store, config), &self.log.reader(), applied, replay);
         self.core.rebuild(engine, term);
+        self.state_is_new(mutation);
     }
 
     /// Compares the state with that of others, when nothing is in progress.
@@ -655,6 +698,14 @@ impl Running {
         if settled && core.evaluated().0 == core.applied() && self.checked != core.applied() {
             self.checked = core.applied();
             oracle.state_at(id, self.checked, digest(core.engine()));
+            let directory = directory_digest(&core.engine().state.identity.directory);
+            oracle.directory_at(id, self.checked, directory);
+            assert_eq!(
+                directory_digest(&self.shown),
+                directory,
+                "node {id} goes by other users and permissions than its state has after entry {}",
+                self.checked
+            );
         }
     }
 }

@@ -4,11 +4,12 @@ use super::Mutation;
 use super::world::{Happening, Kind, World};
 use skep_cluster::node_of;
 
-fn leader(world: &World) -> u64 {
+pub fn leader(world: &World) -> u64 {
     world.leading_member().expect("a leader").1
 }
 
-fn count(world: &mut World) {
+/// Has one more entry written.
+pub fn count(world: &mut World) {
     let before = world.clients.counted;
     let asked = world.clients.counts();
     world.send(leader(world), asked);

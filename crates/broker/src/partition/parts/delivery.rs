@@ -7,11 +7,10 @@ use skep_identity::Directory;
 use skep_protocol::{ActivatedJob, Failure, Response};
 use skep_service::{Answer, Timings, Wakes};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::effect_sink::Effect;
 use super::environment::Environment;
+use super::published_directory::PublishedDirectory;
 use crate::job_streams::StreamRegistry;
 use crate::metrics::{WorkCounter, nanos};
 use crate::partition::message::Work;
@@ -26,8 +25,8 @@ pub struct Delivery {
     pub work: WorkCounter,
     /// Notes of committed batches that are not counted yet, with the size of each batch.
     uncounted: Vec<(Noted, usize)>,
-    /// The version of the directory that was published last; `None`: none since the partition was opened.
-    directory: Option<u64>,
+    /// What gateways of this node know of users and permissions.
+    pub directory: PublishedDirectory,
     /// The version of the directory by which waiting jobs were last offered to the streams.
     offered_by: u64,
 }
@@ -40,7 +39,7 @@ impl Delivery {
             wakes: Wakes::default(),
             work,
             uncounted: Vec::new(),
-            directory: None,
+            directory: PublishedDirectory::default(),
             offered_by: 0,
         }
     }
@@ -86,21 +85,6 @@ impl Delivery {
         } else {
             self.work.push_failed();
             env.inbox.send(Work::Yield { key, deadline });
-        }
-    }
-
-    /// Publishes the directory of users and permissions on the node, if it is new. A directory that a partition read at startup is
-    /// committed.
-    pub fn directory(&mut self, directory: &Directory, is_committed: bool, env: &Environment) {
-        let version = directory.version();
-        let is_first = self.directory.is_none();
-        // A replica that gets its first snapshot has none yet, and this node may have one from another node.
-        if is_first && directory.is_empty() && env.status.applied.load(Ordering::Acquire) == 0 {
-            return;
-        }
-        if is_first || is_committed && self.directory != Some(version) {
-            self.directory = Some(version);
-            env.effect_sink.send(Effect::Directory(directory.clone()));
         }
     }
 

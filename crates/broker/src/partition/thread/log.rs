@@ -28,6 +28,7 @@ impl Partition {
     pub(super) fn drive(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         loop {
             self.core.poll(polled)?;
+            self.publish_released(&polled.released);
             let here = self.writes_here();
             let appends = polled.output.appends.drain(..);
             let written = self.log.append(appends, here, &self.env.metrics);
@@ -64,15 +65,27 @@ impl Partition {
     fn publish_reached(&mut self) {
         let reached = self.core.reached();
         // Who waits for an entry to be applied finds its users and permissions.
-        self.publish_directory(!self.core.is_leader());
+        if !self.core.is_leader() {
+            self.publish_state();
+        }
         self.env.status.applied.store(reached, Ordering::Release);
         self.exporters.progress.commit(reached);
     }
 
-    fn publish_directory(&mut self, is_committed: bool) {
-        if self.env.partition() == HOME && !self.core.is_stale() {
-            let directory = &self.core.engine().state.identity.directory;
-            self.delivery.directory(directory, is_committed, &self.env);
+    fn publish_released(&mut self, released: &[Released]) {
+        if self.env.partition() == HOME
+            && let Some(directory) = self.delivery.directory.released(released)
+        {
+            self.env.effect_sink.send(Effect::Directory(directory));
+        }
+    }
+
+    /// Publishes the directory of the state, which is committed.
+    fn publish_state(&mut self) {
+        if self.env.partition() == HOME
+            && let Some(directory) = self.delivery.directory.of_state(&self.core)
+        {
+            self.env.effect_sink.send(Effect::Directory(directory));
         }
     }
 
@@ -87,12 +100,6 @@ impl Partition {
         // A client may query right after its answer.
         let position = self.core.committed_position();
         (env.status.committed_position).store(position, Ordering::Relaxed);
-        // Before answers are sent: a client whose change was acknowledged must find it applied.
-        if let Some(directory) = effects.directory
-            && env.partition() == HOME
-        {
-            self.delivery.directory(&directory, true, env);
-        }
         for (id, result) in effects.responses {
             let result = result.map_err(Failure::from);
             self.delivery.respond(id, result, timings, env, now);
@@ -126,7 +133,7 @@ impl Partition {
         let elected = Instant::now();
         let partition = self.env.partition();
         // All entries of former leaders are committed with the election, and nothing is proposed yet.
-        self.publish_directory(true);
+        self.publish_state();
         // A new leader is asked for its commit position.
         let reached = self.core.reached();
         self.env.status.applied.store(reached, Ordering::Release);
@@ -213,6 +220,7 @@ impl Partition {
         debug_assert!(from <= to, "only what is committed is applied");
         engine.promote()?;
         self.core.rebuild(engine, term);
+        self.delivery.directory.state_is_new();
         self.state_is_another();
         Ok(())
     }

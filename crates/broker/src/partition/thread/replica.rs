@@ -260,6 +260,7 @@ impl Partition {
         let (mut engine, _) = self.checkpointer.open_engine(&env.engine_config)?;
         engine.promote()?;
         self.core.installed(engine, state);
+        self.delivery.directory.state_is_new();
         env.status.checkpoint_is(meta);
         self.panics.state_is_new();
         self.exporters.fetch_secondary(self.core.group(), env);
