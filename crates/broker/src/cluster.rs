@@ -478,8 +478,9 @@ impl Cluster {
             NodeMessage::ForwardedGiveBack { partition, jobs } => {
                 self.given_back(partition, jobs, true);
             }
-            NodeMessage::Wanted { job_type } => self.peers.wanted.note(from, job_type),
+            NodeMessage::Wanted { job_type } => self.peers.wanted.note(from, job_type, None),
             NodeMessage::Available { job_type } => self.available(&job_type),
+            NodeMessage::Polls(message) => self.poll_message(from, message),
             NodeMessage::OpenStream {
                 stream,
                 spec,

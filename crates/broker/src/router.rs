@@ -504,7 +504,7 @@ impl skep_service::Broker for Broker {
                 let mut next = std::pin::pin!(wake.listen());
                 wake.register(next.as_mut());
                 if let Some(cluster) = self.shared.others() {
-                    cluster.want(&command.job_type);
+                    cluster.want(&command.job_type, &command.tenants);
                 }
                 let jobs = self.poll_partitions(&command, &claims).await?;
                 wake.looked(!jobs.is_empty());

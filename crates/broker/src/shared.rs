@@ -110,7 +110,7 @@ impl Shared {
         let JobsAvailable { job_type, tenant } = available;
         self.local.notifier.announce(job_type, Some(tenant));
         if let Some(cluster) = self.others() {
-            cluster.announce(job_type);
+            cluster.announce(job_type, tenant);
         }
     }
 

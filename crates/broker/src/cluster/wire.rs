@@ -9,7 +9,7 @@ use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::origin::Claims;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::response::JobActivation;
-use skep_protocol::{ActivatedJob, Failure, Response};
+use skep_protocol::{ActivatedJob, Failure, Response, TenantId, Tenants};
 use skep_query::Query;
 use skep_service::PartitionHealth;
 use skep_transport::PROTOCOL_VERSION;
@@ -24,6 +24,7 @@ mod version1;
 mod version2;
 mod version3;
 mod version4;
+mod version5;
 
 /// Sent between two nodes, and received in sending order. All of them may be lost with the connection.
 ///
@@ -62,10 +63,11 @@ pub enum NodeMessage {
         partition: u32,
         jobs: Vec<JobActivation>,
     },
-    /// A client waits for jobs of this type: announce the next one that is not taken.
+    /// A client waits for jobs of this type: announce the next one that is not taken, of any tenant.
     Wanted {
         job_type: Arc<str>,
     },
+    /// Wakes whoever waits for jobs of this type.
     Available {
         job_type: Arc<str>,
     },
@@ -167,6 +169,23 @@ pub enum NodeMessage {
     },
     /// About who leads a partition.
     Confirmation(ConfirmationMessage),
+    /// About clients that wait for jobs.
+    Polls(PollMessage),
+}
+
+/// Messages of long polling. Nodes of earlier versions get [`NodeMessage::Wanted`] and [`NodeMessage::Available`].
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub enum PollMessage {
+    /// A client waits for jobs of this type and these tenants: announce the next one that is not taken.
+    Wanted {
+        job_type: Arc<str>,
+        tenants: Tenants,
+    },
+    /// Wakes those who may get a job of this tenant.
+    Available {
+        job_type: Arc<str>,
+        tenant: TenantId,
+    },
 }
 
 /// Messages by which a leader is confirmed, see [`crate::confirmation`].
@@ -275,12 +294,17 @@ impl NodeMessage {
 
     /// Encodes in this version of the protocol; `None`: nodes of that version do not know the message.
     pub fn encode_for(&self, version: u32) -> Option<Bytes> {
+        let older = match version {
+            1..=5 => version5::instead_of(self),
+            _ => None,
+        };
+        let message = older.as_ref().unwrap_or(self);
         match version {
-            1..=4 if !version4::knows(self) => None,
-            1..=3 if !version3::knows(self) => None,
-            1 | 2 if !version2::knows(self) => None,
-            1 => version1::encode(self),
-            _ => Some(self.encode()),
+            1..=4 if !version4::knows(message) => None,
+            1..=3 if !version3::knows(message) => None,
+            1 | 2 if !version2::knows(message) => None,
+            1 => version1::encode(message),
+            _ => Some(message.encode()),
         }
     }
 

@@ -14,7 +14,7 @@ use skep_protocol::origin::Claims;
 use skep_testkit::golden_file::unhex;
 use skep_transport::{OLDEST_VERSION, PROTOCOL_VERSION};
 
-use super::{NodeMessage, in_version};
+use super::{NodeMessage, PollMessage, in_version};
 
 fn frames(version: u32) -> Vec<Vec<u8>> {
     let text = match version {
@@ -34,6 +34,13 @@ fn frames(version: u32) -> Vec<Vec<u8>> {
             include_str!("../../../tests/golden/frames-3.txt"),
             include_str!("../../../tests/golden/frames-4.txt"),
             include_str!("../../../tests/golden/frames-5.txt")
+        ),
+        6 => concat!(
+            include_str!("../../../tests/golden/frames-2.txt"),
+            include_str!("../../../tests/golden/frames-3.txt"),
+            include_str!("../../../tests/golden/frames-4.txt"),
+            include_str!("../../../tests/golden/frames-5.txt"),
+            include_str!("../../../tests/golden/frames-6.txt")
         ),
         _ => panic!("version {version} has no golden frames: record some"),
     };
@@ -170,6 +177,29 @@ fn messages_that_confirm_a_leader_are_not_sent_to_nodes_of_version_4() {
         for version in 1..=4 {
             assert_eq!(message.encode_for(version), None::<Bytes>);
             assert_eq!(in_version(version, message.encode()), None);
+        }
+    }
+}
+
+#[test]
+fn nodes_of_version_5_get_messages_of_long_polling_without_tenants() {
+    let own = include_str!("../../../tests/golden/frames-6.txt");
+    let own = own.lines().map(|line| NodeMessage::decode(6, &unhex(line)));
+    let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
+    assert_eq!(own.len(), 5);
+    for message in own {
+        let job_type = "work".into();
+        let expected = match &message {
+            NodeMessage::Polls(PollMessage::Wanted { .. }) => NodeMessage::Wanted { job_type },
+            NodeMessage::Polls(PollMessage::Available { .. }) => {
+                NodeMessage::Available { job_type }
+            }
+            other => panic!("{other:?}"),
+        };
+        for version in 1..=5 {
+            let sent = message.encode_for(version);
+            assert_eq!(sent, Some(expected.encode()), "version {version}");
+            assert_eq!(in_version(version, message.encode()), sent);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Messages that nodes of version 4 of the protocol do not know: those by which a leader is confirmed. They read everything else as it is
-//! written today.
+//! Messages that nodes of version 4 of the protocol do not know: those by which a leader is confirmed. They read everything else as
+//! version 5 does.
 
 use super::NodeMessage;
 
