@@ -304,6 +304,9 @@ fn items(
             false if item.is_string() => Ops::PLAIN,
             false => return bad(format!("The items of '{path}' must be strings.")),
         };
+        if item.as_object().is_some_and(Map::is_empty) {
+            budget.spend(1)?;
+        }
         for op in ops(&one, taken, item, path, budget)? {
             found.push(Condition::Item { field, op });
         }

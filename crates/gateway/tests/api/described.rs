@@ -262,14 +262,40 @@ fn bodies(schema: &Value, seen: &mut Seen) -> Vec<Value> {
         }
         Some("array") => {
             let items = bodies(&all["items"], seen);
-            let lists = items.into_iter().map(|item| json!([item]));
-            values().into_iter().chain(lists).collect()
+            let mut found = values();
+            found.extend(long_lists(&all, &items));
+            found.extend(items.into_iter().map(|item| json!([item])));
+            found
         }
         _ => {
             let alternatives = schema_list(&all, "oneOf");
             let each = alternatives.iter().flat_map(|part| bodies(part, seen));
             each.chain(values()).collect()
         }
+    }
+}
+
+/// More items than any list may have.
+const VERY_MANY: u64 = 6_000;
+/// Longer lists share their bound with other conditions of a filter.
+const LONGEST_ALONE: u64 = 1_000;
+
+/// As many items as a list may have at most, and one more; of a list without a bound so many that the server must not have one either.
+fn long_lists(schema: &Map<String, Value>, items: &[Value]) -> Vec<Value> {
+    let fits =
+        |item: &&Value| !item.is_null() && differences(&OPENAPI, &schema["items"], item).is_empty();
+    let Some(item) = items.iter().find(fits) else {
+        return Vec::new();
+    };
+    // Lists whose items must differ are among the values.
+    if schema.get("uniqueItems") == Some(&json!(true)) {
+        return Vec::new();
+    }
+    let of = |length: u64| -> Value { (0..length).map(|_| item.clone()).collect() };
+    match schema.get("maxItems").and_then(Value::as_u64) {
+        None => vec![of(VERY_MANY)],
+        Some(most) if most <= LONGEST_ALONE => vec![of(most), of(most + 1)],
+        Some(most) => vec![of(most + 1)],
     }
 }
 
