@@ -275,11 +275,7 @@ async fn while_the_issuer_is_away_known_keys_verify_and_unknown_ones_are_undecid
     let issuer = Issuer::start();
     let providers = providers(&[settings(&issuer)]);
     asked(&providers, &issuer.token(&anna())).await.unwrap();
-    for behaviour in [
-        Behaviour::HangsUp,
-        Behaviour::Redirects,
-        Behaviour::Babbles(2 << 20),
-    ] {
+    for behaviour in [Behaviour::Holds, Behaviour::HangsUp] {
         issuer.behaves(behaviour.clone());
         asked(&providers, &issuer.token(&anna())).await.unwrap();
         let unknown = issuer.signed(&json!({"alg": "ES256", "kid": "x"}), &anna());
@@ -293,6 +289,31 @@ async fn while_the_issuer_is_away_known_keys_verify_and_unknown_ones_are_undecid
     issuer.rotate();
     let token = issuer.token(&anna());
     until_taken(&providers, &token).await;
+}
+
+/// What a redirect leads to, and what an endless answer begins with, would be its keys.
+#[tokio::test]
+async fn keys_behind_a_redirect_or_in_too_large_an_answer_are_none() {
+    for (behaviour, why) in [
+        (Behaviour::Redirects, "302"),
+        (Behaviour::Babbles(1 << 20), "too large"),
+    ] {
+        let issuer = Issuer::start();
+        issuer.behaves(behaviour.clone());
+        let providers = providers(&[ProviderSettings {
+            jwk_set_uri: Some(format!("{}/keys", issuer.uri())),
+            ..settings(&issuer)
+        }]);
+        let token = issuer.token(&anna());
+        let answer = asked(&providers, &token).await;
+        assert!(
+            matches!(&answer, Err(Refused::Unknown(text)) if text.contains(why)),
+            "{behaviour:?}: {answer:?}"
+        );
+        // Blanks after the keys are no fault.
+        issuer.behaves(Behaviour::Babbles(1 << 10));
+        until_taken(&providers, &token).await;
+    }
 }
 
 /// Goal of the design: well five seconds after it is back.

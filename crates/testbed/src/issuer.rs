@@ -30,9 +30,9 @@ pub enum Behaviour {
     HangsUp,
     /// Sends nothing until its behaviour is changed, and then sends the withheld answer.
     Holds,
-    /// Redirects requests for its keys.
+    /// Redirects to a place that has its keys.
     Redirects,
-    /// Answers with this many bytes.
+    /// Answers, and goes on with this many blanks, which JSON permits.
     Babbles(usize),
 }
 
@@ -334,6 +334,7 @@ fn answer(stream: &TcpStream, issuer: &Issuer) {
         return;
     };
     let wants_keys = first.starts_with("GET /keys ");
+    let was_redirected = first.starts_with("GET /elsewhere ");
     let (length, authorization) = headers(&mut lines);
     if first.starts_with("POST /token ") {
         drop(lines);
@@ -346,41 +347,46 @@ fn answer(stream: &TcpStream, issuer: &Issuer) {
         return send_user_info(stream, state, authorization.as_deref());
     }
     drop(lines);
-    let (keys, has_user_info) = {
+    let document = {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         state.asked += usize::from(wants_keys);
-        let keys = state.keys.iter().map(|(id, key)| public(id, key));
-        let keys = json!({"keys": keys.collect::<Vec<_>>()});
-        (keys, state.user_info.is_some())
+        if wants_keys || was_redirected {
+            let keys = state.keys.iter().map(|(id, key)| public(id, key));
+            json!({"keys": keys.collect::<Vec<_>>()})
+        } else {
+            discovery(address, state.user_info.is_some())
+        }
     };
-    let body = match behaviour(issuer, |state| &state.behaviour) {
+    let mut body = document.to_string();
+    match behaviour(issuer, |state| &state.behaviour) {
         Behaviour::HangsUp => return,
-        Behaviour::Redirects => {
+        Behaviour::Redirects if !was_redirected => {
             let text = format!(
                 "HTTP/1.1 302 Found\r\nlocation: http://{address}/elsewhere\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
             );
             let _ = { stream }.write_all(text.as_bytes());
             return;
         }
-        Behaviour::Babbles(bytes) => " ".repeat(bytes),
-        Behaviour::Answers | Behaviour::Holds if wants_keys => keys.to_string(),
-        Behaviour::Answers | Behaviour::Holds => {
-            let issuer = format!("http://{address}");
-            let at = |path: &str| format!("{issuer}/{path}");
-            json!({
-                "issuer": issuer, "jwks_uri": at("keys"), "token_endpoint": at("token"),
-                "authorization_endpoint": at("authorize"), "end_session_endpoint": at("end"),
-                "userinfo_endpoint": has_user_info.then(|| at("userinfo")),
-            })
-            .to_string()
-        }
-    };
+        Behaviour::Babbles(bytes) => body.push_str(&" ".repeat(bytes)),
+        Behaviour::Answers | Behaviour::Holds | Behaviour::Redirects => {}
+    }
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
     );
     let _ = { stream }.write_all(head.as_bytes());
     let _ = { stream }.write_all(body.as_bytes());
+}
+
+/// The discovery document.
+fn discovery(address: SocketAddr, has_user_info: bool) -> Value {
+    let issuer = format!("http://{address}");
+    let at = |path: &str| format!("{issuer}/{path}");
+    json!({
+        "issuer": issuer, "jwks_uri": at("keys"), "token_endpoint": at("token"),
+        "authorization_endpoint": at("authorize"), "end_session_endpoint": at("end"),
+        "userinfo_endpoint": has_user_info.then(|| at("userinfo")),
+    })
 }
 
 /// The length of a request's body, and its authorization header.
