@@ -3,6 +3,8 @@
 
 #[path = "batches.rs"]
 mod batches;
+#[path = "facts.rs"]
+mod facts;
 #[path = "rpcs.rs"]
 mod rpcs;
 #[path = "strangers.rs"]
@@ -346,7 +348,7 @@ impl Row {
     }
 }
 
-/// Calls as the owner of this token, who is permitted or not (`None`: anonymous). Returns a wrong answer.
+/// Calls as the owner of this token, who is permitted or not (`None`: not let in). Returns a wrong answer.
 type How<'h> = &'h dyn Fn(&Row, &Things<'_>, Option<&str>, Option<bool>) -> Option<String>;
 
 fn ask(row: &Row, things: &mut Things<'_>, issuer: &Issuer, wrong: &mut Vec<String>) {
@@ -384,13 +386,13 @@ fn ask_by(
         return;
     }
     asked(row, things, "nobody", None, None);
+    // The administrator would be permitted.
+    let elsewhere = issuer.token(&json!({"sub": "admin", "aud": "other"}));
+    asked(row, things, "who is elsewhere", Some(&elsewhere), None);
     if row.kind == "open" {
         asked(row, things, "who has nothing", Some(&nothing), Some(true));
     } else {
         asked(row, things, "who has nothing", Some(&nothing), Some(false));
-        if row.kind == "disputed" {
-            return;
-        }
         let others = token(issuer, "user", &all_but(&row.needs));
         asked(
             row,
