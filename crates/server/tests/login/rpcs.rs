@@ -1,4 +1,5 @@
-//! Every rpc, and the REST job stream, called by the same callers as the REST operation with the same permission.
+//! Every rpc, and the REST job stream, called by the same callers as the REST operation with the same permission, and by members of a
+//! tenant and others. The expected codes follow the API's documentation.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -14,7 +15,7 @@ use tonic::{Code, Request, Status};
 
 use super::super::{PATIENCE, Server, eventually};
 use super::things::{Things, process};
-use super::{Row, ask_by, settings, table};
+use super::{Row, ask_by, settings, strangers, table, token};
 
 /// Each rpc, and the operation that requires the same permission.
 const RPCS: [(&str, &str); 22] = [
@@ -62,6 +63,15 @@ impl Call<'_> {
         request
     }
 
+    /// The tenant that the message names; empty: none.
+    fn tenant(&self) -> String {
+        self.things.tenant().unwrap_or_default().into()
+    }
+
+    fn tenants(&self) -> Vec<String> {
+        self.things.tenant().into_iter().map(Into::into).collect()
+    }
+
     fn key(&self, name: &str) -> i64 {
         self.things.keys[name].parse().unwrap()
     }
@@ -88,6 +98,7 @@ impl Call<'_> {
             timeout: 1,
             max_jobs_to_activate: 1,
             request_timeout: -1,
+            tenant_ids: self.tenants(),
             ..Default::default()
         });
         let mut answers = self.client.activate_jobs(request).await?.into_inner();
@@ -101,6 +112,7 @@ impl Call<'_> {
             r#type: "work".into(),
             worker: "w".into(),
             timeout: 1,
+            tenant_ids: self.tenants(),
             ..Default::default()
         });
         let mut jobs = self
@@ -186,6 +198,7 @@ impl Call<'_> {
             start_instructions: vec![pb::ProcessInstanceCreationStartInstruction {
                 element_id: "end".into(),
             }],
+            tenant_id: self.tenant(),
             ..Default::default()
         }
     }
@@ -265,7 +278,7 @@ impl Call<'_> {
                         name: "thing.bpmn".into(),
                         content: process("deployed by another rpc").into(),
                     }],
-                    ..Default::default()
+                    tenant_id: self.tenant(),
                 });
                 self.client.deploy_resource(message).await?;
             }
@@ -279,6 +292,7 @@ impl Call<'_> {
             "EvaluateDecision" => {
                 let message = self.with(pb::EvaluateDecisionRequest {
                     decision_id: "thing".into(),
+                    tenant_id: self.tenant(),
                     ..Default::default()
                 });
                 self.client.evaluate_decision(message).await?;
@@ -286,6 +300,7 @@ impl Call<'_> {
             "EvaluateConditional" => {
                 let message = self.with(pb::EvaluateConditionalRequest {
                     variables: r#"{"amount":1000}"#.into(),
+                    tenant_id: self.tenant(),
                     ..Default::default()
                 });
                 self.client.evaluate_conditional(message).await?;
@@ -301,6 +316,7 @@ impl Call<'_> {
                 let message = self.with(pb::PublishMessageRequest {
                     name: "thing".into(),
                     correlation_key: "nobody".into(),
+                    tenant_id: self.tenant(),
                     ..Default::default()
                 });
                 self.client.publish_message(message).await?;
@@ -308,6 +324,7 @@ impl Call<'_> {
             "BroadcastSignal" => {
                 let message = self.with(pb::BroadcastSignalRequest {
                     signal_name: "thing".into(),
+                    tenant_id: self.tenant(),
                     ..Default::default()
                 });
                 self.client.broadcast_signal(message).await?;
@@ -362,6 +379,7 @@ async fn wrong(rpc: &str, row: &Row, call: Call<'_>, may: Option<bool>) -> Optio
 /// The endless REST stream: returns a wrong outcome while a job is available.
 fn wrong_stream(things: &Things<'_>, token: Option<&str>, may: Option<bool>) -> Option<String> {
     let body = r#"{"type":"work","worker":"w","timeout":1}"#;
+    let body = things.of_tenant("/jobs/stream", body);
     let shown = token.map_or_else(String::new, |token| {
         format!("authorization: Bearer {token}\r\n")
     });
@@ -451,4 +469,80 @@ fn every_rpc_asks_for_its_permission_in_whichever_way_one_has_it() {
     ask_by(&how, row.unwrap(), &mut things, &issuer, &mut all);
     let list = all.join("\n");
     assert!(all.is_empty(), "{} wrong:\n{list}", all.len());
+}
+
+/// What a caller without any tenant gets.
+fn for_strangers(rpc: &str) -> Code {
+    match rpc {
+        // The stream gets nothing.
+        "Topology" | "StreamActivatedJobs" => Code::Ok,
+        "ActivateJobs"
+        | "BroadcastSignal"
+        | "CreateProcessInstance"
+        | "CreateProcessInstanceWithResult"
+        | "DeployResource"
+        | "EvaluateConditional"
+        | "EvaluateDecision"
+        | "PublishMessage" => Code::PermissionDenied,
+        // It cannot name a tenant, so members get the same.
+        "DeployProcess" => Code::InvalidArgument,
+        _ => Code::NotFound,
+    }
+}
+
+/// Returns a wrong answer to a member of the tenant, or to a stranger.
+fn wrong_of_tenant(
+    (rpc, row): (&str, &Row),
+    answer: &Result<bool, Status>,
+    is_member: bool,
+) -> Option<String> {
+    let expected = for_strangers(rpc);
+    let code = answer.as_ref().map_or_else(Status::code, |_| Code::Ok);
+    let is_right = match answer {
+        Ok(shows) if row.is_list() => *shows == is_member && (is_member || expected == Code::Ok),
+        Ok(_) => is_member || expected == Code::Ok,
+        // As above.
+        Err(_) if is_member && expected != Code::InvalidArgument => {
+            matches!(code, Code::AlreadyExists | Code::FailedPrecondition)
+        }
+        Err(_) => code == expected,
+    };
+    (!is_right).then(|| format!("{rpc} by a member ({is_member}): {answer:?}"))
+}
+
+#[test]
+fn only_members_reach_what_belongs_to_a_tenant_by_an_rpc() {
+    let rows = table();
+    let directory = TempDir::new().unwrap();
+    let issuer = Issuer::start();
+    let server = strangers::started(directory.path(), &issuer, &[]);
+    let admin = issuer.token(&json!({"sub": "admin", "aud": "skep", "exp": now() + 3600}));
+    let mut things = Things::make(&server, &admin, true);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = GatewayClient::connect(format!("http://{}", server.grpc));
+    let client: Client = runtime.block_on(client).unwrap();
+    let mut wrong = Vec::new();
+    for (rpc, like) in RPCS {
+        let row = rows.iter().find(|row| row.operation == like).unwrap();
+        for (who, is_member) in [("stranger", false), ("member", true)] {
+            things.again(&row.before);
+            let token = token(&issuer, "user", who);
+            let call = Call {
+                client: client.clone(),
+                token: Some(&token),
+                things: &things,
+            };
+            let answer = runtime.block_on(call.ask(rpc, Some(is_member)));
+            wrong.extend(wrong_of_tenant((rpc, row), &answer, is_member));
+            if rpc == "StreamActivatedJobs" {
+                wrong.extend(wrong_stream(&things, Some(&token), Some(is_member)));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

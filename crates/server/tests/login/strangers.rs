@@ -113,12 +113,8 @@ fn ask_stranger(row: &Row, things: &mut Things<'_>, issuer: &Issuer, list: &mut 
     }
 }
 
-#[test]
-fn only_members_reach_what_belongs_to_a_tenant_whatever_their_permissions() {
-    let rows = table();
-    let directory = TempDir::new().unwrap();
-    let here = directory.path();
-    let issuer = Issuer::start();
+/// A server that checks tenants, and two callers with every permission: a member of the default tenant, and one without any tenant.
+pub fn started(here: &Path, issuer: &Issuer, more: &[&str]) -> Server {
     let mut grants = String::new();
     for owner in ["stranger", "member"] {
         for on in ResourceType::ALL {
@@ -145,11 +141,18 @@ fn only_members_reach_what_belongs_to_a_tenant_whatever_their_permissions() {
     );
     let file = here.join("tenants.yaml");
     std::fs::write(&file, text).unwrap();
-    let server = Server::start(here, &["--config", &file.display().to_string()], &[]);
+    let file = file.display().to_string();
+    Server::start(here, &[&["--config", &file], more].concat(), &[])
+}
+
+fn ask_all(more: &[&str]) {
+    let directory = TempDir::new().unwrap();
+    let issuer = Issuer::start();
+    let server = started(directory.path(), &issuer, more);
     let admin = issuer.token(&json!({"sub": "admin", "aud": "skep", "exp": now() + 3600}));
     let mut things = Things::make(&server, &admin, true);
     let mut list = Vec::new();
-    for row in &rows {
+    for row in &table() {
         ask_stranger(row, &mut things, &issuer, &mut list);
     }
     assert!(
@@ -158,4 +161,14 @@ fn only_members_reach_what_belongs_to_a_tenant_whatever_their_permissions() {
         list.len(),
         list.join("\n")
     );
+}
+
+#[test]
+fn only_members_reach_what_belongs_to_a_tenant_whatever_their_permissions() {
+    ask_all(&[]);
+}
+
+#[test]
+fn tenants_are_checked_where_permissions_are_not() {
+    ask_all(&["--set", "camunda.security.authorizations.enabled=false"]);
 }

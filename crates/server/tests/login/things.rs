@@ -26,6 +26,9 @@ const PROCESS: &str = r#"<definitions xmlns="http://www.omg.org/spec/BPMN/201005
 const DECISION: &str = r#"<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/" id="thing" name="thing" namespace="n">
 <decision id="thing" name="thing"><variable name="v"/><literalExpression><text>1</text></literalExpression></decision></definitions>"#;
 
+/// The tenant of all entities.
+const TENANT: &str = "<default>";
+
 /// Operations whose body names a tenant.
 const TAKE_A_TENANT: [&str; 7] = [
     "/process-instances",
@@ -126,6 +129,11 @@ impl<'s> Things<'s> {
         things
     }
 
+    /// The tenant that requests name, if they name one.
+    pub fn tenant(&self) -> Option<&'static str> {
+        self.tenants.then_some(TENANT)
+    }
+
     pub fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
         let body = self.of_tenant(path, body);
         send(self.server, (method, path), &body, Some(self.admin))
@@ -133,16 +141,16 @@ impl<'s> Things<'s> {
 
     /// The body of a request, with the tenant where the operation accepts one.
     pub fn of_tenant(&self, path: &str, body: &str) -> String {
-        if !self.tenants {
+        let Some(tenant) = self.tenant() else {
             return body.to_string();
-        }
+        };
         if path.ends_with("/deployments") || path.ends_with("/deployments/check") {
-            let part = format!("{HEAD}\"tenantId\"\r\n\r\n<default>\r\n--xx--");
+            let part = format!("{HEAD}\"tenantId\"\r\n\r\n{tenant}\r\n--xx--");
             return body.replace("--xx--", &part);
         }
         let (field, tenant) = match path {
-            "/jobs/activation" => ("tenantIds", json!(["<default>"])),
-            path if TAKE_A_TENANT.contains(&path) => ("tenantId", json!("<default>")),
+            "/jobs/activation" | "/jobs/stream" => ("tenantIds", json!([tenant])),
+            path if TAKE_A_TENANT.contains(&path) => ("tenantId", json!(tenant)),
             _ => return body.to_string(),
         };
         let mut body: Value = serde_json::from_str(body).unwrap();
