@@ -1,16 +1,22 @@
 //! What the engine does by itself (calls, listeners, starts, signals that it throws) needs no permission, and gives none to the caller who
-//! caused it.
+//! caused it. Permissions on one process do not reach another one by a migration or a modification, and those of the creator of a batch
+//! operation are the ones of the moment.
 
 use skep_model::builder::Bpmn;
-use skep_protocol::command::{Command, PublishMessage};
+use skep_protocol::command::{
+    AddBatchItems, BatchCommand, Command, CreateBatchOperation, ModifyProcessInstance,
+    PublishMessage,
+};
 use skep_protocol::origin::Claims;
 use skep_protocol::permission::{PermissionType as P, ResourceType};
-use skep_protocol::{Document, Key};
+use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
+use skep_protocol::{Document, Key, Response};
 use skep_testkit::rig::*;
 
 use super::authorization::{
     allowed, asking, create, created, deploy, forbidden, grant, is, on_process, process, revoke,
 };
+use super::modification::{terminate, within};
 
 /// Deploys a process as anna, who may deploy.
 fn deploy_as_anna(rig: &mut Rig, model: Bpmn) {
@@ -185,4 +191,120 @@ fn a_signal_that_an_instance_throws_needs_no_rights_and_gives_none() {
         .collect();
     waiting.sort_unstable();
     assert_eq!(waiting, [here, there]);
+}
+
+/// The permission on the source suffices for the migration, and does not go along.
+#[test]
+fn who_migrates_an_instance_gets_no_rights_on_it_in_its_new_process() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("own"));
+    deploy(&mut rig, process("secret"));
+    let all = [
+        P::CreateProcessInstance,
+        P::UpdateProcessInstance,
+        P::CancelProcessInstance,
+    ];
+    on_process(&mut rig, "anna", "own", &all);
+    let foreign = created(&mut rig, Claims::Internal, "secret");
+    let here = rig.migration(foreign, "own", &[("t", "t")]);
+    forbidden(&mut rig, is("anna"), here);
+    rig.claims = Claims::Internal;
+    rig.work("work", "{}");
+    let own = created(&mut rig, is("anna"), "own");
+    let there = rig.migration(own, "secret", &[("t", "t")]);
+    allowed(&mut rig, is("anna"), there);
+    let back = rig.migration(own, "own", &[("t", "t")]);
+    forbidden(&mut rig, is("anna"), back);
+    assert_out_of_reach(&mut rig, "work", own);
+    rig.assert_completed(own);
+}
+
+/// An element instance of another process instance is refused as one that does not exist.
+#[test]
+fn who_modifies_an_instance_reaches_no_element_of_another_one() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("secret"));
+    let model = Bpmn::process("own")
+        .start("s1")
+        .call_activity("c", "secret")
+        .end("e1");
+    deploy(&mut rig, model);
+    let all = [P::CreateProcessInstance, P::ModifyProcessInstance];
+    on_process(&mut rig, "anna", "own", &all);
+    let own = created(&mut rig, is("anna"), "own");
+    let called = rig.instance_of("secret");
+    let task = rig.element_key("t");
+    let command = ModifyProcessInstance {
+        process_instance_key: called,
+        terminate_instructions: vec![terminate(task)],
+        ..ModifyProcessInstance::default()
+    };
+    forbidden(
+        &mut rig,
+        is("anna"),
+        Command::ModifyProcessInstance(command),
+    );
+    rig.claims = is("anna");
+    let mut refusals = |key: Key| {
+        let ended = rig.modify(own).terminate(terminate(key)).refused();
+        let made = rig.modify(own).activate(within("c", key)).refused();
+        [ended, made].map(|(kind, reason)| (kind, reason.replace(&key.to_string(), "KEY")))
+    };
+    let of_nothing = refusals(Key::new(1, 4711));
+    assert_eq!(refusals(task), of_nothing);
+    assert_eq!(refusals(called), of_nothing);
+    assert_out_of_reach(&mut rig, "work", called);
+    rig.assert_completed(own);
+}
+
+/// Cancels this instance by a batch operation of anna.
+fn cancels(rig: &mut Rig, instance: Key) {
+    let create = CreateBatchOperation {
+        kind: BatchOperationType::CancelProcessInstance,
+        filter: "{}".into(),
+        plan: BatchPlan::None,
+        follow_up: None,
+    };
+    let create = Command::Batch(BatchCommand::Create(Box::new(create)));
+    let Response::BatchOperationCreated { key, .. } = allowed(rig, is("anna"), create) else {
+        panic!("a batch operation is created");
+    };
+    let items = vec![BatchOperationItem {
+        item_key: instance,
+        process_instance_key: instance,
+        root_process_instance_key: instance,
+    }];
+    let add = Command::Batch(BatchCommand::Add(AddBatchItems {
+        batch_operation_key: key,
+        items,
+        after: Key::NONE,
+        last: true,
+    }));
+    allowed(rig, Claims::Internal, add);
+}
+
+#[test]
+fn a_batch_operation_does_nothing_that_its_creator_may_do_no_more() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    let first = created(&mut rig, Claims::Internal, "order");
+    let second = created(&mut rig, Claims::Internal, "order");
+    let creates = [P::CreateBatchCancelProcessInstance];
+    grant(&mut rig, "anna", ResourceType::Batch, "*", &creates);
+    let right = on_process(&mut rig, "anna", "order", &[P::CancelProcessInstance]);
+    cancels(&mut rig, first);
+    assert_eq!(rig.open_instances(), [second]);
+    // The right goes after the items were chosen, and before the first one is carried out.
+    rig.interrupted = true;
+    cancels(&mut rig, second);
+    assert_eq!(rig.open_instances(), [second]);
+    revoke(&mut rig, right);
+    rig.interrupted = false;
+    while rig.run_work() {}
+    assert_eq!(rig.open_instances(), [second]);
+    let items: Vec<_> = rig.events("BATCH_OPERATION_ITEM").collect();
+    let intents: Vec<_> = items.iter().map(|record| record.intent).collect();
+    assert_eq!(intents, ["EXECUTED", "FAILED"]);
+    let why = items[1].text("errorMessage");
+    assert!(why.contains("Insufficient permissions"), "{why}");
 }
