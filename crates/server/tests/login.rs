@@ -303,21 +303,55 @@ fn a_restart_leaves_users_as_they_are_and_a_purge_makes_those_of_the_configurati
     assert_eq!(server.get("/v2/topology", ADMIN).0, 401);
 }
 
+/// The request for a user with the password of [`ADMIN`].
+fn user(name: &str) -> String {
+    format!(
+        r#"{{"username": "{name}", "password": "hush-hush", "name": "A", "email": "a@example.org"}}"#
+    )
+}
+
 #[test]
 fn the_first_user_set_up_becomes_the_administrator() {
     let directory = TempDir::new().unwrap();
     let server = Server::start(directory.path(), &[], &BASIC);
     assert_eq!(server.get("/v2/topology", ADMIN).0, 401);
-    let user = |name: &str| {
-        format!(
-            r#"{{"username": "{name}", "password": "hush-hush", "name": "A", "email": "a@example.org"}}"#
-        )
-    };
     let (status, made) = server.post("/v2/setup/user", &user("admin"), None);
     assert_eq!((status, &made["username"]), (201, &"admin".into()));
     assert_eq!(server.get("/v2/topology", ADMIN).0, 200);
     assert_eq!(server.post("/v2/setup/user", &user("second"), None).0, 403);
     assert_eq!(server.post("/v2/users", &user("second"), ADMIN).0, 201);
+}
+
+/// All of them find no administrator, and have their passwords hashed.
+#[test]
+fn of_several_set_up_at_once_one_becomes_the_administrator() {
+    let directory = TempDir::new().unwrap();
+    let server = Server::start(directory.path(), &[], &BASIC);
+    assert_eq!(server.get("/v2/topology", ADMIN).0, 401);
+    let rest = &*server.rest;
+    let names: Vec<String> = (0..6).map(|number| format!("admin-{number}")).collect();
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let asking = names.iter().map(|name| {
+            scope.spawn(move || ask(rest, "POST", "/v2/setup/user", &user(name), None).0)
+        });
+        let asking: Vec<_> = asking.collect();
+        let answered = asking.into_iter().map(|it| it.join().unwrap());
+        answered.collect()
+    });
+    let made = statuses.iter().position(|status| *status == 201);
+    let made = made.unwrap_or_else(|| panic!("{statuses:?}"));
+    let refused = statuses.iter().filter(|status| **status == 403).count();
+    assert_eq!(refused, names.len() - 1, "{statuses:?}");
+    let login = Some((&*names[made], "hush-hush"));
+    for of in ["users", "roles/admin/users"] {
+        let path = format!("/v2/{of}/search");
+        eventually("the administrator is found", || {
+            let (_, found) = server.post(&path, "{}", login);
+            found["items"][0]["username"] == *names[made]
+        });
+        let (_, found) = server.post(&path, "{}", login);
+        assert_eq!(found["page"]["totalItems"], 1, "{of}: {found}");
+    }
 }
 
 #[test]
