@@ -446,6 +446,33 @@ async fn a_login_that_was_not_begun_here_or_is_not_for_this_browser_fails() {
     assert_eq!(nobody.status, 404, "{}", nobody.text);
 }
 
+/// Whoever plants a session in a browser must not be in as the user who logs in there.
+#[tokio::test]
+async fn a_login_begins_another_session_than_the_one_that_the_browser_shows() {
+    let issuer = Issuer::start();
+    let gateway = protected(&issuer).await;
+    let log_in = async |name: &str, shown: &str| {
+        let (there, kept) = departed(&gateway, "/").await;
+        let back = issuer.logs_in(&there, &json!({"sub": name}));
+        let cookies = format!("{shown}; {kept}");
+        set(
+            &arrived(&gateway, &back, &cookies).await,
+            "camunda-session=",
+        )
+    };
+    let is_in = async |cookie: &str| {
+        let shown = [("cookie", cookie)];
+        let me = ask(&gateway, ("GET", "/v2/authentication/me"), &shown, "").await;
+        serde_json::from_str::<Value>(&me.text).unwrap()["username"].clone()
+    };
+    let planted = log_in("mallory", "other=1").await;
+    assert_eq!(is_in(&*planted).await, "mallory");
+    let session = log_in("anna", &*planted).await;
+    assert_eq!(is_in(&*session).await, "anna");
+    assert_ne!(session, planted);
+    assert_ne!(is_in(&*planted).await, "anna");
+}
+
 #[tokio::test]
 async fn a_session_of_another_login_or_a_changed_one_is_none() {
     let issuer = Issuer::start();

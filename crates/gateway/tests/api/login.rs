@@ -370,6 +370,39 @@ async fn open_paths_need_no_login_and_an_unprotected_api_ignores_credentials() {
     assert_eq!((me.status, &*me.text), (401, ""));
 }
 
+/// It leads to the same operation, which asks for a login, or nowhere.
+#[tokio::test]
+async fn no_spelling_of_a_path_leads_past_the_login() {
+    let gateway = protected().await;
+    let shown = basic("anna", "right");
+    for (path, expected) in [
+        ("/v2/topology", [401, 200]),
+        ("/v2/topolog%79", [401, 200]),
+        ("/%762/%74opology", [401, 200]),
+        ("/v2/topology?/v2/license", [401, 200]),
+        ("//v2/topology", [404; 2]),
+        ("/v2//topology", [404; 2]),
+        ("/v2/topology/", [404; 2]),
+        ("/V2/topology", [404; 2]),
+        ("/v2/Topology", [404; 2]),
+        ("/v2/topology;license", [404; 2]),
+        ("/v2/topology%00", [404; 2]),
+        ("/v2/topology%20", [404; 2]),
+        ("/v2/./topology", [404; 2]),
+        ("/v2/%2e/topology", [404; 2]),
+        ("/v2/license/../topology", [404; 2]),
+        ("/v2/license/%2e%2e/topology", [404; 2]),
+        ("/v2/license%2f..%2ftopology", [404; 2]),
+        ("/ui/../v2/topology", [404; 2]),
+    ] {
+        let login = [("authorization", &*shown)];
+        let without = ask(&gateway, ("GET", path), &[], "").await;
+        let with = ask(&gateway, ("GET", path), &login, "").await;
+        let text = format!("{path}: {} {}", without.text, with.text);
+        assert_eq!([without.status, with.status], expected, "{text}");
+    }
+}
+
 #[tokio::test]
 async fn a_browser_logs_in_and_shows_its_token_where_it_changes_something() {
     let gateway = protected().await;
@@ -547,8 +580,15 @@ async fn grpc_takes_the_same_header() {
         assert_eq!(refused.code(), Code::Unauthenticated);
         assert!(refused.message().contains(text), "{}", refused.message());
     }
-    assert!(gateway.broker.requests.lock().is_empty());
     let shown = basic("anna", "right");
+    let mut twice = request(Some(&shown));
+    let second = basic("bert", "right").parse().unwrap();
+    twice.metadata_mut().append("authorization", second);
+    let refused = client.complete_job(twice).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unauthenticated);
+    let text = refused.message();
+    assert!(text.contains("several headers"), "{text}");
+    assert!(gateway.broker.requests.lock().is_empty());
     client.complete_job(request(Some(&shown))).await.unwrap();
     assert_eq!(caller(&gateway), "anna");
 }
