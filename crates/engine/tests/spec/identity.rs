@@ -1,5 +1,6 @@
 //! Users, groups, roles, tenants, mapping rules, and their grants.
 
+use skep_engine::{EngineConfig, IdentityConfig};
 use skep_identity::{Grants, defaults};
 use skep_protocol::command::*;
 use skep_protocol::grants;
@@ -261,6 +262,149 @@ fn a_member_must_be_there_unless_only_the_provider_knows() {
     send(&mut rig, IdentityCommand::AddToRole(app.clone())).unwrap();
     let again = send(&mut rig, IdentityCommand::AddToRole(app));
     assert_eq!(rejected(again).0, RejectionType::AlreadyExists);
+}
+
+type Change = fn(Membership) -> IdentityCommand;
+
+#[test]
+fn members_join_and_leave_once() {
+    let mut rig = Rig::new();
+    for create in [
+        IdentityCommand::CreateGroup(new("sales")),
+        IdentityCommand::CreateRole(new("clerk")),
+        IdentityCommand::CreateTenant(new("acme")),
+    ] {
+        send(&mut rig, create).unwrap();
+    }
+    let parents: [(&str, Change, Change); 3] = [
+        (
+            "sales",
+            IdentityCommand::AddToGroup,
+            IdentityCommand::RemoveFromGroup,
+        ),
+        (
+            "clerk",
+            IdentityCommand::AddToRole,
+            IdentityCommand::RemoveFromRole,
+        ),
+        (
+            "acme",
+            IdentityCommand::AddToTenant,
+            IdentityCommand::RemoveFromTenant,
+        ),
+    ];
+    for (parent, add, remove) in parents {
+        let app = |of: &str| member(of, EntityType::Client, "app");
+        for (command, expected) in [
+            (add(app("nothing")), Some(RejectionType::NotFound)),
+            (remove(app("nothing")), Some(RejectionType::NotFound)),
+            (remove(app(parent)), Some(RejectionType::NotFound)),
+            (add(app(parent)), None),
+            (add(app(parent)), Some(RejectionType::AlreadyExists)),
+            (remove(app(parent)), None),
+            (remove(app(parent)), Some(RejectionType::NotFound)),
+        ] {
+            let refused = send(&mut rig, command.clone()).err();
+            assert_eq!(refused.map(|it| it.kind), expected, "{command:?}");
+        }
+    }
+    let role = member("acme", EntityType::Role, "nobody");
+    let refused = send(&mut rig, IdentityCommand::AddToTenant(role));
+    assert_eq!(rejected(refused).0, RejectionType::NotFound);
+}
+
+/// Only an identity provider knows its users and groups, and clients always.
+#[test]
+fn who_is_managed_here_must_exist_as_a_member_and_as_an_owner() {
+    for here in [true, false] {
+        let mut rig = Rig::with_configs(1, |partition| EngineConfig {
+            partition,
+            identity: IdentityConfig {
+                manages_users: here,
+                manages_groups: here,
+                ..IdentityConfig::default()
+            },
+            ..EngineConfig::default()
+        });
+        send(&mut rig, IdentityCommand::CreateTenant(new("acme"))).unwrap();
+        for (entity, owner, is_required) in [
+            (EntityType::User, OwnerType::User, here),
+            (EntityType::Group, OwnerType::Group, here),
+            (EntityType::Role, OwnerType::Role, true),
+            (EntityType::MappingRule, OwnerType::MappingRule, true),
+            (EntityType::Client, OwnerType::Client, false),
+        ] {
+            let grant = authorization(
+                (owner, "nobody"),
+                ResourceType::Message,
+                ResourceMatcher::Any,
+                &[PermissionType::Create],
+            );
+            for command in [
+                IdentityCommand::AddToTenant(member("acme", entity, "nobody")),
+                IdentityCommand::CreateAuthorization(grant),
+            ] {
+                let refused = send(&mut rig, command.clone()).err();
+                let expected = is_required.then_some(RejectionType::NotFound);
+                assert_eq!(refused.map(|it| it.kind), expected, "{here}: {command:?}");
+            }
+        }
+    }
+}
+
+/// What cannot be created twice does not become so by an update either.
+#[test]
+fn an_update_makes_no_second_rule_or_authorization_of_the_same_content() {
+    let mut rig = Rig::new();
+    send(&mut rig, IdentityCommand::CreateUser(user("anna"))).unwrap();
+    let on = |id: &str| {
+        authorization(
+            (OwnerType::User, "anna"),
+            ResourceType::Message,
+            ResourceMatcher::Id(id.into()),
+            &[PermissionType::Create],
+        )
+    };
+    let mut created = |id: &str| {
+        let create = IdentityCommand::CreateAuthorization(on(id));
+        match send(&mut rig, create) {
+            Ok(Response::AuthorizationCreated { authorization_key }) => authorization_key,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (_, second) = (created("first"), created("second"));
+    for (authorization_key, id, expected) in [
+        (second, "first", Some(RejectionType::AlreadyExists)),
+        (second, "second", None),
+        (Key::new(1, 4711), "third", Some(RejectionType::NotFound)),
+    ] {
+        let update = AuthorizationValue {
+            authorization_key,
+            ..on(id)
+        };
+        let refused = send(&mut rig, IdentityCommand::UpdateAuthorization(update)).err();
+        assert_eq!(refused.map(|it| it.kind), expected, "{id}");
+    }
+    let rule = |id: &str, value: &str| MappingRuleValue {
+        mapping_rule_key: Key::NONE,
+        mapping_rule_id: id.into(),
+        claim_name: "dept".into(),
+        claim_value: value.into(),
+        name: id.into(),
+    };
+    for (id, value) in [("one", "sales"), ("two", "support")] {
+        let create = IdentityCommand::CreateMappingRule(rule(id, value));
+        send(&mut rig, create).unwrap();
+    }
+    let same = IdentityCommand::UpdateMappingRule(rule("two", "sales"));
+    let (kind, reason) = rejected(send(&mut rig, same));
+    assert_eq!(kind, RejectionType::AlreadyExists);
+    assert!(
+        reason.contains("'dept'") && reason.contains("'sales'"),
+        "{reason}"
+    );
+    let own = IdentityCommand::UpdateMappingRule(rule("two", "support"));
+    send(&mut rig, own).unwrap();
 }
 
 #[test]
