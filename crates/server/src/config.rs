@@ -11,6 +11,7 @@ pub mod node_number;
 mod not_built;
 mod placeholders;
 mod profiles;
+pub mod secrets;
 pub mod security;
 mod settings;
 pub mod source;

@@ -1,6 +1,9 @@
 //! `${NAME}` and `${NAME:default}` in values, as in Spring. A name is an environment variable or another setting.
 
+use skep_exporting::without_password;
+
 use super::docs::environment_name;
+use super::secrets::is_secret;
 use super::source::Given;
 
 /// Maximum depth of values that refer to each other.
@@ -28,16 +31,12 @@ pub fn fill(given: &mut [Given], variable: &dyn Fn(&str) -> Option<String>) -> V
     problems
 }
 
-/// The text to show, unless it is secret.
-fn shown(given: &Given) -> &str {
-    let name = given.name.to_ascii_lowercase();
-    if ["password", "secret", "token"]
-        .iter()
-        .any(|word| name.contains(word))
-    {
-        "***"
+/// The text to show, without secrets.
+fn shown(given: &Given) -> String {
+    if is_secret(&given.name) {
+        "***".to_string()
     } else {
-        &given.text
+        without_password(&given.text)
     }
 }
 
@@ -158,6 +157,24 @@ mod tests {
             let problem = filled(&[("a", text)]).unwrap_err();
             assert!(problem.contains(expected), "{text}: {problem}");
             assert!(problem.starts_with("a = '"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn problems_show_no_secrets() {
+        for (name, text) in [
+            ("backup.azure.account-key", "geheim${"),
+            (
+                "backup.azure.connectionString",
+                "AccountKey=geheim;${MISSING}",
+            ),
+            ("backup.s3.ssec-key", "geheim${"),
+            ("authentication.oidc.client-secret", "geheim${"),
+            ("rdbms.url", "postgres://anna:geheim@${MISSING}/d"),
+        ] {
+            let problem = filled(&[(name, text)]).unwrap_err();
+            assert!(problem.contains(name), "{problem}");
+            assert!(!problem.contains("geheim"), "{problem}");
         }
     }
 }

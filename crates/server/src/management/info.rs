@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::reply::{Answer, ok};
 use crate::config::Effective;
+use crate::config::secrets::is_secret;
 
 pub fn info() -> Answer {
     ok(&json!({
@@ -18,17 +19,6 @@ pub fn info() -> Answer {
         "ui": { "version": skep_ui::version() },
     }))
 }
-
-/// Parts of names whose values must stay hidden.
-const SECRET: [&str; 7] = [
-    "user",
-    "pass",
-    "secret",
-    "accesskey",
-    "accountkey",
-    "token",
-    "connectionstring",
-];
 
 /// Settings with values and sources, by the first two parts of their names.
 pub fn properties(effective: &[Effective]) -> Answer {
@@ -57,9 +47,10 @@ pub fn properties(effective: &[Effective]) -> Answer {
     ok(&json!({ "contexts": { "skep": { "beans": beans } } }))
 }
 
+/// Hides secrets, and names of users.
 fn masked<'v>(name: &str, value: &'v str) -> &'v str {
-    let name = name.to_ascii_lowercase().replace(['-', '_', '.'], "");
-    if SECRET.iter().any(|secret| name.contains(secret)) && !value.is_empty() {
+    let is_hidden = is_secret(name) || name.to_ascii_lowercase().contains("user");
+    if is_hidden && !value.is_empty() {
         "******"
     } else {
         value
@@ -75,6 +66,7 @@ mod tests {
         for (name, shown) in [
             ("camunda.data.backup.s3.access-key", "******"),
             ("camunda.x.password", "******"),
+            ("camunda.x.userName", "******"),
             ("a.connectionString", "******"),
             ("server.port", "v"),
         ] {
