@@ -6,12 +6,18 @@ use serde_json::json;
 use skep_testbed::issuer::{Issuer, now};
 use tempfile::TempDir;
 
-use super::{ADMIN, SECRET, Server, ask, eventually, exchange};
+use super::{ADMIN, SECRET, Server, ask, eventually, exchange, log_of, run};
 
 const PAGE: &str = include_str!("../../../../docs/security.md");
 /// Names on the page that stand for those of an installation.
 const ISSUER: &str = "https://id.example.org/realms/skep";
 const STORE: &str = "/etc/skep/client.p12";
+/// What the server shows to the provider.
+const CLIENT_SECRET: &str = "not-to-be-shown";
+const OF_PROVIDER: [(&str, &str); 2] = [
+    ("CLIENT_SECRET", CLIENT_SECRET),
+    ("KEYSTORE_PASSWORD", "hush"),
+];
 
 /// The configurations, in files of this directory.
 fn files(directory: &Path, issuer: &Issuer) -> [String; 5] {
@@ -40,8 +46,7 @@ fn started(directory: &Path, files: &[&String]) -> Server {
         .iter()
         .flat_map(|file| ["--config", file.as_str()])
         .collect();
-    let others = [("CLIENT_SECRET", "hush"), ("KEYSTORE_PASSWORD", "hush")];
-    Server::start(directory, &args, &[&SECRET[..], &others].concat())
+    Server::start(directory, &args, &[&SECRET[..], &OF_PROVIDER].concat())
 }
 
 #[test]
@@ -96,6 +101,56 @@ fn the_provider_of_the_page_says_who_calls() {
         }
         let (_, ways) = ask(&server.rest, "GET", "/oauth2/providers", "", None);
         assert_eq!(ways[0]["id"], "oidc", "{ways}");
+    }
+}
+
+/// Neither the server's own secret nor the tokens of its callers, right or wrong.
+#[test]
+fn nothing_shows_the_secrets_of_a_login_by_token() {
+    let directory = TempDir::new().unwrap();
+    let here = directory.path();
+    let issuer = Issuer::start();
+    let [_, _, provider, ..] = files(here, &issuer);
+    let server = started(here, &[&provider]);
+    let [good, wrong] = ["skep", "other"].map(|audience| {
+        issuer.token(&json!({"preferred_username": "anna", "aud": audience, "exp": now() + 300}))
+    });
+    let broadcast = |token: &str| {
+        let (shown, signal) = (format!("Bearer {token}"), r#"{"signalName": "s"}"#);
+        let request = ("POST", "/v2/signals/broadcast");
+        exchange(&server.rest, request, Some(&shown), signal)
+    };
+    eventually("the keys are there", || broadcast(&good).0 == 200);
+    let (status, problem) = broadcast(&wrong);
+    assert_eq!(status, 401, "{problem}");
+    eventually("the refusal is logged", || {
+        log_of(here).contains("callers failed to authenticate")
+    });
+    let (_, settings) = ask(&server.management, "GET", "/actuator/configprops", "", None);
+    let listed = run(here, &["config", "--config", &provider], &OF_PROVIDER);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(
+        listed.contains("camunda.security.authentication.method"),
+        "{listed}"
+    );
+    let data = here.join("data").display().to_string();
+    let records = run(here, &["log", &data], &[]);
+    let records = String::from_utf8(records.stdout).unwrap();
+    assert!(
+        records.contains("\"SIGNAL\"") && records.contains("\"anna\""),
+        "{records}"
+    );
+    let signatures = [&good, &wrong].map(|token| token.rsplit('.').next().unwrap());
+    for text in [
+        settings.to_string(),
+        problem.to_string(),
+        listed,
+        records,
+        log_of(here),
+    ] {
+        for secret in [CLIENT_SECRET].iter().chain(&signatures) {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
     }
 }
 
