@@ -271,6 +271,30 @@ async fn all_requests_at_the_moment_of_a_rotation_wait_for_the_new_key() {
 }
 
 #[tokio::test]
+async fn a_limited_number_of_requests_waits_for_an_issuer_that_hesitates() {
+    let issuer = Issuer::start();
+    issuer.behaves(Behaviour::Holds);
+    let providers = std::sync::Arc::new(providers(&[settings(&issuer)]));
+    let token = issuer.token(&anna());
+    let all = (0..300).map(|_| {
+        let (providers, token) = (std::sync::Arc::clone(&providers), token.clone());
+        tokio::spawn(async move { asked(&providers, &token).await })
+    });
+    let mut turned_away = 0;
+    for answer in all.collect::<Vec<_>>() {
+        match answer.await.unwrap() {
+            Err(Refused::Unknown(why)) => {
+                turned_away += usize::from(why.contains("more than 256 requests wait"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(turned_away, 300 - 256);
+    issuer.behaves(Behaviour::Answers);
+    until_taken(&providers, &token).await;
+}
+
+#[tokio::test]
 async fn while_the_issuer_is_away_known_keys_verify_and_unknown_ones_are_undecided() {
     let issuer = Issuer::start();
     let providers = providers(&[settings(&issuer)]);
