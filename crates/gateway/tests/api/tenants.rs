@@ -1,6 +1,7 @@
 //! The tenant of a request: the value passed to the broker over REST and gRPC, and refusals.
 
 use skep_gateway::Tenancy;
+use skep_gateway::operations;
 use skep_proto::gateway_protocol as pb;
 use skep_protocol::{TenantFilter, TenantId, Tenants};
 use tonic::Code;
@@ -8,6 +9,7 @@ use tonic::Code;
 use crate::fake::{Running, start, start_with};
 use crate::grpc::{client, instances, jobs, refused};
 use crate::http::{post, send};
+use crate::login::{self, ask};
 
 async fn with_checks() -> Running {
     start_with(|config| config.security.tenancy = Tenancy::On).await
@@ -277,4 +279,25 @@ async fn messages_over_grpc_name_their_tenant_likewise() {
         .deploy_process(pb::DeployProcessRequest::default())
         .await;
     refused(old, Code::InvalidArgument, missing);
+}
+
+#[tokio::test]
+async fn tenants_that_only_the_configuration_names_cannot_be_managed() {
+    let gateway = start_with(|config| config.security.tenants_api = false).await;
+    let all = operations::OPERATIONS
+        .iter()
+        .filter(|it| it.path.starts_with("/v2/tenants"));
+    let mut operations = 0;
+    for operation in all {
+        let path = operation.path.replace(['{', '}'], "");
+        let request = (operation.method, &*path);
+        let answer = ask(&gateway, request, &[login::JSON], "{}").await;
+        assert_eq!(answer.status, 403, "{path}: {}", answer.text);
+        for part in ["Access issue", &path, "multi-tenancy.api-enabled is false"] {
+            assert!(answer.text.contains(part), "{part}: {}", answer.text);
+        }
+        operations += 1;
+    }
+    assert_eq!(operations, 20);
+    assert!(gateway.broker.requests.lock().is_empty());
 }
