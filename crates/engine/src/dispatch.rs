@@ -1,5 +1,6 @@
 //! The processor of each command, one line each.
 
+use skep_protocol::RejectionType;
 use skep_protocol::command::{Command, Head};
 
 use crate::processing::deployment::{create as deploy, delete_resource, distribution};
@@ -20,11 +21,18 @@ pub(crate) fn carry_out(cx: &mut Context<'_>, command: &Command) -> Outcome {
         intent,
     } = command.record();
     cx.out.command(key, value_type, intent, &cx.origin);
+    let written = cx.out.len();
     let intent_name = value_type.intent_name(intent);
     let outcome = authorization::check(cx, command, intent_name)
         .and_then(|()| cx.begin_command(command, intent_name))
         .and_then(|()| dispatch(cx, command));
     if let Err(rejection) = &outcome {
+        let kind = rejection.kind;
+        debug_assert!(
+            cx.out.len() == written
+                || !matches!(kind, RejectionType::Forbidden | RejectionType::Unauthorized),
+            "a command without permission leaves only its rejection: {intent_name}"
+        );
         let tenant = authorization::owner(cx, command);
         let of = (value_type, intent);
         cx.out.rejection_for(&tenant, key, of, rejection);
