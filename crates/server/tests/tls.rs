@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use skep_tls::ClientTls;
@@ -194,6 +195,56 @@ fn all_three_ports_speak_only_tls_and_clients_check_the_certificate() {
     assert!(!answer.windows(4).any(|four| four == b"HTTP"), "{answer:?}");
 }
 
+/// The configuration of docs/operations.md with these certificates, in a file beside them.
+fn documented(certificates: &Certificates) -> String {
+    let page = include_str!("../../../docs/operations.md");
+    let (_, text) = page.split_once("```yaml\nserver.ssl:\n").unwrap();
+    let (text, _) = text.split_once("```").unwrap();
+    let mut text = format!("server.ssl:\n{text}");
+    for name in ["server.pem", "server.key"] {
+        let documented = format!("/etc/skep/{name}");
+        assert!(text.contains(&documented), "{text}");
+        text = text.replace(&documented, &certificates.path(name).display().to_string());
+    }
+    let file = certificates.path("tls.yaml");
+    std::fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+/// Whether the port shows a certificate of this authority to a new connection.
+async fn shows_one_of(authority: &Path, address: &str) -> bool {
+    let port: u16 = address.rsplit(':').next().unwrap().parse().unwrap();
+    let stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await;
+    let client = ClientTls::open(Some(authority), &["h2", "http/1.1"]).unwrap();
+    client.connect("localhost", stream.unwrap()).await.is_ok()
+}
+
+#[tokio::test]
+async fn all_three_ports_show_a_renewed_certificate_without_a_restart() {
+    let (first, renewed) = (Certificates::new(), Certificates::new());
+    let data = tempfile::tempdir().unwrap();
+    let of_page = ["--config".to_string(), documented(&first)];
+    let settings = [&of_page[..], &first.settings("management.server.ssl")].concat();
+    let server = Server::start(data.path(), &settings);
+    let ports = ["REST", "gRPC", "management"].map(|name| server.address(name));
+    let [old, new] = [&first, &renewed].map(|it| it.path("authority.pem"));
+    for port in &ports {
+        assert!(shows_one_of(&old, port).await, "{port}");
+        assert!(!shows_one_of(&new, port).await, "{port}");
+    }
+    for name in ["server.pem", "server.key"] {
+        std::fs::copy(renewed.path(name), first.path(name)).unwrap();
+    }
+    let began = Instant::now();
+    for port in &ports {
+        while !shows_one_of(&new, port).await {
+            assert!(began.elapsed() < Duration::from_secs(180), "{port}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert!(!shows_one_of(&old, port).await, "{port}");
+    }
+}
+
 #[test]
 fn a_certificate_that_cannot_be_used_stops_the_start_before_there_is_data() {
     let certificates = Certificates::new();
@@ -336,7 +387,7 @@ async fn a_session_over_tls_is_in_a_cookie_that_no_other_host_can_set() {
     // The first users are there a moment after the port.
     while !answer.starts_with("HTTP/1.1 204") {
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         answer = exchange(&rest, &authority, "POST /login", form, login).await;
     }
     let (_, session) = answer
