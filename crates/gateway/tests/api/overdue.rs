@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use skep_gateway::GatewayConfig;
-use skep_identity::Entry;
+use skep_gateway::{GatewayConfig, Tenancy};
+use skep_identity::{Directory, Entry};
 use skep_model::builder::Bpmn;
-use skep_protocol::Key;
 use skep_protocol::permission::{PermissionType, ResourceType};
-use skep_protocol::value::{AuthorizationValue, OwnerType, ResourceMatcher};
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, Member, OwnerType, ParentValue, ResourceMatcher,
+};
+use skep_protocol::{DEFAULT_TENANT, Key};
 use skep_testkit::rig::Rig;
 use skep_testkit::stores::{Backend, Filled};
 
@@ -225,16 +227,55 @@ async fn only_processes_whose_instances_the_caller_may_read_are_listed() {
     }
     let batches = std::mem::take(&mut rig.batches);
     let gateway = over(&batches, Backend::Embedded, protect).await;
-    let shown = basic("anna", "right");
     let cases = [("mine", vec![("mine", "charge", 1)]), ("none", vec![])];
     for (process, expected) in cases {
         let mut granted = directory().await;
         granted.add(Key::new(1, 40), &granting(process));
-        *gateway.broker.directory.lock() = Arc::new(granted);
-        let headers = [("authorization", &*shown)];
-        let answer = ask(&gateway, ("GET", PATH), &headers, "").await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        let answer = serde_json::from_str(&answer.text).expect("JSON");
+        let answer = found_by_anna(&gateway, granted).await;
         assert_eq!(listed(&answer), expected);
     }
+}
+
+/// What anna finds with the permissions of this directory.
+async fn found_by_anna(gateway: &Running, directory: Directory) -> Value {
+    *gateway.broker.directory.lock() = Arc::new(directory);
+    let shown = basic("anna", "right");
+    let headers = [("authorization", &*shown)];
+    let answer = ask(gateway, ("GET", PATH), &headers, "").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    serde_json::from_str(&answer.text).expect("JSON")
+}
+
+#[tokio::test]
+async fn only_elements_of_the_callers_tenants_are_listed() {
+    let mut rig = rig();
+    deploy(&mut rig, "mine");
+    completed(&mut rig, "mine", 20, 1_000);
+    rig.create("mine", "{}");
+    let batches = std::mem::take(&mut rig.batches);
+    let gateway = over(&batches, Backend::Embedded, |config| {
+        protect(config);
+        config.security.tenancy = Tenancy::On;
+    })
+    .await;
+    let mut granted = directory().await;
+    granted.add(Key::new(1, 40), &granting("mine"));
+    let mut assigned = granted.clone();
+    let tenant = ParentValue {
+        key: Key::new(1, 41),
+        id: DEFAULT_TENANT.into(),
+        name: "Default".into(),
+        description: "".into(),
+        member: None,
+    };
+    assigned.add(tenant.key, &Entry::Tenant(tenant.clone()));
+    let member = Entry::TenantMember {
+        parent: tenant.id,
+        member: Member::new(EntityType::User, "anna"),
+    };
+    assigned.add(Key(2), &member);
+    let nothing = found_by_anna(&gateway, granted).await;
+    assert!(listed(&nothing).is_empty(), "{nothing}");
+    let answer = found_by_anna(&gateway, assigned).await;
+    assert_eq!(listed(&answer), [("mine", "charge", 1)]);
 }

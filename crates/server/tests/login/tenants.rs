@@ -364,14 +364,16 @@ fn no_statistics_reveal_it(server: &Server) {
         assert_ne!(theirs["items"], json!([]), "{path}");
     }
     let period = "startTime=2020-01-01T00:00:00Z&endTime=2100-01-01T00:00:00Z&withTenants=true";
-    let usage = format!("/v2/system/usage-metrics?{period}");
-    let (status, used) = server.get(&usage, BERT);
-    assert_eq!(
-        (status, &used["processInstances"]),
-        (200, &0.into()),
-        "{used}"
-    );
-    assert_reveals_nothing("usage", &used);
+    for named in ["", "&tenantId=acme"] {
+        let usage = format!("/v2/system/usage-metrics?{period}{named}");
+        let (status, used) = server.get(&usage, BERT);
+        assert_eq!(
+            (status, &used["processInstances"]),
+            (200, &0.into()),
+            "{used}"
+        );
+        assert_reveals_nothing("usage", &used);
+    }
 }
 
 /// Another caller's cursor pages through one's own rows only.
