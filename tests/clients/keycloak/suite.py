@@ -1,5 +1,5 @@
-"""Official clients that get their tokens from a real Keycloak: REST and gRPC of Python and Node.js, workers over many tokens of ten
-seconds, and a browser's login. Skep and Keycloak are this suite's own.
+"""Official clients that get their tokens from a real Keycloak: REST and gRPC of Python and Java, REST of Node.js, workers over many tokens
+of ten seconds, and a browser's login. Skep and Keycloak are this suite's own.
 """
 
 import asyncio
@@ -25,6 +25,7 @@ import loguru  # noqa: E402
 import pyzeebe  # noqa: E402
 from camunda_orchestration_sdk import CamundaClient  # noqa: E402
 from checks import finish, report, until, wanted  # noqa: E402
+from java import login_worker  # noqa: E402
 from keycloak import Keycloak  # noqa: E402
 from node import with_clients  # noqa: E402
 from server import Server, clean_environment  # noqa: E402
@@ -186,6 +187,13 @@ def a_worker_of_node_works_over_many_tokens(server, keycloak):
         ["node", with_clients(HERE / "worker.mjs")], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert node.returncode == 0, node.stdout + node.stderr
+
+
+@long_check
+def a_worker_of_java_works_over_many_tokens_over_rest_and_grpc(server, keycloak):
+    deploy(server, keycloak, "by-java")
+    environment = server.client_environment() | configuration(server, keycloak)
+    login_worker(environment | {"NAME": "by-java", "LONG": str(int(LONG))}, server.directory)
 
 
 @check

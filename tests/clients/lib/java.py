@@ -1,6 +1,8 @@
-"""Finds a newer Java than the machine's first one. As a program it prints where that is."""
+"""Finds a newer Java than the machine's first one, and runs the official client. As a program it prints where the Java is."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +17,19 @@ def newest_java(at_least: int) -> Path | None:
             found.append((int(version[1]) if version else 0, (home / "bin/javac").is_file(), home))
     fitting = [one for one in found if one[0] >= at_least]
     return max(fitting, key=lambda one: (one[1], one[0], one[2]))[2] if fitting else None
+
+
+def login_worker(environment: dict[str, str], directory: Path) -> None:
+    """Runs tests/clients/java/Login.java, which tests/clients/setup has compiled."""
+    installed = Path(os.environ["SKEP_CACHE"]) / "java"
+    command = [
+        "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+        "-cp", f"{installed}/classes:{installed}/lib/*", "Login",
+    ]
+    worked = subprocess.run(
+        command, env=environment, cwd=directory, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert worked.returncode == 0, worked.stdout + worked.stderr
 
 
 if __name__ == "__main__":

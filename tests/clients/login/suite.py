@@ -1,5 +1,5 @@
-"""Official clients that log in by name and password, as users with few rights: REST of Python and Node.js, the command line, and what is
-refused. The server is this suite's own.
+"""Official clients that log in by name and password, as users with few rights: REST of Python and Node.js, REST and gRPC of Java, the
+command line, and what is refused. The server is this suite's own.
 """
 
 import os
@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import loguru  # noqa: E402
 from camunda_orchestration_sdk import CamundaClient  # noqa: E402
 from checks import finish, report, wanted  # noqa: E402
+from java import login_worker  # noqa: E402
 from node import with_clients  # noqa: E402
 from server import Server, clean_environment  # noqa: E402
 
@@ -88,6 +89,12 @@ def a_worker_of_node_starts_and_works_its_own_process(server):
         check=False,
     )
     assert node.returncode == 0, node.stdout + node.stderr
+
+
+@check
+def a_worker_of_java_starts_and_works_its_own_process_over_rest_and_grpc(server):
+    environment = server.client_environment() | configuration(server, "worker")
+    login_worker(environment | {"NAME": "order", "JOB_TYPE": "charge-card", "LONG": "2"}, server.directory)
 
 
 @check
