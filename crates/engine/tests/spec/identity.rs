@@ -163,9 +163,15 @@ fn the_set_up_creates_missing_entities_and_a_repetition_nothing() {
     assert!(grants_of(&rig, 2, "anna").allows_any(grants![User: Create][0]));
     assert_eq!(grants_of(&rig, 1, "anna").roles().len(), 1);
     let from = rig.seen.len();
-    send(&mut rig, setup).unwrap();
+    send(&mut rig, setup.clone()).unwrap();
     let again: Vec<_> = rig.seen[from..].iter().map(|r| &r.intent).collect();
     assert!(again.is_empty(), "{again:?}");
+    // A membership that was ended by hand is there again after the next start.
+    let anna = member(defaults::ADMIN, EntityType::User, "anna");
+    send(&mut rig, IdentityCommand::RemoveFromRole(anna)).unwrap();
+    assert!(grants_of(&rig, 2, "anna").roles().is_empty());
+    send(&mut rig, setup).unwrap();
+    assert_eq!(grants_of(&rig, 2, "anna").roles().len(), 1);
 }
 
 #[test]
