@@ -77,6 +77,13 @@ fn expected(row: &Row) -> Stranger {
     }
 }
 
+/// Whether a list contains an entity of the tenant.
+fn has_of_tenant(things: &Things<'_>, answer: &Value) -> bool {
+    let items = answer["items"].as_array().into_iter().flatten();
+    let mut tenants = items.map(|item| item["tenantId"].as_str());
+    tenants.any(|tenant| tenant.is_some() && tenant == things.tenant())
+}
+
 /// Returns a wrong answer to a stranger.
 fn wrong(row: &Row, things: &Things<'_>, token: &str) -> Option<String> {
     let expected = expected(row);
@@ -86,12 +93,12 @@ fn wrong(row: &Row, things: &Things<'_>, token: &str) -> Option<String> {
     let (status, answer) = row.answer(things, Some(token));
     let is_right = match expected {
         Stranger::Served => unreachable!("it was asked above"),
-        Stranger::Anything => status == 200,
+        Stranger::Anything => status == 200 && !has_of_tenant(things, &answer),
         Stranger::NotFound => status == 404,
         Stranger::Forbidden => status == 403,
         Stranger::Unauthorized => status == 401,
         // A list that belongs to a hidden object may be refused like the object.
-        Stranger::Nothing => status == 404 || status == 200 && !row.shows(&answer),
+        Stranger::Nothing => status == 404 || status == 200 && row.shows_nothing(&answer),
     };
     let text: String = answer.to_string().chars().take(300).collect();
     (!is_right).then(|| format!("{expected:?}, not {status} {text}"))
@@ -110,6 +117,15 @@ fn ask_stranger(row: &Row, things: &mut Things<'_>, issuer: &Issuer, list: &mut 
     let member = token(issuer, "user", "member");
     if let Some(answer) = row.wrong(things, Some(&member), Some(true)) {
         list.push(format!("{} by a member: {answer}", row.operation));
+    }
+    if expected(row) == Stranger::Anything {
+        let (_, answer) = row.answer(things, Some(&member));
+        if !has_of_tenant(things, &answer) {
+            list.push(format!(
+                "{} by a member has nothing of the tenant",
+                row.operation
+            ));
+        }
     }
 }
 
