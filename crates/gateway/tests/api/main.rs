@@ -8,6 +8,7 @@ mod connections;
 mod constraints;
 mod decisions;
 mod deletion;
+mod deployed_texts;
 mod deployment_check;
 mod described;
 mod diagnosis;
