@@ -107,16 +107,26 @@ fn an_open_stream_gets_the_jobs_that_wait_when_a_permission_is_granted() {
     assert!(stream.has_job());
 }
 
-#[test]
-fn a_stream_ends_with_the_password_that_opened_it() {
+/// A change of the user ends the stream, which has got a job before.
+fn assert_ends(method: &str, body: &str, expected: u16) {
     let directory = TempDir::new().unwrap();
     let server = started(&directory);
     permit(&server);
     let mut stream = Stream::open(&server, WORKER);
     create_instance(&server);
     assert!(stream.has_job());
-    let other = r#"{"name":"worker","email":"w@example.org","password":"second"}"#;
-    let (status, answer) = ask(&server.rest, "PUT", "/v2/users/worker", other, ADMIN);
-    assert_eq!(status, 200, "{answer}");
+    let (status, answer) = ask(&server.rest, method, "/v2/users/worker", body, ADMIN);
+    assert_eq!(status, expected, "{answer}");
     assert!(!stream.has_job(), "the stream has ended");
+}
+
+#[test]
+fn a_stream_ends_with_the_password_that_opened_it() {
+    let other = r#"{"name":"worker","email":"w@example.org","password":"second"}"#;
+    assert_ends("PUT", other, 200);
+}
+
+#[test]
+fn a_stream_ends_with_its_user() {
+    assert_ends("DELETE", "", 204);
 }
