@@ -196,7 +196,7 @@ impl Issuer {
         format!("state={}&code={code}", said("state"))
     }
 
-    /// Gives a refresh token at each login from now on; the access tokens are valid for this many seconds.
+    /// Gives a refresh token at each login from now on; the access tokens, also those for clients, are valid for this many seconds.
     pub fn gives_refresh_tokens(&self, lives: u64) {
         self.state().lives = Some(lives);
     }
@@ -415,8 +415,10 @@ fn redeem(stream: &TcpStream, issuer: &Issuer, form: &[u8], authorization: Optio
         return;
     }
     let error = issuer.state().error.clone();
+    let of_client = form.get("grant_type").map(String::as_str) == Some("client_credentials");
     let tokens = match (error, form.get("refresh_token")) {
         (Some(error), _) => Err(error),
+        (None, _) if of_client => Ok(for_client(issuer, &form)),
         (None, Some(shown)) => refreshed(issuer, shown).ok_or("invalid_grant".to_string()),
         (None, None) => first(issuer, &form).ok_or("invalid_grant".to_string()),
     };
@@ -424,6 +426,15 @@ fn redeem(stream: &TcpStream, issuer: &Issuer, form: &[u8], authorization: Optio
         Ok(tokens) => send(stream, "200 OK", &tokens),
         Err(error) => send(stream, "400 Bad Request", &json!({"error": error})),
     }
+}
+
+/// A token for a client itself.
+fn for_client(issuer: &Issuer, form: &BTreeMap<String, String>) -> Value {
+    let lives = issuer.state().lives.unwrap_or(60);
+    let said = |name: &str| form.get(name).cloned().unwrap_or_default();
+    let claims =
+        json!({"client_id": said("client_id"), "aud": said("audience"), "exp": now() + lives});
+    json!({"access_token": issuer.token(&claims), "token_type": "Bearer", "expires_in": lives})
 }
 
 /// The tokens of a login.

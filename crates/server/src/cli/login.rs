@@ -250,6 +250,18 @@ mod tests {
     }
 
     #[test]
+    fn a_user_and_a_client_at_once_are_refused_without_a_choice() {
+        let variable = |name: &str| (name == "CAMUNDA_CLIENT_ID").then(|| "worker".to_string());
+        let found = |auth: &str| {
+            let password = Some("hush".to_string());
+            login(auth, "demo").authorization(password, variable)
+        };
+        let why = found("").unwrap_err().to_string();
+        assert!(why.contains("both a user and a client"), "{why}");
+        assert!(found("basic").unwrap().is_some());
+    }
+
+    #[test]
     fn a_password_may_stand_in_a_file() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("password");

@@ -93,3 +93,69 @@ async fn another(
     *lives = given.lives;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use skep_testbed::issuer::{Behaviour, Issuer};
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn source_at(issuer: &Issuer) -> ClientCredentials {
+        let variable = |name: &str| match name {
+            "CAMUNDA_OAUTH_URL" => Some(format!("{}/token", issuer.uri())),
+            "CAMUNDA_CLIENT_ID" => Some("worker".to_string()),
+            "CAMUNDA_CLIENT_SECRET" => Some("hush".to_string()),
+            "CAMUNDA_TOKEN_AUDIENCE" => Some("skep".to_string()),
+            _ => None,
+        };
+        source(variable).unwrap()
+    }
+
+    fn eventually(what: &str, holds: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < PATIENCE, "never: {what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    fn a_token_is_renewed_before_it_expires_also_after_the_provider_was_away() {
+        let issuer = Issuer::start();
+        issuer.gives_refresh_tokens(1);
+        let kept = kept(source_at(&issuer)).unwrap();
+        let shown = || kept.header().unwrap().to_str().unwrap().to_string();
+        let first = shown();
+        assert!(first.starts_with("Bearer ey"), "{first}");
+        let form = issuer.redeemed().remove(0).form;
+        for (name, value) in [
+            ("grant_type", "client_credentials"),
+            ("client_id", "worker"),
+            ("client_secret", "hush"),
+            ("audience", "skep"),
+        ] {
+            assert_eq!(form[name], value, "{form:?}");
+        }
+        eventually("another token", || shown() != first);
+        issuer.at_token(Behaviour::HangsUp);
+        let asked = issuer.redeemed().len();
+        // The first of these may have been under way.
+        eventually("attempts", || issuer.redeemed().len() > asked + 1);
+        let last = shown();
+        issuer.at_token(Behaviour::Answers);
+        eventually("a token after the absence", || shown() != last);
+    }
+
+    #[test]
+    fn where_no_token_is_issued_the_reason_is_given_and_no_secret() {
+        let issuer = Issuer::start();
+        issuer.refuses_tokens(Some("invalid_client"));
+        let why = kept(source_at(&issuer)).unwrap_err().to_string();
+        assert!(why.contains("issued no token"), "{why}");
+        assert!(why.contains("400") && !why.contains("hush"), "{why}");
+    }
+}
