@@ -129,6 +129,13 @@ fn user_operations_need_their_permission_however_it_was_granted() {
             }
         }
     }
+    // At the end: from then on, new logins of this address wait behind each other.
+    let other_password = super::super::basic(("admin", "other"));
+    for row in &rows {
+        if let Some(answer) = row.wrong(&things, Some(&other_password), None) {
+            wrong.push(format!("{} by another password: {answer}", row.operation));
+        }
+    }
     assert!(
         wrong.is_empty(),
         "{} wrong:\n{}",
