@@ -11,12 +11,13 @@ use skep_documents::Stores;
 use skep_identity::Directory;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::origin::Claims;
-use skep_protocol::{ActivatedJob, Failure, Response};
+use skep_protocol::{ActivatedJob, Failure, Response, TenantFilter};
 use skep_query::Storage;
 use skep_service::{Broker, JobReceiver, Reply, Timings};
 use tokio::time::Timeout;
 
 use crate::admission::Gate;
+use crate::check::Tenancy;
 use crate::config::GatewayConfig;
 use crate::door::passwords::Passwords;
 use crate::door::{Door, Head, Refused, is_forged};
@@ -377,6 +378,26 @@ impl FrontEnd {
         crate::check::millis(request_timeout_ms).unwrap_or(self.config.request_timeout)
     }
 
+    /// Records in the log, at intervals, that a stream will get nothing of a tenant that it names.
+    fn note_foreign_tenants(&self, spec: &ActivateJobs, claims: &Claims) {
+        let (Claims::User(caller) | Claims::Client(caller)) = claims else {
+            return;
+        };
+        let directory = self.broker.directory();
+        let is_named = spec.tenants.filter == TenantFilter::Provided;
+        // A node that has just started knows no assignments.
+        if self.config.security.tenancy == Tenancy::Off || !is_named || directory.is_empty() {
+            return;
+        }
+        let Some(grants) = self.door.sights.of(&directory, claims) else {
+            return;
+        };
+        let mut named = spec.tenants.iter();
+        if let Some(foreign) = named.find(|tenant| !grants.tenants().contains(tenant)) {
+            self.door.foreign_tenants.note(&caller.id, &foreign);
+        }
+    }
+
     /// Opens a job stream that counts itself.
     ///
     /// # Errors
@@ -387,6 +408,7 @@ impl FrontEnd {
         claims: Claims,
     ) -> Result<JobStream, Failure> {
         let permit = self.job_streams.open(&claims)?;
+        self.note_foreign_tenants(&spec, &claims);
         spec.max_jobs = self.config.job_stream_credit.max(1);
         self.metrics.job_streams.opened();
         let (end, ended) = stop_signal();

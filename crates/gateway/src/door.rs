@@ -40,7 +40,7 @@ use self::basic::Basic;
 use self::bearer::Bearer;
 use self::guesses::GuessLimits;
 use self::passwords::Passwords;
-use self::refusals::{FailedLogins, Refusals};
+use self::refusals::{FailedLogins, ForeignTenants, Refusals};
 pub use self::remembered::Looks;
 pub use self::sessions::Refreshes;
 use self::visitor::Visitor;
@@ -220,6 +220,7 @@ pub struct Door {
     pub sights: sight::Sights,
     pub refusals: Refusals,
     pub failed_logins: FailedLogins,
+    pub foreign_tenants: ForeignTenants,
     /// The name of the cookie with a session.
     pub cookie: &'static str,
     basic: Basic,
@@ -250,6 +251,7 @@ impl Door {
             sights: sight::Sights::default(),
             refusals: Refusals::default(),
             failed_logins: FailedLogins::default(),
+            foreign_tenants: ForeignTenants::default(),
             cookie: session::name(over_tls),
             basic: Basic::new(passwords, counts.looks.clone(), limits),
             way: match login {

@@ -1,6 +1,9 @@
-//! Log lines about callers who were not authenticated: at most one per reason every ten seconds, and never with their credentials.
+//! Log lines about callers who were not authenticated, or who ask for what they will not get: at most one per reason every ten seconds,
+//! and never with their credentials.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use skep_protocol::TenantId;
 
 use super::Refused;
 use super::session::now;
@@ -72,6 +75,25 @@ impl FailedLogins {
     pub fn note(&self, why: &str) {
         if let Some(browsers) = self.0.due(now()) {
             tracing::info!(why, browsers, "logins at the identity provider failed");
+        }
+    }
+}
+
+/// Log lines about job streams that name tenants that their clients are not assigned to. Such a stream opens, as they may be assigned later,
+/// and otherwise nobody would learn why it stays empty.
+#[derive(Debug, Default)]
+pub struct ForeignTenants(Noted);
+
+impl ForeignTenants {
+    /// `caller` and `tenant`: of the last stream.
+    pub fn note(&self, caller: &str, tenant: &TenantId) {
+        if let Some(streams) = self.0.due(now()) {
+            tracing::warn!(
+                ?caller,
+                %tenant,
+                streams,
+                "job streams name tenants that their clients are not assigned to, and get none of their jobs"
+            );
         }
     }
 }

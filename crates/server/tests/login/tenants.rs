@@ -1,12 +1,14 @@
 //! Two tenants on one server: nothing of one is revealed to the other, neither by key, nor text, nor number. Both callers have all
 //! permissions that a role can have: only their tenants separate them.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Server, ask, basic, does_not_start, eventually, exchange};
+use super::{PATIENCE, Server, ask, basic, does_not_start, eventually, exchange, log_of};
 
 type Login = Option<(&'static str, &'static str)>;
 
@@ -275,6 +277,7 @@ fn nothing_of_a_tenant_is_revealed_to_another() {
     no_command_reaches_it(&server);
     nothing_is_made_for_it(&server);
     no_job_of_it_is_handed_out(&server);
+    a_stream_for_it_is_logged(&server, here);
     no_event_reaches_it(&server);
     no_batch_operation_reaches_it(&server);
     server.stop();
@@ -614,6 +617,37 @@ fn no_job_of_it_is_handed_out(server: &Server) {
     );
     let cancel = format!("/v2/process-instances/{instance}/cancellation");
     assert_eq!(post(server, &cancel, &json!({}), ANNA).0, 204);
+}
+
+/// It opens and gets nothing, and its client would not learn why.
+fn a_stream_for_it_is_logged(server: &Server, here: &Path) {
+    const LINE: &str = "job streams name tenants";
+    let open = |tenants: Value, filter: &str| {
+        let body = json!({
+            "type": "work", "timeout": 60_000, "worker": "w", "tenantIds": tenants, "tenantFilter": filter
+        });
+        let (body, shown) = (body.to_string(), basic(BERT.unwrap()));
+        let mut socket = TcpStream::connect(&server.rest).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let request = format!(
+            "POST /v2/jobs/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: {shown}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut status = [0; 12];
+        socket.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+    };
+    open(json!(["globex"]), "PROVIDED");
+    open(json!([]), "ASSIGNED");
+    assert!(!log_of(here).contains(LINE));
+    open(json!(["acme", "globex"]), "PROVIDED");
+    eventually("the stream is in the log", || {
+        let log = log_of(here);
+        let mut lines = log.lines();
+        lines.any(|line| line.contains(LINE) && line.contains("bert") && line.contains("acme"))
+    });
 }
 
 fn no_event_reaches_it(server: &Server) {
