@@ -371,3 +371,22 @@ impl Look {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limited_number_of_missing_ids_is_remembered_and_the_oldest_give_way() {
+        let mut missing = Missing::default();
+        let algorithm = Algorithm::ES256;
+        for number in 0..=MAX_MISSING {
+            missing.add(Some(&number.to_string()), algorithm);
+        }
+        assert_eq!(missing.ids.len(), MAX_MISSING);
+        assert!(!missing.has(Some("0"), algorithm));
+        let newest = MAX_MISSING.to_string();
+        assert!(missing.has(Some("1"), algorithm) && missing.has(Some(&newest), algorithm));
+        assert!(!missing.has(Some("1"), Algorithm::RS256));
+    }
+}
