@@ -329,3 +329,14 @@ async fn every_missing_operation_is_answered_with_501() {
     }
     assert_eq!(missing, OPERATIONS.len() - 223);
 }
+
+#[test]
+fn the_page_on_security_names_what_needs_no_login() {
+    let page = include_str!("../../../../docs/security.md");
+    let (_, rest) = page.split_once("\nNo login needed: ").unwrap();
+    let (line, _) = rest.split_once(".\n").unwrap();
+    let named: BTreeSet<String> = line.split(", ").map(str::to_string).collect();
+    let open = OPERATIONS.iter().filter(|row| row.is_open());
+    let open = open.map(|row| format!("`{} {}`", row.method, row.path));
+    assert_eq!(open.collect::<BTreeSet<_>>(), named);
+}
