@@ -1,4 +1,4 @@
-//! The configurations of docs/security.md: a server with each of them does what the page says.
+//! The configurations and requests of docs/security.md: a server with each of them does what the page says.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 use skep_testbed::issuer::{Issuer, now};
 use tempfile::TempDir;
 
-use super::{ADMIN, SECRET, Server, ask, eventually, exchange, log_of, run};
+use super::{ADMIN, BASIC, SECRET, Server, ask, eventually, exchange, log_of, run};
 
 const PAGE: &str = include_str!("../../../../docs/security.md");
 /// Names on the page that stand for those of an installation.
@@ -47,6 +47,52 @@ fn started(directory: &Path, files: &[&String]) -> Server {
         .flat_map(|file| ["--config", file.as_str()])
         .collect();
     Server::start(directory, &args, &[&SECRET[..], &OF_PROVIDER].concat())
+}
+
+/// The requests by curl: method, path and body, in their order.
+fn requests() -> Vec<[String; 3]> {
+    let blocks = PAGE.split("```sh\n").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().unwrap());
+    let commands = blocks.flat_map(|block| block.split("curl ").skip(1));
+    let requests = commands.map(|command| {
+        let after = |sign: &str, end: &[char]| {
+            let (_, rest) = command.split_once(sign)?;
+            rest.split(end).next()
+        };
+        let method = after("-X ", &[' ']).unwrap_or("GET");
+        let path = after("http://localhost:8080", &[' ', '\n']).unwrap();
+        let body = after("-d '", &['\'']).unwrap_or_default();
+        [method, path, body].map(str::to_string)
+    });
+    requests.collect()
+}
+
+#[test]
+fn the_requests_of_the_page_succeed_in_their_order() {
+    const SETUP: &str = "/v2/setup/user";
+    const USERS: &str = "/v2/users";
+    let directory = TempDir::new().unwrap();
+    let server = Server::start(directory.path(), &[], &BASIC);
+    eventually("the roles are there", || {
+        server.get("/v2/topology", ADMIN).0 == 401
+    });
+    let mut requests = requests();
+    // Those before it are for a server whose configuration has an administrator.
+    requests.sort_by_key(|[_, path, _]| path != SETUP);
+    assert_eq!(requests.len(), 6, "{requests:?}");
+    // The page says that the user of the last one is created like the first user.
+    let worker = requests.iter().position(|[_, path, _]| path == USERS);
+    let worker = requests[worker.unwrap()].clone();
+    let worker = worker.map(|text| text.replace("anna", "worker"));
+    requests.insert(1, worker);
+    for [method, path, body] in &requests {
+        let login = (path != SETUP).then_some(("admin", "…"));
+        let (status, answer) = ask(&server.rest, method, path, body, login);
+        assert!(
+            (200..300).contains(&status),
+            "{method} {path} {body}: {status} {answer}"
+        );
+    }
 }
 
 #[test]
