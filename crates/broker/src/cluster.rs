@@ -316,7 +316,7 @@ impl Cluster {
     /// The partition's leader, as far as the local replica knows, or as other nodes report if there is no working replica here.
     pub fn leader_of(&self, partition: u32) -> Option<u32> {
         match self.local()?.partition(partition) {
-            Some(handle) if handle.status.failure().is_none() => handle.status.leader(),
+            Some(handle) if handle.status.works() => handle.status.leader(),
             _ => self.peers.members.leader(partition),
         }
     }
@@ -605,6 +605,7 @@ async fn look_around(cluster: Weak<Cluster>) {
         };
         cluster.note_oldest();
         cluster.bootstrap.note_majority(cluster.majority());
+        cluster.observe_threads();
         cluster.deliver_held();
         cluster.abort_overtaken();
         cluster.forget_positions();

@@ -3,6 +3,7 @@
 //! [`core`] joins engine and replica, [`parts`] has the partition's other tasks, and [`thread`] drives them: it alone has
 //! clocks and threads.
 
+mod attention;
 pub mod busiest;
 pub mod checkpoint;
 pub mod core;

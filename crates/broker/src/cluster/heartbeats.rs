@@ -155,7 +155,7 @@ impl Cluster {
         self.peers.heartbeats.alive_nodes()
     }
 
-    /// Notifies replicas that follow a failed one on this node: the node is still heard, so they would not notice the failure.
+    /// Notifies replicas that follow one on that node which has failed or hangs: the node is still heard, so they would not notice.
     pub(super) fn replace_failed_leaders(&self, node: u32, status: &NodeStatus) {
         let Some(local) = self.local() else {
             return;
@@ -167,6 +167,31 @@ impl Cluster {
                 let since = since.unwrap_or_else(Instant::now);
                 handle.inbox.send(Report::NodeSilent { node, since });
             }
+        }
+    }
+
+    /// Looks for leaders here whose threads hang. The others learn of it at once: their replicas may hibernate and hear this node.
+    pub(super) fn observe_threads(&self) {
+        let local = self.local();
+        let mut changed = false;
+        for handle in local.into_iter().flat_map(|local| local.partitions()) {
+            if !handle.observe(self.config.election_timeout()) {
+                continue;
+            }
+            changed = true;
+            let partition = handle.status.partition;
+            if handle.status.leadership.hangs() {
+                tracing::error!(
+                    code = "PARTITION_HANGS",
+                    partition,
+                    "the thread of a partition that is led here does not respond; another node should lead"
+                );
+            } else {
+                tracing::info!(partition, "the partition's thread responds again");
+            }
+        }
+        if changed {
+            self.broadcast_status();
         }
     }
 

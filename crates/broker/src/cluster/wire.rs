@@ -272,7 +272,7 @@ pub struct ReplicaStatus {
 }
 
 impl ReplicaStatus {
-    /// Whether the replica has stopped for good, although its node is there.
+    /// Whether the replica has stopped for good, or leads and hangs, although its node is there.
     pub fn has_failed(&self) -> bool {
         self.health == PartitionHealth::Dead as u8
     }

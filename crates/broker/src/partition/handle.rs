@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_exporting::LogProgress;
@@ -9,6 +10,7 @@ use skep_replication::Members;
 use skep_service::PartitionRole;
 use skep_storage::StorageError;
 
+use super::attention::Attention;
 use super::exporter_board::ExporterBoard;
 use super::inbox::Inbox;
 use super::message::Report;
@@ -32,6 +34,7 @@ pub struct PartitionHandle {
     /// The commit index of the log, as far as it is known here.
     pub progress: Arc<LogProgress>,
     pub(super) thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    pub(super) attention: Attention,
 }
 
 impl PartitionHandle {
@@ -57,12 +60,23 @@ impl PartitionHandle {
             exporters: Arc::default(),
             progress: Arc::default(),
             thread: Mutex::new(None),
+            attention: Attention::default(),
         })
     }
 
     /// Whether commands for the partition are accepted here.
     pub fn leads(&self) -> bool {
         self.status.role() == PartitionRole::Leader
+    }
+
+    /// Notes whether the thread hangs although the replica leads: it has not looked into its inbox for this long. Returns whether that was
+    /// different before. To be called regularly.
+    pub fn observe(&self, patience: Duration) -> bool {
+        let neglected = self.attention.observe(self.inbox.looks(), Instant::now());
+        let hangs = neglected >= patience
+            && self.status.has_begun_to_lead()
+            && self.status.failure().is_none();
+        self.status.leadership.set_hangs(hangs)
     }
 
     /// Bytes of the embedded store, including its write-ahead file; `None`: there is no store.

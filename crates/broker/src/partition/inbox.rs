@@ -1,6 +1,6 @@
 //! Messages to a partition: work, and reports that must not wait behind work.
 
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::Duration;
@@ -34,6 +34,8 @@ pub struct Incoming {
 struct Sleep {
     asleep: AtomicBool,
     thread: OnceLock<Thread>,
+    /// How often the thread has looked for messages.
+    looks: AtomicU64,
 }
 
 impl Sleep {
@@ -90,10 +92,17 @@ impl Inbox {
     pub fn ring(&self) {
         self.sleep.wake();
     }
+
+    /// How often the partition's thread has looked for messages; `None` while it sleeps, and nobody has woken it.
+    pub fn looks(&self) -> Option<u64> {
+        let is_asleep = self.sleep.asleep.load(Ordering::Relaxed);
+        (!is_asleep).then(|| self.sleep.looks.load(Ordering::Relaxed))
+    }
 }
 
 impl Incoming {
     pub fn report(&self) -> Option<Report> {
+        self.sleep.looks.fetch_add(1, Ordering::Relaxed);
         self.reports.try_recv().ok()
     }
 
@@ -175,6 +184,26 @@ mod tests {
             incoming.wait(LONG),
             Some(Message::Notice(Notice::StreamClosed(1)))
         ));
+    }
+
+    #[test]
+    fn looks_are_counted_until_the_partition_sleeps() {
+        let (inbox, incoming) = inbox();
+        assert_eq!(inbox.looks(), Some(0));
+        incoming.report();
+        assert_eq!(inbox.looks(), Some(1));
+        let partition = std::thread::spawn(move || {
+            let message = incoming.wait(LONG);
+            (message.is_some(), incoming)
+        });
+        let began = Instant::now();
+        while inbox.looks().is_some() {
+            assert!(began.elapsed() < LONG, "it does not fall asleep");
+            std::thread::yield_now();
+        }
+        inbox.send(Report::Wake);
+        assert!(inbox.looks().is_some(), "somebody has woken it");
+        assert!(partition.join().unwrap().0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Other nodes rely on it: a leader of an earlier term asks whether it still leads. So the numbers are published before the messages that
 //! follow from them leave.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use skep_cluster::node_of;
 
@@ -18,6 +18,8 @@ pub struct Leadership {
     leads_in: AtomicU64,
     /// Entries up to here are committed, as far as this replica knows: as leader, it may lack the last ones on its own disk.
     known_commit: AtomicU64,
+    /// The replica leads, but its thread hangs: another one has to lead.
+    hangs: AtomicBool,
 }
 
 impl Leadership {
@@ -47,6 +49,16 @@ impl Leadership {
 
     pub fn set_known_commit(&self, index: u64) {
         self.known_commit.store(index, Ordering::Release);
+    }
+
+    /// Whether the replica leads, and its thread hangs.
+    pub fn hangs(&self) -> bool {
+        self.hangs.load(Ordering::Acquire)
+    }
+
+    /// Returns whether that was different before.
+    pub fn set_hangs(&self, hangs: bool) -> bool {
+        self.hangs.swap(hangs, Ordering::AcqRel) != hangs
     }
 
     pub fn begins(&self, term: u64) {

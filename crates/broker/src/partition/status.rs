@@ -23,6 +23,9 @@ pub type Bans = Arc<[(Key, Arc<str>)]>;
 /// A hibernating partition updates nothing; older findings expire after this time.
 const BUSIEST_FOR: Duration = Duration::from_secs(10);
 
+/// What operators are told of a leader whose thread hangs.
+const HANGS: &str = "the partition's thread does not respond, as when a disk does not answer; another node should lead";
+
 /// Maximum number of banned instances listed by key.
 pub const MAX_LISTED_BANS: usize = 1000;
 
@@ -179,8 +182,10 @@ impl PartitionStatus {
         *self.busiest.lock() = Some((Instant::now(), busiest.into()));
     }
 
+    /// A leader whose thread hangs is inactive: it takes nothing.
     pub fn role(&self) -> PartitionRole {
         match self.role.load(Ordering::Acquire) {
+            0 if self.leadership.hangs() => PartitionRole::Inactive,
             0 => PartitionRole::Leader,
             1 => PartitionRole::Follower,
             _ => PartitionRole::Inactive,
@@ -245,13 +250,29 @@ impl PartitionStatus {
         self.failure.lock().clone()
     }
 
+    /// Whether the replica leads, and others could lead instead, as far as its thread has said.
+    pub(super) fn has_begun_to_lead(&self) -> bool {
+        self.role.load(Ordering::Acquire) == 0 && self.members.lock().voters.len() > 1
+    }
+
+    /// Why the replica does nothing, although it is there.
+    pub fn trouble(&self) -> Option<String> {
+        let hangs = || self.leadership.hangs().then(|| HANGS.to_string());
+        self.failure().or_else(hangs)
+    }
+
+    /// Whether the replica works: it has not stopped, and its thread does not hang.
+    pub fn works(&self) -> bool {
+        self.failure.lock().is_none() && !self.leadership.hangs()
+    }
+
     /// Position of the newest committed record.
     pub fn committed(&self) -> u64 {
         self.committed_position.load(Ordering::Relaxed)
     }
 
     pub fn health(&self) -> PartitionHealth {
-        if self.failure.lock().is_some() {
+        if !self.works() {
             PartitionHealth::Dead
         } else if self.stalled.load(Ordering::Relaxed)
             || self.space.no_room.load(Ordering::Relaxed)

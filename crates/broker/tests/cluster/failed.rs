@@ -1,5 +1,7 @@
 //! A replica that fails on a live node: the node still sends heartbeats, but its replica is gone.
 
+use skep_service::PartitionHealth;
+
 use super::*;
 
 /// Longer than the delay until replicas hibernate.
@@ -45,6 +47,55 @@ async fn a_leader_that_fails_while_its_group_hibernates_is_replaced_and_its_node
         created.insert(create_one(&rigs[failed]).await);
     }
     all_are_there(&rigs[failed], created).await;
+}
+
+/// Its followers hear its node, and hibernate. It is the thread that hangs, as in a read of a disk that does not answer: here it hands out
+/// a description that nobody takes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_leader_whose_thread_hangs_while_its_group_hibernates_is_replaced_and_follows_later() {
+    let nodes = Nodes::new(3, 2);
+    let rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let mut created = HashSet::new();
+    for rig in &rigs {
+        created.insert(create_one(rig).await);
+    }
+    tokio::time::sleep(REST).await;
+    let hung = leader(&rigs[0].broker.topology(), 1).unwrap();
+    let handle = rigs[hung].broker.partitions();
+    let mut handle = handle.into_iter().filter(|it| it.status.partition == 1);
+    let handle = handle.next().unwrap();
+    let (sender, taken) = crossbeam_channel::bounded(0);
+    handle.inbox.send(Report::DescribeCopy(sender));
+    for rig in &rigs {
+        wait_until("another leader", || {
+            leader(&rig.broker.topology(), 1).is_some_and(|it| it != hung)
+        })
+        .await;
+    }
+    assert_eq!(handle.status.health(), PartitionHealth::Dead);
+    assert!(handle.status.trouble().is_some());
+    // The node finds the next leader, for requests that concern all partitions too.
+    rigs[hung].deploy(&one_task()).await;
+    for _ in 0..4 {
+        created.insert(create_one(&rigs[hung]).await);
+    }
+    drop(taken);
+    wait_until("the thread to go on", || {
+        handle.status.health() == PartitionHealth::Healthy
+    })
+    .await;
+    assert!(handle.status.trouble().is_none());
+    wait_until("the replica to follow", || {
+        let at = |rig: &Rig| {
+            let mut handles = rig.broker.partitions().into_iter();
+            let handle = handles.find(|it| it.status.partition == 1);
+            handle.map(|it| it.status.applied.load(Ordering::Acquire))
+        };
+        rigs.iter().all(|rig| at(rig) == at(&rigs[hung]))
+    })
+    .await;
+    all_are_there(&rigs[hung], created).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

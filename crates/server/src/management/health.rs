@@ -157,8 +157,8 @@ fn partitions(broker: &Broker) -> Value {
             "health": health(partition.health()),
             "bannedInstances": partition.banned_instances.load(Ordering::Relaxed),
         });
-        if let (Some(failure), Some(details)) = (partition.failure(), details.as_object_mut()) {
-            details.insert("message".into(), json!(failure));
+        if let (Some(trouble), Some(details)) = (partition.trouble(), details.as_object_mut()) {
+            details.insert("message".into(), json!(trouble));
         }
         let up = partition.health() == PartitionHealth::Healthy;
         all.insert(partition.partition.to_string(), component(up, details));

@@ -89,7 +89,7 @@ fn busiest(status: &PartitionStatus) -> Value {
 }
 
 fn phase(status: &PartitionStatus) -> &'static str {
-    if status.failure().is_some() {
+    if !status.works() {
         "FAILED"
     } else if status.processing_paused.load(Ordering::Relaxed) {
         "PAUSED"
@@ -150,7 +150,7 @@ fn tree(status: &PartitionStatus) -> Value {
             child("Log", !dead && !status.stalled.load(Ordering::Relaxed)),
         ],
     });
-    let message = status.failure().or_else(|| {
+    let message = status.trouble().or_else(|| {
         let is = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
         if is(&status.stalled) {
             Some("the log cannot grow: its disk is full".into())

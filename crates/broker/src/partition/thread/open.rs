@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::flow_control::{RequestLimit, WriteLimit};
 use crate::metrics::{PartitionMetrics, WorkCounter};
+use crate::partition::attention::Attention;
 use crate::partition::checkpoint::CheckpointMeta;
 use crate::partition::core::{CoreError, PartitionCore};
 use crate::partition::handle::{OpenError, PartitionHandle};
@@ -102,6 +103,7 @@ pub(crate) fn start(
         exporters: board,
         progress,
         thread: Mutex::new(Some(thread)),
+        attention: Attention::default(),
     }))
 }
 
