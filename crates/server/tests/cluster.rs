@@ -17,6 +17,8 @@ mod drills;
 mod faults;
 #[path = "cluster/gateways.rs"]
 mod gateways;
+#[path = "cluster/hanging.rs"]
+mod hanging;
 #[path = "cluster/lost.rs"]
 mod lost;
 #[path = "cluster/lost_files.rs"]

@@ -163,7 +163,7 @@ pub fn others(servers: &[Server], victim: usize) -> impl Iterator<Item = &Server
 }
 
 /// Waits until the others have their own leader and accept work.
-async fn others_continue_without(servers: &[Server], victim: usize, ledger: &Shared) {
+pub async fn others_continue_without(servers: &[Server], victim: usize, ledger: &Shared) {
     let before = ledger.created();
     let client = others(servers, victim).next().unwrap().client();
     eventually("the others to go on", async || {
