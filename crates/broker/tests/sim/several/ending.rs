@@ -30,7 +30,7 @@ impl World {
         self.until_nothing_is_under_way("all instances have ended");
         self.revive_all();
         for replica in self.replicas.values_mut() {
-            replica.hangs_until = 0;
+            (replica.hangs_until, replica.hung) = (0, None);
         }
         self.until_all_have_all();
         self.all_search();
@@ -42,8 +42,8 @@ impl World {
         self.count();
     }
 
-    /// Ends all faults but one: each partition may have a replica that is dead, or whose disk hangs. The others are a majority, if there are
-    /// others.
+    /// Ends all faults but one: each partition may have a replica that is dead, or whose disk or thread hangs. The others are a majority, if
+    /// there are others.
     pub fn heal(&mut self) {
         self.calm.faults = false;
         if self.random.below(2) == 0 {
@@ -61,7 +61,7 @@ impl World {
         self.restart_all();
         self.revive_all();
         for replica in self.replicas.values_mut() {
-            replica.hangs_until = 0;
+            (replica.hangs_until, replica.hung) = (0, None);
         }
         self.run_for(400_000);
         if self.calm.hibernate {
@@ -75,13 +75,14 @@ impl World {
             }
             let host = self.any_host();
             let leader = self.leader_of(host, partition).unwrap_or(host);
-            match self.random.below(4) {
+            match self.random.below(5) {
                 0 => self.dies((partition, leader)),
                 1 => self.dies((partition, host)),
                 2 => {
                     let replica = self.replicas.get_mut(&(partition, leader));
                     replica.unwrap().hangs_until = u64::MAX / 2;
                 }
+                3 => self.hangs_for((partition, leader), u64::MAX),
                 _ => {}
             }
         }
@@ -98,7 +99,8 @@ impl World {
         let places = self.replicas.iter().filter_map(|(place, replica)| {
             let running = replica.node.running.as_ref()?;
             let leads = place.0 == partition && running.core.is_leader();
-            leads.then(|| (running.core.group().term(), *place))
+            // A thread that hangs does not know better.
+            (leads && !self.hangs(*place)).then(|| (running.core.group().term(), *place))
         });
         places.max().map(|(_, place)| place)
     }

@@ -9,7 +9,7 @@ impl World {
     pub fn fault(&mut self) {
         let host = self.any_host();
         let to = self.any_host();
-        match self.random.below(26) {
+        match self.random.below(28) {
             0..3 => self.crash(host),
             3..6 => self.restart_all(),
             6 => {
@@ -41,6 +41,7 @@ impl World {
                 self.dies(place);
             }
             22 => self.revive_all(),
+            24 | 25 => self.thread_hangs(),
             _ => self.capture_checkpoint(),
         }
     }
@@ -59,6 +60,12 @@ impl World {
         let until = self.agenda.now + 200_000 + self.random.below(1_500_000);
         self.replicas.get_mut(&place).unwrap().hangs_until = until;
         self.tally.add("hanging flushes", 1);
+    }
+
+    fn thread_hangs(&mut self) {
+        let place = self.likely_leader();
+        let length = 50_000 + self.random.below(1_000_000);
+        self.hangs_for(place, length);
     }
 
     /// A replica that probably leads: faults of others have little effect.

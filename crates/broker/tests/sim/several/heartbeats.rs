@@ -16,7 +16,7 @@ const ELECTION: usize = 10;
 pub struct Status {
     /// Partitions that it leads, with their terms.
     pub leads: Vec<(u32, u64)>,
-    /// Partitions whose replica has failed on it.
+    /// Partitions whose replica has failed on it, or leads there and hangs.
     failed: Vec<u32>,
 }
 
@@ -25,13 +25,14 @@ impl World {
     pub fn send_status(&mut self, from: u32) {
         let mut status = Status::default();
         for partition in self.there() {
-            let replica = &self.replicas[&(partition, from)];
-            if let Some(running) = &replica.node.running {
-                let group = running.core.group();
-                let leads = running.core.is_leader();
-                status
-                    .leads
-                    .extend(leads.then(|| (partition, group.term())));
+            let place = (partition, from);
+            let replica = &self.replicas[&place];
+            if let Some(running) = &replica.node.running
+                && !self.is_known_to_hang(place)
+            {
+                let term = self.published_term(place);
+                let term = term.filter(|_| running.core.is_leader());
+                status.leads.extend(term.map(|term| (partition, term)));
             } else if self.mutation != Mutation::ReplicaDiesNodeLives {
                 status.failed.push(partition);
             }

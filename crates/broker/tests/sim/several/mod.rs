@@ -9,6 +9,7 @@ mod chronicle;
 mod clients;
 mod ending;
 mod faults;
+mod hanging;
 mod heartbeats;
 mod models;
 mod operators;
@@ -49,6 +50,8 @@ enum Mutation {
     LeaderOfLocalHandle,
     /// Let a node whose replica died keep sending heartbeats without reporting it.
     ReplicaDiesNodeLives,
+    /// Let a node report a replica whose thread hangs as one that leads.
+    HungReplicaLooksAlive,
     /// Take a replica for the leader, without asking, while heartbeats of a majority arrive.
     ReadsBelowWhatWasRead,
     /// Announce a stream when the own connection to a machine is made, and not when that machine's connection is.

@@ -164,10 +164,8 @@ impl World {
                 voter,
                 member,
             } => {
-                let replica = &self.replicas[&voter];
-                let running = replica.node.running.as_ref();
-                let running = running.filter(|_| replica.node.id == member);
-                let term = running.map(|running| running.core.group().term());
+                let is_it = self.replicas[&voter].node.id == member;
+                let term = self.published_term(voter).filter(|_| is_it);
                 let node = host;
                 self.step_at(host, from, Step::TermIs { round, node, term });
             }
@@ -186,13 +184,12 @@ impl World {
             return;
         };
         self.step_after(LOOK, place.1, Step::Looks { search });
-        let running = self.replicas[&place].node.running.as_ref();
-        if running.is_some_and(|running| running.core.is_leader()) {
+        if self.leads(place) {
             return self.confirm(place, (search, place.1), None);
         }
-        let asker = running.map(|running| ReplicaTerm {
+        let asker = self.published_term(place).map(|term| ReplicaTerm {
             member: self.replicas[&place].node.id,
-            term: running.core.group().term(),
+            term,
         });
         let (partition, host) = place;
         match self.leader_of(host, partition).filter(|it| *it != host) {
@@ -223,7 +220,7 @@ impl World {
         };
         let group = running.core.group();
         let claim = Claim {
-            term: group.term(),
+            term: self.published_term(place).unwrap(),
             committed: group.known_commit(),
         };
         let mut round = Round::begin(claim, replica.node.id, &group.members().voters);

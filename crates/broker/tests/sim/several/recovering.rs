@@ -78,7 +78,7 @@ impl World {
                 (machine.paused_until, machine.slow_disk) = (0, 0);
             }
             for replica in self.replicas.values_mut() {
-                replica.hangs_until = 0;
+                (replica.hangs_until, replica.hung) = (0, None);
             }
             self.restart_all();
             self.revive_all();

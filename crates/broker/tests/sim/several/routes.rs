@@ -42,7 +42,9 @@ impl World {
     /// The machine of the partition's leader, as far as the local replica knows, otherwise as other machines report.
     pub fn leader_of(&self, host: u32, partition: u32) -> Option<u32> {
         let replica = &self.replicas[&(partition, host)];
-        if let Some(running) = &replica.node.running {
+        if let Some(running) = &replica.node.running
+            && !self.is_known_to_hang((partition, host))
+        {
             return running.core.group().leader().and_then(node_of);
         }
         if self.mutation == Mutation::LeaderOfLocalHandle
@@ -60,9 +62,9 @@ impl World {
         leading.max().map(|(_, from)| from)
     }
 
-    fn leads(&self, (partition, host): ReplicaId) -> bool {
-        let running = self.replicas[&(partition, host)].node.running.as_ref();
-        running.is_some_and(|it| it.core.is_leader())
+    pub fn leads(&self, place: ReplicaId) -> bool {
+        let running = self.replicas[&place].node.running.as_ref();
+        running.is_some_and(|it| it.core.is_leader()) && !self.is_known_to_hang(place)
     }
 
     /// Sends the effects of a partition's committed entry.

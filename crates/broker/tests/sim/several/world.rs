@@ -20,6 +20,7 @@ use super::super::oracle::Oracle;
 use super::super::{Mutation as NodeMutation, Random};
 use super::chronicle::Chronicle;
 use super::clients::Clients;
+use super::hanging::Hung;
 use super::heartbeats::Status;
 use super::operators::{LOOK, Operators};
 use super::reads::Step;
@@ -143,6 +144,8 @@ pub struct Replica {
     looks_at: i64,
     /// No flush completes before this time.
     pub hangs_until: u64,
+    /// Its thread hangs, or did.
+    pub hung: Option<Hung>,
     /// Set when the replica's thread has ended by an error: the machine that it considered the leader's.
     pub died: Option<Option<u32>>,
 }
@@ -275,6 +278,7 @@ impl World {
             node,
             timetable: Timetable::new(CHECKS, self.began),
             hangs_until: 0,
+            hung: None,
             looks_at: i64::MIN,
             died: None,
         }
@@ -341,6 +345,18 @@ impl World {
         until.saturating_sub(self.agenda.now)
     }
 
+    /// The replica in whose inbox this waits for its thread.
+    fn inbox_of(&self, happening: &Happening) -> Option<ReplicaId> {
+        match happening {
+            Happening::Arrive(partition, flight) => Some((*partition, node_of(flight.to)?)),
+            Happening::DiskDone { place, .. }
+            | Happening::Request { place, .. }
+            | Happening::Returned { place, .. }
+            | Happening::Settle(place) => Some(*place),
+            _ => None,
+        }
+    }
+
     fn happen(&mut self, happening: Happening) {
         let pause = self.pause_of(&happening);
         if pause > 0 {
@@ -350,6 +366,10 @@ impl World {
                 _ => 0,
             };
             return self.after(pause + late, happening);
+        }
+        if self.inbox_of(&happening).is_some_and(|it| self.hangs(it)) {
+            // The fault may end earlier.
+            return self.after(5 * TICK, happening);
         }
         match happening {
             Happening::Arrive(partition, flight) => {
@@ -450,6 +470,9 @@ impl World {
         }
         for partition in self.there() {
             let place = (partition, host);
+            if self.hangs(place) {
+                continue;
+            }
             if let Some(running) = &mut self.node(place).running {
                 running.core.group_mut().tick();
                 self.scheduled(place);
@@ -462,7 +485,7 @@ impl World {
 
     /// Does scheduled and deferred work, and pushes to a stream that has credit again, like `Partition::run_scheduled`.
     fn scheduled(&mut self, place: ReplicaId) {
-        if self.calm.quiet {
+        if self.calm.quiet || self.hangs(place) {
             return;
         }
         let now = self.millis(place.1);
@@ -507,6 +530,9 @@ impl World {
 
     /// Lets a replica carry out the consequences of the last event.
     pub fn settle(&mut self, place: ReplicaId) {
+        if self.hangs(place) {
+            return;
+        }
         let (partition, host) = place;
         let group = self.groups.get_mut(&partition).unwrap();
         let replica = self.replicas.get_mut(&place).unwrap();
@@ -588,6 +614,7 @@ impl World {
         let group = self.groups.get_mut(&place.0).unwrap();
         let replica = self.replicas.get_mut(&place).unwrap();
         replica.died = None;
+        replica.hung = None;
         replica.timetable = Timetable::new(CHECKS, self.began);
         replica.looks_at = i64::MIN;
         replica.node.start(&mut group.oracle);
