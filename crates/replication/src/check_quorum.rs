@@ -101,12 +101,12 @@ impl Group {
         others
     }
 
-    /// Whether the oldest write is not durable after an election timeout.
+    /// Whether the oldest write is not durable after its time.
     pub fn disk_hangs(&self) -> bool {
+        let config = &self.config;
+        let most = config.write_ticks.unwrap_or(config.election_ticks) as u64;
         let waits = |front: &Waiting| {
-            front.write
-                && self.check_quorum.ticks.saturating_sub(front.since)
-                    >= self.config.election_ticks as u64
+            front.write && self.check_quorum.ticks.saturating_sub(front.since) >= most
         };
         self.waiting.front().is_some_and(waits)
     }

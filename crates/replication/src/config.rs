@@ -23,6 +23,9 @@ pub struct GroupConfig {
     /// A follower that hears nothing for this many ticks, up to twice as many (chosen at random), stands for election; a
     /// leader that no majority answers steps down after one and a half times as many at the latest. Default 20.
     pub election_ticks: usize,
+    /// A leader steps down when its oldest write is not durable after this many ticks, as long as the others are a majority without it.
+    /// `None`, the default: after `election_ticks`.
+    pub write_ticks: Option<usize>,
     /// After this many ticks without work the group hibernates; its owner must then call [`crate::Group::note_silent`] for
     /// silent nodes. `None`, the default: it never hibernates.
     pub hibernate_after_ticks: Option<usize>,
@@ -56,6 +59,7 @@ impl GroupConfig {
             members: Members::bootstrap(voters),
             heartbeat_ticks: 2,
             election_ticks: 20,
+            write_ticks: None,
             hibernate_after_ticks: None,
             seed: node.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(group),
             priority: 0,

@@ -88,6 +88,8 @@ pub struct Settings {
     pub engine: EngineConfig,
     /// Ticks without work after which the group hibernates.
     hibernate_after: Option<usize>,
+    /// See [`GroupConfig::write_ticks`].
+    pub write_ticks: Option<usize>,
 }
 
 pub struct Node {
@@ -217,6 +219,7 @@ impl Node {
             settings: Settings {
                 engine: engine_config(),
                 hibernate_after,
+                write_ticks: None,
             },
             evidence: LogEvidence::default(),
         }
@@ -273,6 +276,7 @@ impl Node {
         let mut config = GroupConfig::joining(partition, self.id, self.members.clone());
         config.election_ticks = 10;
         config.hibernate_after_ticks = self.settings.hibernate_after;
+        config.write_ticks = self.settings.write_ticks;
         config.seed = hash(&[self.seed, self.id, self.life], &[]);
         config.max_cached_bytes = 2000;
         config.max_message_bytes = 2000;

@@ -70,7 +70,7 @@ impl World {
             self.run_for(400_000);
         }
         for partition in self.there() {
-            if self.operators.left.contains_key(&partition) {
+            if self.has_lost_copies(partition) {
                 continue;
             }
             let host = self.any_host();

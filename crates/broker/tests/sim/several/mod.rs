@@ -11,6 +11,7 @@ mod ending;
 mod faults;
 mod hanging;
 mod heartbeats;
+mod lost_directory;
 mod models;
 mod operators;
 mod purging;
@@ -58,6 +59,10 @@ enum Mutation {
     StreamsToldOnce,
     /// Treat a hanging flush as done.
     HangCountsAsFlushed,
+    /// Let a leader lead on while its flush hangs.
+    FlushHangs,
+    /// Start a copy whose directory was lost as the member that it was, with nothing.
+    LostPartitionDirectory,
     /// Give new partitions work before they have what every partition has.
     WorkBeforeState,
     /// Take a returned job away from whoever has it now.

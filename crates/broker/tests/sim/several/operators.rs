@@ -1,10 +1,10 @@
 //! Operators change the cluster while clients work: one change at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::purging::Purge;
 use super::scaling::Growth;
-use super::world::{Happening, World};
+use super::world::{Happening, ReplicaId, World};
 
 /// Microseconds between two looks.
 pub const LOOK: u64 = 30_000;
@@ -17,6 +17,8 @@ pub struct Operators {
     pub purge: Purge,
     /// By partition that goes on from one copy, as the others were lost for good: the machine that has it.
     pub left: BTreeMap<u32, u32>,
+    /// Copies whose directories were lost.
+    pub lost: BTreeSet<ReplicaId>,
 }
 
 impl World {

@@ -41,9 +41,14 @@ impl Recovers {
 
 impl World {
     /// Whether the copy was lost for good.
-    pub fn is_lost(&self, (partition, host): ReplicaId) -> bool {
-        let left = self.operators.left.get(&partition);
-        left.is_some_and(|left| *left != host)
+    pub fn is_lost(&self, place: ReplicaId) -> bool {
+        let left = self.operators.left.get(&place.0);
+        left.is_some_and(|left| *left != place.1) || self.operators.lost.contains(&place)
+    }
+
+    /// Whether copies of the partition were lost for good.
+    pub fn has_lost_copies(&self, partition: u32) -> bool {
+        (0..MACHINES).any(|host| self.is_lost((partition, host)))
     }
 
     /// The last entry of a copy, if it is on disk, and all before it are committed.

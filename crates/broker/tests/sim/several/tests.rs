@@ -91,6 +91,7 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::ReadsBelowWhatWasRead,
         Mutation::StreamsToldOnce,
         Mutation::HangCountsAsFlushed,
+        Mutation::FlushHangs,
         Mutation::WorkBeforeState,
         Mutation::AnyReturnCounts,
         Mutation::OldCommandsCount,

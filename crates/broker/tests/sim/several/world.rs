@@ -253,6 +253,9 @@ impl World {
         let seed = super::super::hash(&[self.seed, u64::from(partition)], &[]);
         let hibernate_after = self.calm.hibernate.then_some(6);
         let mut node = Node::new(member, members, hibernate_after, seed, NodeMutation::None);
+        if self.mutation == Mutation::FlushHangs {
+            node.settings.write_ticks = Some(usize::MAX);
+        }
         let clock = TurnTime {
             most: u64::MAX,
             clock: monotonic,
