@@ -149,6 +149,15 @@ pub(crate) fn forget(root: &Path, name: &str) -> Result<()> {
     }
 }
 
+/// The replica was given up, and its files are removed. After a crash in between it counts as one that was never started here.
+///
+/// # Errors
+/// The disk cannot be written, or there is no such directory.
+pub(crate) fn give_up(root: &Path, name: &str, directory: &Path) -> Result<()> {
+    forget(root, name)?;
+    std::fs::remove_dir_all(directory)
+}
+
 fn mark(root: &Path, name: &str) -> PathBuf {
     root.join(MARKS).join(name)
 }

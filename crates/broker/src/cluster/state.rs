@@ -17,6 +17,7 @@ use super::unsafe_recovery::{FIRST, first_state};
 use crate::config::BrokerConfig;
 use crate::directory::{Claimed, write_durably};
 use crate::replica_file::ReplicaOf;
+use crate::started;
 
 pub(super) const DIRECTORY: &str = "cluster-state";
 /// How long to wait silently before logging what is awaited.
@@ -311,7 +312,8 @@ impl Cluster {
         let directory = self.metadata_directory();
         let there = ReplicaOf::read(&directory).map_err(|error| error.to_string())?;
         if directory.exists() && there.is_none_or(|there| there.own != replica.own) {
-            std::fs::remove_dir_all(&directory).map_err(|error| error.to_string())?;
+            started::give_up(&self.config.directory, DIRECTORY, &directory)
+                .map_err(|error| error.to_string())?;
         }
         tracing::info!(cluster_id = state.cluster_id, "this node joins the cluster");
         self.start_metadata_group(replica, None)?;

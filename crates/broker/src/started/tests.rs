@@ -6,7 +6,7 @@ use skep_cluster::member;
 use skep_storage::disk::RealDisk;
 use skep_storage::log::LogConfig;
 
-use super::{ErrorKind, Log, NotStarted, Path, PathBuf, Remedy, Started, forget, mark};
+use super::{ErrorKind, Log, NotStarted, Path, PathBuf, Remedy, Started, forget, give_up, mark};
 
 struct Node(tempfile::TempDir);
 
@@ -130,6 +130,18 @@ fn a_replica_that_was_given_up_starts_without_files() {
     forget(node.0.path(), "1").unwrap();
     forget(node.0.path(), "1").unwrap();
     std::fs::remove_dir_all(node.directory()).unwrap();
+    assert_eq!(node.check(member(2, 0)).unwrap(), 0);
+}
+
+/// Here the removal fails at once, as if there were a crash.
+#[test]
+fn a_crash_while_files_are_removed_leaves_a_replica_that_counts_as_never_started() {
+    let node = Node::new();
+    node.start(member(2, 0)).unwrap();
+    std::fs::remove_dir_all(node.directory()).unwrap();
+    std::fs::write(node.directory(), "no directory").unwrap();
+    assert!(give_up(node.0.path(), "1", &node.directory()).is_err());
+    std::fs::remove_file(node.directory()).unwrap();
     assert_eq!(node.check(member(2, 0)).unwrap(), 0);
 }
 
