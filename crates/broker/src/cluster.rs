@@ -549,7 +549,7 @@ impl Cluster {
             ClusterMessage::Outcome { id, outcome } => self.operator_answered(id, &outcome),
             ClusterMessage::State { state } => {
                 if let Ok(state) = State::decode(&state) {
-                    self.receive_state(&state);
+                    self.receive_state(from, &state);
                 }
             }
         }

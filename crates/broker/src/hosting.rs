@@ -26,7 +26,7 @@ use crate::started;
 const LOOK: Duration = Duration::from_millis(500);
 /// The same while a step is in progress.
 const SOON: Duration = Duration::from_millis(20);
-/// Directories of replicas that were given up, until they are removed.
+/// Directories of replicas that were given up, until they are removed. Those of a removed node stay until it is a member again.
 const GIVEN_UP: &str = "given-up";
 /// Directories of replicas that were given up because the partition continues from another one, until this node has a copy again.
 const BEFORE: &str = "before";
@@ -352,6 +352,9 @@ impl Hosting {
             let generation = skep_cluster::generation(own);
             let outcome = if state.went_on_since(partition, generation) {
                 self.put_aside(partition)
+            } else if !state.nodes.contains_key(&self.config.node_id) {
+                // Others say so, and its own group does not tell it any more: the files stay until this node is a member again.
+                self.move_away(partition).map(drop)
             } else {
                 self.forget(partition)
             };
@@ -392,15 +395,19 @@ impl Hosting {
     }
 
     fn forget(&self, partition: u32) -> std::io::Result<()> {
+        remove(&self.move_away(partition)?)
+    }
+
+    /// Moves the local copy out of the way, in place of an earlier one. Returns where it is.
+    fn move_away(&self, partition: u32) -> std::io::Result<PathBuf> {
         let directory = self.directory(partition);
         let gone = directory.with_extension(GIVEN_UP);
         remove(&gone)?;
         started::forget(&self.config.directory, &partition.to_string())?;
-        if !directory.exists() {
-            return Ok(());
+        if directory.exists() {
+            std::fs::rename(&directory, &gone)?;
         }
-        std::fs::rename(&directory, &gone)?;
-        remove(&gone)
+        Ok(gone)
     }
 
     /// Removes all copies, including those that were put aside.
@@ -409,8 +416,11 @@ impl Hosting {
         remove(&self.directory(partition).with_extension(BEFORE))
     }
 
-    /// Removes leftovers of a crash.
+    /// Removes leftovers of a crash, unless this node was removed.
     fn clear_up(&self, state: &State) {
+        if !state.nodes.contains_key(&self.config.node_id) {
+            return;
+        }
         for partition in 1..=state.partitions {
             let _ = remove(&self.directory(partition).with_extension(GIVEN_UP));
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
-use skep_cluster::{FIRST_GATEWAY, State, is_gateway};
+use skep_cluster::{FIRST_GATEWAY, State, is_gateway, node_of};
 use skep_transport::{Class, Greeting};
 
 use super::Cluster;
@@ -116,7 +116,10 @@ impl Cluster {
     }
 
     /// A broker sends the cluster's state, once. A gateway may receive it before the greeting which says that there is a cluster.
-    pub(super) fn receive_state(&self, state: &State) {
+    pub(super) fn receive_state(&self, from: u32, state: &State) {
+        if !self.believes(from, state) {
+            return;
+        }
         if self.is_gateway() {
             let wanted = self.wanted_cluster();
             if wanted.is_empty() || wanted == state.cluster_id {
@@ -127,6 +130,17 @@ impl Cluster {
         if state.cluster_id == self.bootstrap.identity().cluster_id {
             self.state_is(state);
         }
+    }
+
+    /// Whether a state that another node sends counts. A broker knows the state by its own member of the metadata group, unless it was removed
+    /// and hears nothing of the group any more; that is all that others can tell it.
+    fn believes(&self, from: u32, state: &State) -> bool {
+        if self.is_gateway() {
+            return true;
+        }
+        let leader = self.metadata_leader();
+        let is_leader = leader.is_none_or(|(leader, _)| node_of(leader) == Some(from));
+        is_leader && !state.nodes.contains_key(&self.node())
     }
 
     /// Sends the cluster's state to a gateway that has connected.
@@ -157,13 +171,15 @@ impl Cluster {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use skep_cluster::Layout;
     use skep_transport::Owner;
     use skep_transport::PROTOCOL_VERSION;
 
     use super::{Class, Cluster, ClusterMessage, FIRST_GATEWAY, NodeMessage, State};
+    use crate::Broker;
+    use crate::clock::Clock;
     use crate::cluster::bootstrap::{Bootstrap, Identity};
     use crate::config::{BrokerConfig, ClusterConfig};
     use crate::local::Local;
@@ -221,6 +237,46 @@ mod tests {
         learns_of(&gateway, "another");
         assert_eq!(gateway.state().cluster_id, "a");
         gateway.stop();
+    }
+
+    fn eventually(what: &str, is_so: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn a_broker_learns_from_others_only_that_it_was_removed_and_keeps_its_copies() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = BrokerConfig {
+            directory: directory.path().to_path_buf(),
+            secondary_storage: None,
+            ..BrokerConfig::default()
+        };
+        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let cluster = &broker.shared().cluster;
+        eventually("it leads", || cluster.metadata_leader().is_some());
+        let known = cluster.state();
+        let mut removed = State::clone(&known);
+        removed.revision += 1000;
+        removed.nodes.clear();
+        let mut without_copies = State::clone(&known);
+        without_copies.revision += 1000;
+        for node in without_copies.nodes.values_mut() {
+            node.partitions.clear();
+        }
+        cluster.receive_state(7, &removed);
+        assert_eq!(cluster.state().revision, known.revision, "it has a leader");
+        cluster.stop_metadata_group();
+        cluster.receive_state(7, &without_copies);
+        assert_eq!(cluster.state().revision, known.revision, "it is a member");
+        cluster.receive_state(7, &removed);
+        assert_eq!(cluster.state().revision, removed.revision);
+        let kept = directory.path().join("partitions/1.given-up/log");
+        eventually("its copy is put aside", || kept.exists());
+        broker.stop();
     }
 
     #[test]

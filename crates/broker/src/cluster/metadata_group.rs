@@ -227,7 +227,10 @@ impl Worker {
         let mut out = Output::default();
         loop {
             self.member.poll(&mut out, &mut self.here)?;
-            let leader = self.member.group().leader().unwrap_or(0);
+            let group = self.member.group();
+            // A member that was removed hears nothing of later leaders.
+            let is_member = group.members().contains(group.config().node);
+            let leader = group.leader().filter(|_| is_member).unwrap_or(0);
             if self.here.leader.swap(leader, Ordering::AcqRel) == DEAF {
                 *self.here.trouble.lock() = None;
             }
