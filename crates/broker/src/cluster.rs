@@ -530,7 +530,7 @@ impl Cluster {
                 member,
                 members,
                 state,
-            } => self.admitted(member, members, state),
+            } => self.admitted(from, member, members, state),
             ClusterMessage::JoinReplica {
                 partition,
                 member,

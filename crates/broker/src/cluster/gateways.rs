@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
-use skep_cluster::{FIRST_GATEWAY, State, is_gateway, node_of};
+use skep_cluster::{FIRST_GATEWAY, State, is_gateway};
 use skep_transport::{Class, Greeting};
 
 use super::Cluster;
@@ -138,9 +138,7 @@ impl Cluster {
         if self.is_gateway() {
             return true;
         }
-        let leader = self.metadata_leader();
-        let is_leader = leader.is_none_or(|(leader, _)| node_of(leader) == Some(from));
-        is_leader && !state.nodes.contains_key(&self.node())
+        !self.hears_another_leader(from) && !state.nodes.contains_key(&self.node())
     }
 
     /// Sends the cluster's state to a gateway that has connected.
@@ -269,7 +267,14 @@ mod tests {
         }
         cluster.receive_state(7, &removed);
         assert_eq!(cluster.state().revision, known.revision, "it has a leader");
+        let mut another_member = State::clone(&known);
+        for node in another_member.nodes.values_mut() {
+            node.generation += 1;
+        }
+        let own = another_member.member(cluster.node()).unwrap();
+        assert!(!cluster.can_be_admitted(7, own, &another_member));
         cluster.stop_metadata_group();
+        assert!(cluster.can_be_admitted(7, own, &another_member));
         cluster.receive_state(7, &without_copies);
         assert_eq!(cluster.state().revision, known.revision, "it is a member");
         cluster.receive_state(7, &removed);

@@ -277,14 +277,34 @@ impl Cluster {
         Ok(())
     }
 
+    /// Whether the metadata group has a leader that is not on that node, as far as this node's member hears. What that node says of the
+    /// cluster does not count then.
+    pub(super) fn hears_another_leader(&self, than: u32) -> bool {
+        let leader = self.metadata_leader();
+        leader.is_some_and(|(leader, _)| node_of(leader) != Some(than))
+    }
+
+    /// Whether that node can make this one this member of the metadata group.
+    pub(super) fn can_be_admitted(&self, from: u32, own: u64, state: &State) -> bool {
+        let known = self.metadata.own.lock().as_ref().map(|known| known.own);
+        known < Some(own)
+            && state.member(self.node()) == Some(own)
+            && !self.hears_another_leader(from)
+    }
+
     /// The leader of the metadata group says that this node is now part of the cluster.
-    pub(super) fn admitted(self: &Arc<Self>, own: u64, members: Vec<u8>, state: Vec<u8>) {
+    pub(super) fn admitted(
+        self: &Arc<Self>,
+        from: u32,
+        own: u64,
+        members: Vec<u8>,
+        state: Vec<u8>,
+    ) {
         let (Ok(members), Ok(state)) = (Members::decode(members.into()), State::decode(&state))
         else {
             return;
         };
-        let known = self.metadata.own.lock().as_ref().map(|known| known.own);
-        if known >= Some(own) || state.member(self.node()) != Some(own) {
+        if !self.can_be_admitted(from, own, &state) {
             return;
         }
         let cluster = self.clone();
