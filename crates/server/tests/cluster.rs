@@ -7,6 +7,8 @@
 mod backups;
 #[path = "cluster/changes.rs"]
 mod changes;
+#[path = "cluster/clocks.rs"]
+mod clocks;
 #[path = "cluster/continuous.rs"]
 mod continuous;
 #[path = "cluster/documents.rs"]

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::faults::Clients;
+use super::stragglers::begin;
 use super::*;
 
 fn copy(from: &Path, to: &Path) {
@@ -98,6 +99,50 @@ async fn a_partition_whose_directory_is_gone_takes_no_part_until_its_node_is_add
     servers[0].kill();
     eventually("the new copy to count", async || led(&servers[2]).await).await;
     ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
+}
+
+/// How often the node has logged that files of a replica are gone.
+fn misses(server: &Server) -> usize {
+    server.log().matches("is missing, although").count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_copy_that_cannot_start_is_replaced_while_its_node_runs_and_missed_if_it_is_lost_again() {
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    let ledger = Shared::default();
+    ledger::deploy_one_task(&servers[0].client()).await;
+    works(&servers, &ledger).await;
+    let files = nodes.directory(2).join("partitions/1");
+    servers[2].kill();
+    std::fs::remove_dir_all(&files).unwrap();
+    servers[2] = nodes.start(2).await.unwrap();
+    assert!(misses(&servers[2]) > 0, "nobody misses it");
+
+    let copy = "/brokers/2/partitions/1";
+    for (method, body) in [("DELETE", ""), ("POST", r#"{"priority":1}"#)] {
+        let change = begin(&servers[0], method, copy, body).await;
+        eventually("the change to be over", async || {
+            servers.iter().all(|server| is_over(server, change))
+        })
+        .await;
+    }
+    eventually("the new copy to work", async || {
+        health(&servers[2]) == "HEALTHY"
+    })
+    .await;
+    works(&servers, &ledger).await;
+
+    // The new copy is not one of those with which the cluster began.
+    let before = misses(&servers[2]);
+    servers[2].kill();
+    std::fs::remove_dir_all(&files).unwrap();
+    servers[2] = nodes.start(2).await.unwrap();
+    assert!(misses(&servers[2]) > before, "nobody misses it");
+    assert_ne!(health(&servers[2]), "HEALTHY");
+    for server in &servers {
+        ledger::expect_everything_acknowledged(server, &ledger).await;
+    }
 }
 
 /// Runs the node until it has logged this text, and then kills it.

@@ -95,6 +95,43 @@ async fn acknowledged_instances_are_found_at_once_on_all_nodes_and_after_a_resta
     }
 }
 
+/// A gateway has no rows, and asks one node now and another one the next time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn what_was_acknowledged_is_found_through_any_gateway_while_brokers_are_killed() {
+    const EACH: usize = 20;
+    let nodes = Nodes::new(2);
+    let mut servers = nodes.all().await;
+    let gateways = [
+        nodes.gateway(0).await.unwrap(),
+        nodes.gateway(1).await.unwrap(),
+    ];
+    ledger::deploy_one_task(&gateways[0].client()).await;
+    let request = CreateInstance::latest("one-task");
+    let mut keys = Vec::new();
+    let all = |keys: &[i64]| {
+        let found = keys.iter().flat_map(|key| {
+            let through = gateways.iter();
+            through.map(move |gateway| finds(gateway, *key))
+        });
+        found.filter(|found| *found).count() == 2 * keys.len()
+    };
+    for node in 0..SIZE {
+        for n in 0..EACH {
+            let client = gateways[n % 2].client();
+            if let Ok(instance) = client.create_instance(&request).await {
+                keys.push(instance.process_instance_key);
+            }
+            all(&keys[keys.len().saturating_sub(1)..]);
+        }
+        servers[node].kill();
+        // Found or marked: `finds` refuses anything else.
+        all(&keys[keys.len().saturating_sub(5)..]);
+        servers[node] = nodes.start(node).await.unwrap();
+        eventually("all of them to be found", async || all(&keys)).await;
+    }
+    assert!(keys.len() > EACH, "{} were created", keys.len());
+}
+
 /// Requests that arrive while it is paused are answered when it wakes, before it hears of its successor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn a_leader_that_was_paused_shows_nothing_stale() {

@@ -25,7 +25,7 @@ fn steps(server: &Server) -> Option<usize> {
 }
 
 /// Begins a change; returns its number.
-async fn begin(server: &Server, method: &str, path: &str, body: &str) -> u32 {
+pub async fn begin(server: &Server, method: &str, path: &str, body: &str) -> u32 {
     let mut change = None;
     eventually("the change to be taken", async || {
         let answer = server.manage(method, &format!("{CLUSTER}{path}"), body);
