@@ -15,7 +15,7 @@ use crate::queue::SendError;
 use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::{Class, accept, contacts, link};
 
-/// The owner of the messages. Called on the transport's thread, so nothing here may block.
+/// The owner of the messages. Called on the transport's thread, so nothing here may block. Only large messages come on another one.
 pub trait Owner: Send + Sync + 'static {
     /// The current greeting of this node.
     fn greeting(&self) -> Greeting;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use skep_transport::{Class, SendError};
-use support::{Node, Seen, Start, all_connected, start, wait_for};
+use support::{LARGE, Node, Seen, Start, all_connected, start, wait_for};
 
 fn messages(node: &Node, from: u32, class: Class) -> Vec<Bytes> {
     let seen = node.seen.lock();
@@ -51,6 +51,35 @@ fn three_nodes_find_each_other_by_one_contact_point_and_keep_the_order_of_messag
         messages(&zero, 2, Class::Bulk) == [large.clone()]
     });
     assert!(messages(&zero, 2, Class::Requests).is_empty());
+}
+
+/// Decoding takes its time, and votes arrive on the thread that reads all connections.
+#[test]
+fn a_large_message_that_is_handled_slowly_holds_up_only_those_of_its_class() {
+    let (zero, of_zero) = start(Start::new(0, &[]));
+    let (_one, of_one) = start(Start::new(1, &[of_zero.address()]));
+    wait_for("the connections", || all_connected(&of_one, 0));
+    let slow = zero.slow.lock();
+    let (large, next) = (Bytes::from(vec![7; LARGE]), Bytes::from("next"));
+    for message in [&large, &next] {
+        of_one.send(0, Class::Requests, message.clone()).unwrap();
+    }
+    wait_for("the large message", || {
+        zero.large.load(Ordering::SeqCst) == 1
+    });
+    for _ in 0..10 {
+        of_one
+            .send(0, Class::Consensus, Bytes::from("vote"))
+            .unwrap();
+    }
+    wait_for("the votes", || {
+        messages(&zero, 1, Class::Consensus).len() == 10
+    });
+    assert!(messages(&zero, 1, Class::Requests).is_empty());
+    drop(slow);
+    wait_for("the others in their order", || {
+        messages(&zero, 1, Class::Requests) == [large.clone(), next.clone()]
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -36,7 +37,13 @@ pub struct Node {
     address: Mutex<String>,
     pub seen: Mutex<Vec<Seen>>,
     pub refused: Mutex<Vec<String>>,
+    /// Locked by a test that keeps the node from handling messages of this size or more.
+    pub slow: Mutex<()>,
+    /// How many of these have arrived.
+    pub large: AtomicUsize,
 }
+
+pub const LARGE: usize = 2 << 20;
 
 impl Owner for Node {
     fn greeting(&self) -> Greeting {
@@ -72,6 +79,10 @@ impl Owner for Node {
     }
 
     fn received(self: &Arc<Self>, from: u32, class: Class, _: u32, message: Bytes) {
+        if message.len() >= LARGE {
+            self.large.fetch_add(1, Ordering::SeqCst);
+            drop(self.slow.lock());
+        }
         self.seen.lock().push(Seen::Message(from, class, message));
     }
 
@@ -141,6 +152,8 @@ pub fn start(with: Start) -> (Arc<Node>, Transport) {
         address: Mutex::default(),
         seen: Mutex::default(),
         refused: Mutex::default(),
+        slow: Mutex::default(),
+        large: AtomicUsize::default(),
     });
     let config = Config {
         node: with.number,
