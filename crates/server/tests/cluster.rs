@@ -455,6 +455,11 @@ async fn a_lost_disk_is_replaced_under_load_though_nodes_are_killed_meanwhile() 
     servers[0].kill();
     servers[0] = nodes.start(0).await.unwrap();
     servers.push(empty.await.unwrap());
+    // Its disk is empty: it finds what it was not there for, or says that it may lack it.
+    let known: Vec<i64> = ledger.with(|ledger| ledger.created.iter().take(30).copied().collect());
+    for key in known {
+        reads::finds(&servers[2], key);
+    }
     eventually("the node to be one of them again", async || {
         servers.iter().all(|server| is_over(server, 2))
     })

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::faults::Clients;
+use super::majority::exported;
 use super::stragglers::begin;
 use super::*;
 
@@ -204,4 +205,37 @@ async fn incomplete_and_outdated_replicas_take_no_part() {
     servers.push(nodes.start(2).await.unwrap());
     assert_eq!(health(&servers[2]), "HEALTHY");
     ledger::expect_everything_acknowledged(&servers[2], &ledger).await;
+}
+
+/// Cuts the last file of a log to half of its content: a crash leaves such an end too, but of entries that nobody relies on.
+fn cut(log: &Path) {
+    let files = std::fs::read_dir(log).unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    let is_segment = |path: &PathBuf| !path.to_string_lossy().contains("spare");
+    let last = paths.filter(is_segment).max().unwrap();
+    let bytes = std::fs::read(&last).unwrap();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    let file = std::fs::File::options().write(true).open(last).unwrap();
+    file.set_len(end as u64 / 2).unwrap();
+}
+
+/// Its own store has entries that its log lacks: the node notices before it votes, and the others have them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_replica_whose_log_lacks_what_its_store_has_takes_no_part() {
+    let nodes = Nodes::new(1);
+    let mut servers = nodes.all().await;
+    let ledger = Shared::default();
+    ledger::deploy_one_task(&servers[0].client()).await;
+    works(&servers, &ledger).await;
+    eventually("all to be stored", async || {
+        let mut positions = servers.iter().map(exported);
+        let first = positions.next().flatten();
+        first.is_some() && positions.all(|position| position == first)
+    })
+    .await;
+    servers.pop().unwrap().kill();
+    cut(&nodes.directory(2).join("partitions/1/log"));
+    let wanted = "entries that were acknowledged are missing";
+    says(&nodes, 2, "cut", wanted).await;
+    ledger::expect_everything_acknowledged(&servers[0], &ledger).await;
 }

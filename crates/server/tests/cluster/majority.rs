@@ -88,7 +88,7 @@ async fn without_a_majority_commands_are_refused_with_the_cause_and_reads_are_an
 }
 
 /// Position of the node's copy of partition 1 in its store.
-fn exported(server: &Server) -> Option<u64> {
+pub fn exported(server: &Server) -> Option<u64> {
     let (_, body) = server.management("GET", "/actuator/partitions")?;
     let partitions: Value = serde_json::from_str(&body).ok()?;
     partitions["1"]["exportedPosition"].as_u64()

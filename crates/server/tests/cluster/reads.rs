@@ -38,7 +38,7 @@ fn get(server: &Server, path: &str) -> Option<Read> {
 }
 
 /// False if the answer is marked as possibly incomplete, or if there is none at the moment.
-fn finds(server: &Server, key: i64) -> bool {
+pub fn finds(server: &Server, key: i64) -> bool {
     is_found(get(server, &instance(key)), key)
 }
 
@@ -115,7 +115,7 @@ async fn what_was_acknowledged_is_found_through_any_gateway_while_brokers_are_ki
         });
         found.filter(|found| *found).count() == 2 * keys.len()
     };
-    for node in 0..SIZE {
+    for (node, server) in servers.iter_mut().enumerate() {
         for n in 0..EACH {
             let client = gateways[n % 2].client();
             if let Ok(instance) = client.create_instance(&request).await {
@@ -123,10 +123,10 @@ async fn what_was_acknowledged_is_found_through_any_gateway_while_brokers_are_ki
             }
             all(&keys[keys.len().saturating_sub(1)..]);
         }
-        servers[node].kill();
+        server.kill();
         // Found or marked: `finds` refuses anything else.
         all(&keys[keys.len().saturating_sub(5)..]);
-        servers[node] = nodes.start(node).await.unwrap();
+        *server = nodes.start(node).await.unwrap();
         eventually("all of them to be found", async || all(&keys)).await;
     }
     assert!(keys.len() > EACH, "{} were created", keys.len());

@@ -250,12 +250,12 @@ pub async fn drain(client: &Client, ledger: &Shared) {
     }
 }
 
-/// The server was too slow to answer: returns nothing.
+/// The server was too slow to answer, or lost the connection with the node that would: returns nothing.
 fn expect_doubt<T: Default>(error: &Error) -> T {
     let doubt = matches!(error, Error::Timeout(_))
         || matches!(
             error.code(),
-            Some(Code::DeadlineExceeded | Code::Unavailable)
+            Some(Code::DeadlineExceeded | Code::Unavailable | Code::Aborted)
         );
     assert!(doubt, "refused: {error}");
     T::default()
