@@ -386,6 +386,31 @@ fn a_flush_that_finds_no_room_ends_the_log_like_any_failed_flush() {
     ));
 }
 
+/// The new segment may be there after a crash, and says where the one before it ended.
+#[test]
+fn a_directory_that_cannot_be_flushed_ends_the_log_even_if_the_disk_is_full() {
+    let disk = MemoryDisk::new();
+    let (mut log, _) = open(&disk);
+    log.append(&[entry(1, 1, 10)]).unwrap();
+    disk.fail_dir_syncs_with(1, std::io::ErrorKind::StorageFull);
+    let error = log.append(&[entry(2, 1, 4_000)]).unwrap_err();
+    assert!(!error.is_disk_full(), "waiting is no remedy: {error}");
+    // It would find room in the first segment.
+    assert!(matches!(
+        log.append(&[entry(2, 1, 10)]),
+        Err(StorageError::Poisoned { .. })
+    ));
+    drop(log);
+    disk.kill();
+    let (mut log, recovered) = open(&disk);
+    assert_eq!(recovered.last.index, 1);
+    log.append(&[entry(2, 1, 10)]).unwrap();
+    drop(log);
+    disk.crash(&mut |_| 0);
+    let (_, recovered) = open(&disk);
+    assert_eq!(recovered.last.index, 2);
+}
+
 #[test]
 fn a_failed_write_stops_the_log() {
     let disk = MemoryDisk::new();

@@ -71,6 +71,7 @@ struct State {
     failing_syncs: u32,
     sync_error: Option<io::ErrorKind>,
     failing_writes: u32,
+    failing_dir_syncs: u32,
     /// Flushes neither succeed nor lose anything: they were in progress when the machine stopped.
     hanging_syncs: bool,
     writes: u64,
@@ -174,6 +175,7 @@ impl MemoryDisk {
         state.durable_names = names;
         state.failing_syncs = 0;
         state.failing_writes = 0;
+        state.failing_dir_syncs = 0;
         state.hanging_syncs = false;
     }
 
@@ -183,6 +185,7 @@ impl MemoryDisk {
         state.epoch += 1;
         state.failing_syncs = 0;
         state.failing_writes = 0;
+        state.failing_dir_syncs = 0;
         state.hanging_syncs = false;
     }
 
@@ -205,6 +208,12 @@ impl MemoryDisk {
     pub fn fail_syncs_with(&self, count: u32, kind: io::ErrorKind) {
         let mut state = self.state.lock();
         (state.failing_syncs, state.sync_error) = (count, Some(kind));
+    }
+
+    /// The next flushes of directories fail with an error of this kind, and it is open whether renamed files keep their new names.
+    pub fn fail_dir_syncs_with(&self, count: u32, kind: io::ErrorKind) {
+        let mut state = self.state.lock();
+        (state.failing_dir_syncs, state.sync_error) = (count, Some(kind));
     }
 
     /// From now on flushes of files never complete (they return an error, but their data stays pending), until [`MemoryDisk::crash`] or
@@ -317,6 +326,10 @@ impl Disk for MemoryDisk {
 
     fn sync_dir(&self, _path: &Path) -> io::Result<()> {
         let mut state = self.state.lock();
+        if state.failing_dir_syncs > 0 {
+            state.failing_dir_syncs -= 1;
+            return Err(state.sync_error.unwrap_or(io::ErrorKind::Other).into());
+        }
         state.durable_names = state.names.clone();
         state.pending_names.clear();
         Ok(())

@@ -425,8 +425,14 @@ pub(super) fn create_segment(
         .map_err(failed("writing"))?;
     file.sync_data().map_err(failed("flushing"))?;
     disk.rename(&spare, &path).map_err(failed("renaming"))?;
+    // Whatever the reason, even a full disk: the segment may be there after a crash, and then everything after the recorded end of the one
+    // before it does not count. So nothing may be appended to that one any more.
     disk.sync_dir(directory)
-        .map_err(failed("flushing the directory of"))?;
+        .map_err(|source| StorageError::Io {
+            operation: "flushing the directory of",
+            file: path.clone(),
+            source,
+        })?;
     let segment = Segment {
         generation: header.generation,
         seed: Seed::new(header.generation, header.salt),
