@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use skep_client::StreamJobs;
 use skep_testbed::Proxy;
 
 use super::*;
@@ -211,6 +212,50 @@ async fn acknowledged_commands_survive_leaders_cut_off_in_one_or_both_directions
         ledger::expect_everything_acknowledged(server, &ledger).await;
     }
     println!("{} acknowledged instances, nothing lost", ledger.created());
+}
+
+/// A connection has one direction, and both ends forget what they were told over it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn a_job_stream_gets_jobs_after_connections_in_one_direction_broke() {
+    let net = Net::new();
+    let servers = net.all().await;
+    ledger::deploy_one_task(&servers[1].client()).await;
+    let leads = leader(&servers[1]).await;
+    let at = (leads + 1) % SIZE;
+    let client = servers[at].client();
+    let request = StreamJobs {
+        // A job that was on the way comes again soon.
+        timeout: Duration::from_secs(2),
+        ..StreamJobs::new("work")
+    };
+    let mut stream = client.stream_jobs(&request).await.unwrap();
+    for way in [(leads, at), (at, leads), (leads, at), (at, leads)] {
+        let link = &net.links[&way];
+        link.cut();
+        // They come back too fast to be seen gone.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        eventually("the connections to be back", async || {
+            link.connections() == CLASSES
+        })
+        .await;
+        let mut created = None;
+        eventually("an instance", async || {
+            let one = CreateInstance::latest("one-task");
+            let instance = client.create_instance(&one).await;
+            created = instance.ok().map(|it| it.process_instance_key);
+            created.is_some()
+        })
+        .await;
+        loop {
+            let job = tokio::time::timeout(support::PATIENCE, stream.next()).await;
+            let job = job.expect("a job").unwrap().expect("the stream goes on");
+            let is_it = Some(job.process_instance_key) == created;
+            let completed = client.complete_job(job.key, None).await;
+            if is_it && completed.is_ok() {
+                break;
+            }
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
