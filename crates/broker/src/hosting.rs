@@ -353,7 +353,8 @@ impl Hosting {
             let outcome = if state.went_on_since(partition, generation) {
                 self.put_aside(partition)
             } else if !state.nodes.contains_key(&self.config.node_id) {
-                // Others say so, and its own group does not tell it any more: the files stay until this node is a member again.
+                // Others say so, and its own group does not tell it any more: the files stay until this node is a member again. So does the
+                // record that it has started: a node that starts with an older state must not vote as this member, without its log.
                 self.move_away(partition).map(drop)
             } else {
                 self.forget(partition)
@@ -395,6 +396,7 @@ impl Hosting {
     }
 
     fn forget(&self, partition: u32) -> std::io::Result<()> {
+        started::forget(&self.config.directory, &partition.to_string())?;
         remove(&self.move_away(partition)?)
     }
 
@@ -403,7 +405,6 @@ impl Hosting {
         let directory = self.directory(partition);
         let gone = directory.with_extension(GIVEN_UP);
         remove(&gone)?;
-        started::forget(&self.config.directory, &partition.to_string())?;
         if directory.exists() {
             std::fs::rename(&directory, &gone)?;
         }
@@ -416,12 +417,12 @@ impl Hosting {
         remove(&self.directory(partition).with_extension(BEFORE))
     }
 
-    /// Removes leftovers of a crash, unless this node was removed.
+    /// Removes leftovers of a crash. Files of a member that has started stay: this node was removed.
     fn clear_up(&self, state: &State) {
-        if !state.nodes.contains_key(&self.config.node_id) {
-            return;
-        }
         for partition in 1..=state.partitions {
+            if self.was_started(partition, 0).unwrap_or(true) {
+                continue;
+            }
             let _ = remove(&self.directory(partition).with_extension(GIVEN_UP));
         }
     }

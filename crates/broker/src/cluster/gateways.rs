@@ -253,7 +253,8 @@ mod tests {
             secondary_storage: None,
             ..BrokerConfig::default()
         };
-        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let open = || Broker::open(config.clone(), Arc::new(Clock::default()));
+        let broker = open().unwrap();
         let cluster = &broker.shared().cluster;
         eventually("it leads", || cluster.metadata_leader().is_some());
         let known = cluster.state();
@@ -282,6 +283,10 @@ mod tests {
         let kept = directory.path().join("partitions/1.given-up/log");
         eventually("its copy is put aside", || kept.exists());
         broker.stop();
+        drop(broker);
+        // Its own files do not say that it was removed: it must not vote as if it had acknowledged nothing.
+        assert!(open().is_err(), "an empty copy has started");
+        assert!(kept.exists());
     }
 
     #[test]
