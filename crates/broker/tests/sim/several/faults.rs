@@ -95,6 +95,21 @@ impl World {
         }
     }
 
+    /// Ends all faults for this time, so that each partition gets a leader.
+    pub fn calms_down(&mut self, time: u64) {
+        self.calm.faults = false;
+        self.network.cut.clear();
+        for machine in &mut self.hosts {
+            (machine.paused_until, machine.slow_disk) = (0, 0);
+        }
+        for replica in self.replicas.values_mut() {
+            (replica.hangs_until, replica.hung) = (0, None);
+        }
+        self.restart_all();
+        self.revive_all();
+        self.run_for(time);
+    }
+
     fn capture_checkpoint(&mut self) {
         let place = self.any_place();
         self.node(place).capture_checkpoint();

@@ -27,24 +27,9 @@ impl World {
         self.tally.add("lost directories", 1);
     }
 
-    /// Ends the faults, so that each partition gets a leader.
-    fn calms_down(&mut self) {
-        self.calm.faults = false;
-        self.network.cut.clear();
-        for machine in &mut self.hosts {
-            (machine.paused_until, machine.slow_disk) = (0, 0);
-        }
-        for replica in self.replicas.values_mut() {
-            (replica.hangs_until, replica.hung) = (0, None);
-        }
-        self.restart_all();
-        self.revive_all();
-        self.run_for(400_000);
-    }
-
     /// One of the two copies that have what was committed last loses its directory, and runs for a while with the third copy alone.
     fn loses_a_directory(&mut self) -> bool {
-        self.calms_down();
+        self.calms_down(400_000);
         let (partition, _) = self.any_place();
         let Some((_, leads)) = self.leader(partition) else {
             return false;

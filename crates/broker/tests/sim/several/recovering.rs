@@ -76,18 +76,8 @@ impl World {
 
     /// Ends the faults for a while, and finds a machine to recover from.
     fn find_left(&mut self, recovers: Recovers, loses: bool) -> Option<u32> {
-        self.calm.faults = false;
         for host in 0..MACHINES {
-            self.network.cut.clear();
-            for machine in &mut self.hosts {
-                (machine.paused_until, machine.slow_disk) = (0, 0);
-            }
-            for replica in self.replicas.values_mut() {
-                (replica.hangs_until, replica.hung) = (0, None);
-            }
-            self.restart_all();
-            self.revive_all();
-            self.run_for(200_000);
+            self.calms_down(200_000);
             if self.is_changing() {
                 continue;
             }
