@@ -1,18 +1,20 @@
 //! Starts and stops replicas of partitions on this node: at startup, and later as the cluster's state requires.
 
+mod given_up;
 pub(crate) mod purging;
 pub(crate) mod scaling;
 pub(crate) mod unsafe_recovery;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use skep_cluster::{Entry, ReplicaState, State, member};
 use skep_replication::Members;
 use skep_storage::disk::create_dir_durably;
 
+use self::given_up::GivenUp;
 use crate::clock::Clock;
 use crate::cluster::HostingEvent;
 use crate::config::BrokerConfig;
@@ -26,7 +28,7 @@ use crate::started;
 const LOOK: Duration = Duration::from_millis(500);
 /// The same while a step is in progress.
 const SOON: Duration = Duration::from_millis(20);
-/// Directories of replicas that were given up, until they are removed. Those of a removed node stay until it is a member again.
+/// Directories of replicas that were given up, for a day. Those of a removed node stay until it is a member again.
 const GIVEN_UP: &str = "given-up";
 /// Directories of replicas that were given up because the partition continues from another one, until this node has a copy again.
 const BEFORE: &str = "before";
@@ -37,6 +39,7 @@ pub(crate) struct Steps {
     pub(crate) pause: Duration,
     /// Why the last step was not carried out.
     failed: Option<String>,
+    given_up: GivenUp,
 }
 
 impl Default for Steps {
@@ -44,6 +47,7 @@ impl Default for Steps {
         Steps {
             pause: LOOK,
             failed: None,
+            given_up: GivenUp::default(),
         }
     }
 }
@@ -71,7 +75,6 @@ impl Hosting {
     /// # Errors
     /// None of several can start, or the only one cannot.
     pub(crate) fn open_all(&self, state: &State) -> Result<(), OpenError> {
-        self.clear_up(state);
         let node = self.config.node_id;
         let (mut failed, mut several) = (None, 0);
         let here = state.nodes.get(&node).map(|node| &node.partitions);
@@ -176,7 +179,10 @@ impl Hosting {
 
     /// Runs until every sender is dropped, or the node stops.
     pub(crate) fn run(&self, events: &Receiver<HostingEvent>) {
-        let mut steps = Steps::default();
+        let mut steps = Steps {
+            given_up: self.find_given_up(),
+            ..Steps::default()
+        };
         // Changes in the state may not have been carried out yet.
         let mut event = HostingEvent::Look;
         loop {
@@ -213,7 +219,8 @@ impl Hosting {
             } => self.join(shared, &state, partition, member, members),
             HostingEvent::Look => {
                 self.recover_partitions(shared, &state);
-                self.give_up(shared, &state);
+                self.give_up(shared, &state, &mut steps.given_up);
+                self.clear_given_up(shared, &state, &mut steps.given_up);
                 self.clear_aside(&state);
                 if let Some(entry) = self.step(shared, &state, steps) {
                     shared.cluster.propose_metadata(entry);
@@ -340,7 +347,8 @@ impl Hosting {
     }
 
     /// Ends replicas that the state no longer has. A replica newer than the state known here stays.
-    fn give_up(&self, shared: &Arc<Shared>, state: &State) {
+    fn give_up(&self, shared: &Arc<Shared>, state: &State, given_up: &mut GivenUp) {
+        let is_member = state.nodes.contains_key(&self.config.node_id);
         for handle in shared.local.partitions() {
             let (partition, own) = (handle.status.partition, handle.status.member());
             if own == 0 || !state.has_given_up(own, partition) {
@@ -352,19 +360,16 @@ impl Hosting {
             let generation = skep_cluster::generation(own);
             let outcome = if state.went_on_since(partition, generation) {
                 self.put_aside(partition)
-            } else if !state.nodes.contains_key(&self.config.node_id) {
-                // Others say so, and its own group does not tell it any more: the files stay until this node is a member again. So does the
-                // record that it has started: a node that starts with an older state must not vote as this member, without its log.
-                self.move_away(partition).map(drop)
             } else {
-                self.forget(partition)
+                given_up.note(partition, Instant::now());
+                self.move_away(partition, is_member).map(drop)
             };
             if let Err(error) = outcome {
                 tracing::error!(
                     code = "CLUSTER_STATE",
                     partition,
                     %error,
-                    "a copy that left the partition cannot be deleted from the disk"
+                    "a copy that left the partition cannot be moved away"
                 );
             }
         }
@@ -396,15 +401,20 @@ impl Hosting {
     }
 
     fn forget(&self, partition: u32) -> std::io::Result<()> {
-        started::forget(&self.config.directory, &partition.to_string())?;
-        remove(&self.move_away(partition)?)
+        remove(&self.move_away(partition, true)?)
     }
 
     /// Moves the local copy out of the way, in place of an earlier one. Returns where it is.
-    fn move_away(&self, partition: u32) -> std::io::Result<PathBuf> {
+    ///
+    /// A node that is not a member any more knows that from others, and its own files do not say so. Then the record that the copy was started
+    /// stays: the node may start with that older state, and must not vote as the member that it was, without its log.
+    fn move_away(&self, partition: u32, is_member: bool) -> std::io::Result<PathBuf> {
         let directory = self.directory(partition);
         let gone = directory.with_extension(GIVEN_UP);
         remove(&gone)?;
+        if is_member {
+            started::forget(&self.config.directory, &partition.to_string())?;
+        }
         if directory.exists() {
             std::fs::rename(&directory, &gone)?;
         }
@@ -417,13 +427,37 @@ impl Hosting {
         remove(&self.directory(partition).with_extension(BEFORE))
     }
 
-    /// Removes leftovers of a crash. Files of a member that has started stay: this node was removed.
-    fn clear_up(&self, state: &State) {
-        for partition in 1..=state.partitions {
-            if self.was_started(partition, 0).unwrap_or(true) {
-                continue;
+    /// Files of copies that were given up before this process began.
+    fn find_given_up(&self) -> GivenUp {
+        let mut given_up = GivenUp::default();
+        let files = std::fs::read_dir(self.partitions()).into_iter().flatten();
+        for file in files.flatten() {
+            let path = file.path();
+            let is_given_up = path.extension().is_some_and(|it| it == GIVEN_UP);
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            let partition: Option<u32> = stem.and_then(|stem| stem.parse().ok());
+            if let Some(partition) = partition.filter(|_| is_given_up) {
+                given_up.note(partition, Instant::now());
             }
-            let _ = remove(&self.directory(partition).with_extension(GIVEN_UP));
+        }
+        given_up
+    }
+
+    /// Removes files of copies that were given up, when it is time to, unless this node was removed.
+    fn clear_given_up(&self, shared: &Arc<Shared>, state: &State, given_up: &mut GivenUp) {
+        if !state.nodes.contains_key(&self.config.node_id) {
+            return;
+        }
+        for partition in given_up.due(Instant::now(), shared.local.is_disk_low()) {
+            let gone = self.directory(partition).with_extension(GIVEN_UP);
+            if let Err(error) = remove(&gone) {
+                tracing::error!(
+                    code = "CLUSTER_STATE",
+                    partition,
+                    %error,
+                    "a copy that left the partition cannot be deleted from the disk"
+                );
+            }
         }
     }
 }

@@ -154,6 +154,13 @@ async fn a_node_is_added_and_another_one_removed_under_load() {
     // Each partition has three copies on four nodes: every node lacks one.
     let lack_one = || rigs.iter().all(|rig| partitions_of(rig).len() < 4);
     wait_until("nodes to give up what they had", lack_one).await;
+    // The files of those copies stay for a day.
+    let kept = |node: usize| {
+        let all = nodes.directories[node].path().join("partitions");
+        let mut names = (1..=4).map(|partition| format!("{partition}.given-up/log"));
+        names.any(|name| all.join(name).exists())
+    };
+    wait_until("files to be moved away", || (0..3).all(kept)).await;
     let planned = change(&[&rigs[2], &rigs[0], &rigs[3]], scale(&[], &[1], None)).await;
     assert!(
         planned

@@ -37,8 +37,10 @@ pub(super) fn note(nodes: &[Seen], values: &mut BTreeMap<String, f64>) {
 fn log_bytes(data: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for partition in std::fs::read_dir(data.join("partitions"))? {
-        let log = partition?.path().join("log");
-        if !log.is_dir() {
+        let path = partition?.path();
+        let log = path.join("log");
+        // `1.given-up` is no partition.
+        if path.extension().is_some() || !log.is_dir() {
             continue;
         }
         for segment in std::fs::read_dir(log)? {
