@@ -448,7 +448,8 @@ impl Hosting {
         if !state.nodes.contains_key(&self.config.node_id) {
             return;
         }
-        for partition in given_up.due(Instant::now(), shared.local.is_disk_low()) {
+        let is_low = shared.local.is_disk_low();
+        for partition in given_up.due(Instant::now(), is_low, state.incarnation) {
             let gone = self.directory(partition).with_extension(GIVEN_UP);
             if let Err(error) = remove(&gone) {
                 tracing::error!(
