@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Stage, lock};
-use crate::http::Rest;
+use crate::http::{Kept, Rest};
 use crate::probes::float;
 
 /// Maximum time to wait for an answer.
@@ -47,7 +47,7 @@ async fn of_first_node(stage: &Arc<Stage>, process_id: &str) -> anyhow::Result<O
     let asked = tokio::task::spawn_blocking(move || {
         let filter = json!({ "processDefinitionId": id, "state": "ACTIVE" });
         let body = json!({ "filter": filter, "page": { "limit": 1 } });
-        search(&rest, &body)
+        search(&mut Kept::to(rest), &body)
     });
     let total = |answer: Value| answer.get("page")?.get("totalItems")?.as_u64();
     Ok(asked.await?.ok().and_then(total))
@@ -61,9 +61,9 @@ fn rests(stage: &Stage) -> Vec<Rest> {
     up.map(|(_, rest)| rest).collect()
 }
 
-fn search(rest: &Rest, body: &Value) -> io::Result<Value> {
+fn search(node: &mut Kept, body: &Value) -> io::Result<Value> {
     let path = "/v2/process-instances/search";
-    rest.json("POST", path, &body.to_string(), LIMIT)
+    node.json("POST", path, &body.to_string(), LIMIT)
 }
 
 /// One node's account of the instances.
@@ -106,8 +106,8 @@ pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyh
     let (nodes, id) = (rests(stage), process_id.to_string());
     let asked = tokio::task::spawn_blocking(move || {
         let each = nodes
-            .iter()
-            .map(|rest| settled(rest, &id, &created, in_doubt));
+            .into_iter()
+            .map(|rest| settled(&mut Kept::to(rest), &id, &created, in_doubt));
         each.collect::<io::Result<Vec<Findings>>>()
     });
     let Ok(found) = asked.await? else {
@@ -130,11 +130,16 @@ pub(super) async fn ask_every_node(stage: &Arc<Stage>, process_id: &str) -> anyh
 }
 
 /// Asks until everything is right, or nothing changes any more.
-fn settled(rest: &Rest, process_id: &str, created: &[i64], in_doubt: u64) -> io::Result<Findings> {
+fn settled(
+    node: &mut Kept,
+    process_id: &str,
+    created: &[i64],
+    in_doubt: u64,
+) -> io::Result<Findings> {
     let (mut before, mut since) = (None, Instant::now());
     let begin = since;
     loop {
-        let known = match instances(rest, process_id) {
+        let known = match instances(node, process_id) {
             Ok(known) => known,
             // A node that has just started does not answer searches yet.
             Err(_) if begin.elapsed() < LIMIT => {
@@ -154,13 +159,13 @@ fn settled(rest: &Rest, process_id: &str, created: &[i64], in_doubt: u64) -> io:
     }
 }
 
-/// All instances of the process, and whether they have ended.
-fn instances(rest: &Rest, process_id: &str) -> io::Result<HashMap<i64, bool>> {
+/// All instances of the process, and whether they have ended. All pages come over one connection.
+fn instances(node: &mut Kept, process_id: &str) -> io::Result<HashMap<i64, bool>> {
     let mut known = HashMap::new();
     let mut page = json!({ "limit": PAGE });
     loop {
         let answer = search(
-            rest,
+            node,
             &json!({
                 "filter": { "processDefinitionId": process_id },
                 "page": page,
@@ -198,7 +203,63 @@ fn compare(known: &HashMap<i64, bool>, created: &[i64], in_doubt: u64) -> Findin
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+
     use super::*;
+
+    /// The answer to a search whose body is this, as a node with so many instances gives it.
+    fn page(body: &Value, all: usize) -> String {
+        let number = |value: &Value| value.as_str().and_then(|it| it.parse().ok());
+        let after = number(&body["page"]["after"]).unwrap_or(0_usize);
+        let last = all.min(after + PAGE);
+        let item =
+            |key: usize| json!({ "processInstanceKey": key.to_string(), "state": "COMPLETED" });
+        let items: Vec<Value> = (after + 1..=last).map(item).collect();
+        json!({ "items": items, "page": { "endCursor": last.to_string() } }).to_string()
+    }
+
+    /// A node with so many instances, which lets nobody open a second connection.
+    fn node(all: usize) -> Kept {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            drop(listener);
+            let mut reader = BufReader::new(stream);
+            loop {
+                let mut length = 0;
+                loop {
+                    let mut line = String::new();
+                    if reader.read_line(&mut line).unwrap() == 0 {
+                        return;
+                    }
+                    match line.trim_end().split_once(": ") {
+                        Some(("content-length", value)) => length = value.parse().unwrap(),
+                        _ if line == "\r\n" => break,
+                        _ => {}
+                    }
+                }
+                let mut body = vec![0; length];
+                reader.read_exact(&mut body).unwrap();
+                let answer = page(&serde_json::from_slice(&body).unwrap(), all);
+                let length = answer.len();
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+                let mut stream = reader.get_ref();
+                stream.write_all((head + &answer).as_bytes()).unwrap();
+            }
+        });
+        Kept::to(Rest::open(&address))
+    }
+
+    /// Opening a connection takes seconds where ports are forwarded.
+    #[test]
+    fn all_pages_of_an_audit_come_over_one_connection() {
+        let all = PAGE * 2 + 1;
+        let known = instances(&mut node(all), "a").unwrap();
+        assert_eq!(known.len(), all);
+        assert!(known.values().all(|ended| *ended));
+    }
 
     #[test]
     fn lost_surplus_and_unfinished_instances_are_detected() {
