@@ -11,7 +11,7 @@ use skep_load::server::usage;
 use super::shares::Shares;
 use super::{float, leases, sizes};
 use crate::drivers::Node;
-use crate::http;
+use crate::http::{Kept, Rest};
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
 const FAMILIES: [&str; 23] = [
@@ -62,7 +62,7 @@ const EXPORTED: &str = "zeebe_exporter_last_exported_position";
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
 
-/// A node that does not answer within this time has no values for this second.
+/// A node that does not answer within this time has no values for this second; its answer counts for the second in which it comes.
 const LIMIT: Duration = Duration::from_millis(800);
 
 /// A node in its current state.
@@ -99,6 +99,8 @@ pub struct Nodes {
     before: BTreeMap<u32, (Option<i32>, Instant, f64)>,
     gateways: Shares,
     partitions: Shares,
+    /// Connections to the management ports, by address.
+    ports: BTreeMap<String, Kept>,
     /// The bytes of each log that were read, and their lines.
     logs: BTreeMap<u32, (u64, u64)>,
 }
@@ -106,18 +108,38 @@ pub struct Nodes {
 impl Nodes {
     /// Samples all series. Blocks until the nodes have answered, each for a moment at most.
     pub fn look(&mut self, nodes: &[Seen], values: &mut BTreeMap<String, f64>) {
-        let texts: Vec<Option<String>> = std::thread::scope(|scope| {
-            let asked: Vec<_> = nodes
-                .iter()
-                .map(|node| scope.spawn(|| metrics(&node.management)))
-                .collect();
+        let texts = self.ask(nodes);
+        self.note(nodes, texts, values);
+    }
+
+    /// The metrics of each node, if it answers.
+    fn ask(&mut self, nodes: &[Seen]) -> Vec<Option<String>> {
+        let ports = nodes.iter().map(|node| {
+            let address = &node.management;
+            let known = self.ports.remove_entry(address);
+            known.unwrap_or_else(|| (address.clone(), Kept::to(Rest::open(address))))
+        });
+        let mut ports: Vec<(String, Kept)> = ports.collect();
+        let texts = std::thread::scope(|scope| {
+            let each = ports.iter_mut();
+            let asked = each.map(|(_, port)| scope.spawn(move || metrics(port)));
+            let asked: Vec<_> = asked.collect();
             let answers = asked.into_iter().map(|it| it.join().ok().flatten());
             answers.collect()
         });
+        self.ports.extend(ports);
+        texts
+    }
+
+    fn note(
+        &mut self,
+        nodes: &[Seen],
+        texts: Vec<Option<String>>,
+        values: &mut BTreeMap<String, f64>,
+    ) {
         for (node, text) in nodes.iter().zip(&texts) {
             let own = |name: &str| format!("node{}.{name}", node.number);
             for (name, value) in text.iter().flat_map(|text| families(text)) {
-                *values.entry(name.to_string()).or_default() += value;
                 values.insert(own(name), value);
             }
             self.process(node, values, own);
@@ -125,24 +147,35 @@ impl Nodes {
         if let Some(lines) = self.log_lines(nodes) {
             values.insert("log-lines".into(), float(lines));
         }
-        let answered = nodes.iter().filter_map(|node| {
-            let requests = values.get(&format!("node{}.requests", node.number));
-            Some((node.number, *requests?))
-        });
-        let now = Instant::now();
-        if let Some((busiest, _)) = self.gateways.compare(now, answered.collect()) {
-            values.insert("busiest-gateway".into(), busiest);
-        }
         leases::note(texts.iter().flatten(), values);
-        // Without the answer of one node the jobs of its partitions would seem to be gone.
         let texts: Option<Vec<String>> = texts.into_iter().collect();
-        let shares = texts.and_then(|texts| self.partitions.compare(now, jobs_created(&texts)));
-        if let Some((busiest, idlest)) = shares {
-            values.insert("busiest-partition".into(), busiest);
-            values.insert("idlest-partition".into(), idlest);
+        if let Some(texts) = texts {
+            self.note_all(nodes, &texts, values);
         }
         cores_of_all(nodes, values);
         sizes::note(nodes, values);
+    }
+
+    /// Sums and shares of all nodes. Without the answer of one of them, they would be those of other nodes than a second before.
+    fn note_all(&mut self, nodes: &[Seen], texts: &[String], values: &mut BTreeMap<String, f64>) {
+        let mut answered = BTreeMap::new();
+        for (node, text) in nodes.iter().zip(texts) {
+            let families = families(text);
+            // Nobody has asked a node that does not count requests.
+            let requests = families.get("requests").copied().unwrap_or(0.0);
+            answered.insert(node.number, requests);
+            for (name, value) in families {
+                *values.entry(name.to_string()).or_default() += value;
+            }
+        }
+        let now = Instant::now();
+        if let Some((busiest, _)) = self.gateways.compare(now, answered) {
+            values.insert("busiest-gateway".into(), busiest);
+        }
+        if let Some((busiest, idlest)) = self.partitions.compare(now, jobs_created(texts)) {
+            values.insert("busiest-partition".into(), busiest);
+            values.insert("idlest-partition".into(), idlest);
+        }
     }
 
     /// Lines in the logs of these nodes; `None` for a foreign cluster.
@@ -207,19 +240,17 @@ fn used(
 
 /// Cores of all nodes together, and the share of their quotas that nodes with one used.
 fn cores_of_all(nodes: &[Seen], values: &mut BTreeMap<String, f64>) {
-    let (mut all, mut limited, mut quotas) = (None::<f64>, 0.0_f64, 0.0_f64);
-    for node in nodes {
-        let cores = values.get(&format!("node{}.cores", node.number));
-        let Some(cores) = cores.copied() else {
-            continue;
-        };
-        all = Some(all.unwrap_or(0.0) + cores);
-        if let Some(quota) = node.quota {
+    let cores = |node: &Seen| values.get(&format!("node{}.cores", node.number)).copied();
+    let each: Vec<Option<f64>> = nodes.iter().map(cores).collect();
+    let all: Option<f64> = each.iter().copied().sum();
+    let (mut limited, mut quotas) = (0.0_f64, 0.0_f64);
+    for (node, cores) in nodes.iter().zip(&each) {
+        if let (Some(quota), Some(cores)) = (node.quota, cores) {
             limited += cores;
             quotas += quota;
         }
     }
-    if let Some(all) = all {
+    if let Some(all) = all.filter(|_| !nodes.is_empty()) {
         values.insert("nodes-cores".into(), all);
     }
     if quotas > 0.0 {
@@ -245,8 +276,8 @@ fn jobs_created(texts: &[String]) -> BTreeMap<u32, f64> {
     created
 }
 
-fn metrics(address: &str) -> Option<String> {
-    let answer = http::ask(address, "GET", "/actuator/prometheus", "", LIMIT);
+fn metrics(port: &mut Kept) -> Option<String> {
+    let answer = port.ask("GET", "/actuator/prometheus", "", LIMIT);
     let (status, text) = answer.ok()?;
     (status == 200).then_some(text)
 }
@@ -278,6 +309,39 @@ fn families(text: &str) -> BTreeMap<&'static str, f64> {
 mod tests {
     use super::*;
 
+    fn seen(number: u32, quota: Option<f64>) -> Seen {
+        Seen {
+            number,
+            pid: None,
+            management: String::new(),
+            quota,
+            log: PathBuf::new(),
+            data: None,
+        }
+    }
+
+    /// Where one node alone answered, it was the busiest by as much as the mean, which is itself.
+    #[test]
+    fn without_the_answer_of_a_node_there_are_neither_sums_nor_shares() {
+        let nodes = [0, 1, 2].map(|number| seen(number, None));
+        let mut probe = Nodes::default();
+        let mut look = |texts: [Option<String>; 3]| {
+            let mut values = BTreeMap::new();
+            probe.note(&nodes, texts.into(), &mut values);
+            let series = ["requests", "busiest-gateway", "node0.requests"];
+            series.map(|name| values.get(name).copied())
+        };
+        let of = |requests: u32| Some(format!("{REQUESTS}{{uri=\"/v2/topology\"}} {requests}\n"));
+        // The last one has not been asked for anything yet.
+        let none = || Some(String::new());
+        let begun = look([of(100), of(100), none()]);
+        assert_eq!(begun, [Some(200.0), None, Some(100.0)]);
+        let alone = look([of(900), None, None]);
+        assert_eq!(alone, [None, None, Some(900.0)]);
+        let all = look([of(1000), of(100), none()]);
+        assert_eq!(all, [Some(1100.0), Some(3.0), Some(1000.0)]);
+    }
+
     #[test]
     fn families_are_summed_over_their_labels() {
         let text = "# HELP zeebe_pending_incidents x\nzeebe_pending_incidents{partition=\"1\"} 2\n\
@@ -296,14 +360,7 @@ mod tests {
 
     #[test]
     fn a_node_elsewhere_says_itself_what_it_uses() {
-        let node = Seen {
-            number: 2,
-            pid: None,
-            management: String::new(),
-            quota: None,
-            log: PathBuf::new(),
-            data: None,
-        };
+        let node = seen(2, None);
         let own = |name: &str| format!("node2.{name}");
         let mut values = BTreeMap::new();
         let mut nodes = Nodes::default();
@@ -339,21 +396,16 @@ mod tests {
 
     #[test]
     fn the_share_of_quotas_is_that_of_nodes_with_one() {
-        let seen = |number, quota| Seen {
-            number,
-            pid: None,
-            management: String::new(),
-            quota,
-            log: PathBuf::new(),
-            data: None,
-        };
         let nodes = [seen(0, Some(0.5)), seen(1, Some(0.5)), seen(2, None)];
         let mut values = BTreeMap::new();
         cores_of_all(&nodes, &mut values);
         assert!(values.is_empty(), "nothing is known yet");
-        for (node, cores) in [(0, 0.5), (1, 0.25), (2, 1.0)] {
+        for (node, cores) in [(0, 0.5), (1, 0.25)] {
             values.insert(format!("node{node}.cores"), cores);
         }
+        cores_of_all(&nodes, &mut values);
+        assert_eq!(values.get("nodes-cores"), None, "one is not known");
+        values.insert("node2.cores".into(), 1.0);
         cores_of_all(&nodes, &mut values);
         assert_eq!(values.get("nodes-cores"), Some(&1.75));
         assert_eq!(values.get("quota-used"), Some(&0.75));
