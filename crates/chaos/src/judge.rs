@@ -17,6 +17,8 @@ pub use measure::{Measured, Missing};
 pub const FLUSH_MS: &str = "machine.flush-p99-ms";
 /// Series that is 1 while the machine was not quiet enough to judge speed.
 pub const NOISY: &str = "machine.noisy";
+/// Series with the number of the plan's settings that the cluster may not have, since the run has not started it.
+pub const FOREIGN_SETTINGS: &str = "foreign-settings";
 
 /// A measured value with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -21,9 +21,9 @@ use skep_load::{Clients, Live, LoadArgs, Running};
 
 use crate::drivers::{Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, missing};
 use crate::guard::Guard;
-use crate::judge::{FLUSH_MS, NOISY};
+use crate::judge::{FLUSH_MS, FOREIGN_SETTINGS, NOISY};
 use crate::plan::{self, Action, Plan, Step, Wire};
-use crate::probes::{Calibration, Seen, calibrate};
+use crate::probes::{Calibration, Seen, calibrate, float};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
 use offered::Offered;
@@ -88,6 +88,18 @@ impl Stage {
 
     fn note_value(&self, name: String, value: f64) {
         self.note_values(BTreeMap::from([(name, value)]));
+    }
+
+    /// Records what is known before the first step. `foreign` is the number of settings that the cluster may have otherwise.
+    fn note_beforehand(&self, foreign: usize) {
+        let foreign = float(u64::try_from(foreign).unwrap_or(u64::MAX));
+        self.note_value(FOREIGN_SETTINGS.into(), foreign);
+        if let Some(maximum) = self.maximum {
+            self.note_value("machine.maximum-per-s".into(), maximum);
+            // Waiting time of the last request in a full flood.
+            let queue = f64::from(steps::FLOOD) / maximum * 1000.0;
+            self.note_value("machine.queue-ms".into(), queue);
+        }
     }
 
     fn note(&self, kind: Kind, step: &Step, text: String, show: &dyn Fn(&Event)) {
@@ -247,14 +259,20 @@ fn cluster(
     started.context("starting the nodes")
 }
 
+/// The settings of the plan that the cluster may have otherwise.
+fn foreign_settings<'p>(plan: &'p Plan, options: &Options) -> Vec<&'p str> {
+    if !options.is_foreign() {
+        return Vec::new();
+    }
+    plan.nodes.settings.keys().map(String::as_str).collect()
+}
+
 /// Differences from the plan, since the cluster is another one.
-fn differences(plan: &Plan, options: &Options) -> Option<String> {
-    let settings: Vec<&str> = plan.nodes.settings.keys().map(String::as_str).collect();
-    let differs = options.is_foreign() && !settings.is_empty();
-    differs.then(|| {
+fn differences(foreign: &[&str]) -> Option<String> {
+    (!foreign.is_empty()).then(|| {
         format!(
             "the cluster has its own settings, and not those of the plan ({})",
-            settings.join(", ")
+            foreign.join(", ")
         )
     })
 }
@@ -301,14 +319,10 @@ async fn on_stage(
         reach: Mutex::default(),
         maximum,
     };
-    if let Some(maximum) = maximum {
-        stage.note_value("machine.maximum-per-s".into(), maximum);
-        // Waiting time of the last request in a full flood.
-        let queue = f64::from(steps::FLOOD) / maximum * 1000.0;
-        stage.note_value("machine.queue-ms".into(), queue);
-    }
+    let foreign = foreign_settings(plan, options);
+    stage.note_beforehand(foreign.len());
     let described = Some(described(calibration, maximum));
-    for text in described.into_iter().chain(differences(plan, options)) {
+    for text in described.into_iter().chain(differences(&foreign)) {
         show(&of_no_step(0.0, Kind::Note, text));
     }
     let live = Arc::clone(&stage.live);
@@ -412,5 +426,29 @@ async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> an
             READY.as_secs()
         );
         tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments;
+
+    #[test]
+    fn the_settings_of_a_plan_are_foreign_to_a_cluster_that_the_run_has_not_started() {
+        let plan = (experiments::find("gateway-skew").unwrap().plan)(false);
+        let mut options = Options {
+            launcher: Launcher::of("skep".into()),
+            guard: Vec::new(),
+            directory: PathBuf::new(),
+            against: None,
+            pods: None,
+            noisy: false,
+            command: String::new(),
+        };
+        assert_eq!(foreign_settings(&plan, &options), [""; 0]);
+        options.against = Some("example.org".into());
+        let foreign = foreign_settings(&plan, &options);
+        assert_eq!(foreign, ["skep.api.max-connection-age"]);
     }
 }

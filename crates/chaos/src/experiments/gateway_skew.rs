@@ -1,6 +1,7 @@
 //! Clients reach a cluster through one node, through an address that spreads connections, and beside a slow node.
 
 use super::{Experiment, invariants, settings, step, wait};
+use crate::judge::FOREIGN_SETTINGS;
 use crate::plan::{
     Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Take, Through, Until, Who, Wire,
 };
@@ -140,6 +141,11 @@ fn criteria() -> Vec<Criterion> {
             share("service", "service-end"),
             Limit::AtMost(1.25),
             "×",
+        )
+        .provided(
+            Measure::of(FOREIGN_SETTINGS),
+            Limit::AtMost(0.0),
+            "the cluster may keep connections for longer than the plan",
         ),
     ];
     criteria.extend(without_a_node());
