@@ -19,10 +19,12 @@ use skep_load::args::{HttpArg, JobsArg};
 use skep_load::process::{Process, named};
 use skep_load::{Clients, Live, LoadArgs, Running};
 
-use crate::drivers::{Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, missing};
+use crate::drivers::{
+    Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, check_against, missing,
+};
 use crate::guard::Guard;
 use crate::judge::{FLUSH_MS, FOREIGN_SETTINGS, NOISY};
-use crate::plan::{self, Action, Plan, Step, Wire};
+use crate::plan::{self, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate, float};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
@@ -131,11 +133,11 @@ impl Stage {
     }
 }
 
-/// Runs a plan and judges it; `show` is informed of events as they happen. Measurements go to the directory named in the options.
+/// Runs a plan and judges it; `show` is informed of events as they happen. Measurements go to the directory named in the options. A step
+/// that fails, a cluster that does not serve and a process that cannot be deployed are results, not errors.
 ///
 /// # Errors
-/// A requirement of the plan cannot be met: a directory, a port, a cluster that serves, a process that can be deployed. A step that fails
-/// is a result, not an error.
+/// The directory cannot be written to, the machine cannot be measured, the guard cannot be started, or not everything could be undone.
 pub async fn run(
     plan: Plan,
     options: Options,
@@ -153,7 +155,8 @@ pub async fn run(
     let ran = on_stage(&plan, &options, &directory, guard, calibration, show).await;
     // Even after a failure, and before anybody is informed of it.
     let undone = tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
-    let (mut record, maximum) = ran?;
+    // What was measured until an error is of no whole run.
+    let (mut record, maximum) = ran.unwrap_or_else(|why| (unbitten(&format!("{why:#}")), None));
     let noise = calibration.noise();
     let values = BTreeMap::from([
         (FLUSH_MS.to_string(), calibration.flush_p99_ms),
@@ -204,16 +207,7 @@ fn of_no_step(at: f64, kind: Kind, text: String) -> Event {
 
 fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
     if let Some(host) = &options.against {
-        let changes = |action: &Action| action.is_fault() || action.may_change();
-        let mut faults = plan.steps.iter().filter(|step| changes(&step.action));
-        if let Some(step) = faults.next() {
-            anyhow::bail!(
-                "{} changes something (step {}: {}), and --against changes nothing on a cluster of others ({host}); --driver kubernetes does what --allow permits, and without both a run starts a cluster of its own",
-                plan.name,
-                step.name,
-                step.action
-            );
-        }
+        check_against(plan, host)?;
     }
     if let Some(pods) = &options.pods {
         pods.check(plan)?;

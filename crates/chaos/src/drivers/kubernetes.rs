@@ -23,7 +23,7 @@ use super::{Node, SharedGuard};
 use crate::guard::{Ticket, Undo};
 use crate::plan::{Action, Plan, Way};
 use crate::program;
-pub use allowed::{Allowed, Refused};
+pub use allowed::Allowed;
 use forward::Forward;
 use found::Found;
 

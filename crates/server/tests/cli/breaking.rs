@@ -123,6 +123,33 @@ fn a_kill_is_survived_and_the_control_that_loses_data_is_refuted() {
     );
 }
 
+/// A night of experiments went with the first error, and its exit code was that of REFUTED.
+#[test]
+fn a_run_that_cannot_begin_is_not_run_and_the_next_one_is() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, KILLED);
+    let broken = PLAN.replace("FAULT", KILLED);
+    let broken = broken.replace("name: small\n", "name: broken\n");
+    let setting = "  settings:\n    camunda.cluster.partition-count: many\n";
+    let broken = broken.replace("  settings:\n", setting);
+    std::fs::write(here.join("broken.yaml"), broken).unwrap();
+    let words = ["chaos", "broken.yaml", "plan.yaml", "--report", "out"];
+    let ran = run(here, &words);
+    let said = format!("{}{}", stdout(&ran), stderr(&ran));
+    assert_eq!(ran.status.code(), Some(3), "{said}");
+    for headline in [
+        "broken: NOT RUN (a node ended while it started",
+        "small: HELD (4 of 4 criteria held)",
+    ] {
+        assert!(said.contains(headline), "{said}");
+    }
+    for name in ["broken", "small"] {
+        assert!(here.join("out").join(name).join("run.json").exists());
+    }
+    assert_eq!(processes_of(here), [""; 0]);
+}
+
 /// A run of the plan, once it has said this.
 fn begun(here: &Path, what: &str, says: &str) -> Child {
     let mut chaos = skep(here)
@@ -363,8 +390,18 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         (&["plan.yaml", "--full"], 2, "no full form"),
         (
             &["plan.yaml", "--against", "127.0.0.1"],
-            1,
+            2,
             "--against changes nothing on a cluster of others (127.0.0.1)",
+        ),
+        (
+            &["worker-outage", "--against", "127.0.0.1:8080"],
+            2,
+            "REST is asked at its port 8080",
+        ),
+        (
+            &["plan.yaml", "plan.yaml", "--report", "out"],
+            2,
+            "of another plan with the same name",
         ),
         (&["report", "."], 1, "has no report"),
     ] {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Kubernetes;
+use crate::drivers::foreign::{Refused, of_own_nodes};
 use crate::plan::{Action, Plan, Step, Way};
 
 const NO_PAUSE: &str =
@@ -11,18 +12,6 @@ const NO_PAUSE: &str =
 
 const NO_CHANGE: &str =
     "the request may change a cluster of others: only GET and searches of the REST API are sent";
-
-/// Why something is not done to pods.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused(String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
 
 /// A kind of fault that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,22 +101,4 @@ impl Kubernetes {
         let is_allowed = self.allow.contains(&needed);
         (!is_allowed).then(|| format!("it is not allowed; --allow {needed} permits it"))
     }
-}
-
-/// A property that only nodes of the run's own can have.
-fn of_own_nodes(plan: &Plan) -> Option<&'static str> {
-    let nodes = &plan.nodes;
-    let properties = [
-        (nodes.spare > 0, "spare"),
-        (nodes.disk_mib.is_some(), "disk-mib"),
-        (nodes.cores.is_some(), "cores"),
-        (nodes.quota.is_some(), "quota"),
-        (nodes.store.is_some(), "store"),
-        (nodes.sink, "sink"),
-        (nodes.tokens_s.is_some(), "tokens-s"),
-        (nodes.backups, "backups"),
-        (nodes.leases, "leases"),
-    ];
-    let mut set = properties.into_iter().filter(|(is_set, _)| *is_set);
-    set.next().map(|(_, name)| name)
 }

@@ -1,5 +1,6 @@
 //! `skep chaos`: breaks a cluster on purpose and judges a hypothesis.
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use skep_chaos::drivers::{Allowed, Engine, Kubernetes, Launcher, Need, Refused};
+use skep_chaos::drivers::{Allowed, Engine, Kubernetes, Launcher, Need, Refused, check_against};
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 
 use crate::cli::Usage;
@@ -165,6 +166,9 @@ fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
         Driver::Process | Driver::Kubernetes => Ok(None),
     }
 }
+
+/// The exit code of a run that judged nothing.
+const NOT_RUN: u8 = 3;
 
 /// Labels of the brokers' pods, as the Helm chart has them.
 const BROKERS: &str = "app.kubernetes.io/component=broker";
@@ -335,11 +339,8 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
         engine: engine(args)?,
         pods: pods(args)?,
     };
+    check(&plans, args, how.pods.as_ref())?;
     if let Some(pods) = &how.pods {
-        for plan in &plans {
-            let refused = |why: Refused| Usage(why.to_string());
-            pods.check(plan).map_err(refused)?;
-        }
         confirm(pods, args.pods.yes, std::io::stdin().lock())?;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -349,9 +350,56 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let mut codes = Vec::new();
     let several = plans.len() > 1;
     for plan in plans {
-        codes.push(runtime.block_on(one(plan, args, (several, how.clone())))?);
+        let name = plan.name.clone();
+        match runtime.block_on(one(plan, args, (several, how.clone()))) {
+            Ok(Ran::Judged(code)) => codes.push(code),
+            Ok(Ran::Interrupted) => {
+                codes.push(NOT_RUN);
+                break;
+            }
+            // Nothing was judged, and the next one may be.
+            Err(why) => {
+                complain!("{name}: NOT RUN");
+                let _ = crate::cli::report(&why);
+                codes.push(NOT_RUN);
+            }
+        }
     }
     Ok(ExitCode::from(judge::worst(codes)))
+}
+
+/// Checks all plans, and where their reports go, before the first one runs.
+fn check(plans: &[Plan], args: &RunArgs, pods: Option<&Kubernetes>) -> Result<(), Usage> {
+    let refused = |why: Refused| Usage(why.to_string());
+    let mut directories = BTreeSet::new();
+    for plan in plans {
+        if let Some(pods) = pods {
+            pods.check(plan).map_err(refused)?;
+        }
+        if let Some(host) = &args.against {
+            check_against(plan, host).map_err(refused)?;
+        }
+        let Some(report) = &args.report else {
+            continue;
+        };
+        let directory = below(report, plan, plans.len() > 1);
+        if Report::is_in(&directory) || !directories.insert(directory.clone()) {
+            return Err(Usage(format!(
+                "{} has a report already, or gets that of another plan with the same name; name another directory with --report",
+                directory.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Where the report of a plan goes: with several plans, each has its own directory.
+fn below(report: &Path, plan: &Plan, several: bool) -> PathBuf {
+    if several {
+        report.join(&plan.name)
+    } else {
+        report.to_path_buf()
+    }
 }
 
 /// The plan as the seed varies it, if there is one.
@@ -388,14 +436,21 @@ struct How {
     pods: Option<Kubernetes>,
 }
 
-/// The exit code of one run.
-async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow::Result<u8> {
+/// How a run has ended.
+enum Ran {
+    /// With this exit code.
+    Judged(u8),
+    /// By a signal.
+    Interrupted,
+}
+
+/// Runs a plan.
+async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow::Result<Ran> {
     let program = std::env::current_exe().context("the path of this program")?;
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     let directory = match &args.report {
         None => PathBuf::from(format!("chaos-{}-{now}", plan.name)),
-        Some(directory) if several => directory.join(&plan.name),
-        Some(directory) => directory.clone(),
+        Some(directory) => below(directory, &plan, several),
     };
     let words = std::env::args().skip(1);
     let command = ["skep".to_string()].into_iter().chain(words);
@@ -429,7 +484,9 @@ async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow:
         report = run => report?,
         () = crate::cli::interrupted() => {
             // The guard undoes the rest, now that its input ends.
-            anyhow::bail!("interrupted; the injected faults are being undone, and {} has no report", directory.display())
+            let directory = directory.display();
+            complain!("interrupted; the injected faults are being undone, and {directory} has no report");
+            return Ok(Ran::Interrupted);
         }
     };
     crate::cli::print(&report.to_text())?;
@@ -437,7 +494,7 @@ async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow:
         "{} has the report with plots, report.html",
         directory.display()
     );
-    Ok(report.outcome.exit_code())
+    Ok(Ran::Judged(report.outcome.exit_code()))
 }
 
 #[cfg(test)]
