@@ -110,6 +110,8 @@ pub struct Cluster {
     /// Takes what another exporter sends.
     _sink: Option<Sink>,
     login: Option<Login>,
+    /// Credentials for a foreign cluster.
+    authorization: Option<Authorization>,
     leases: Option<Leases>,
     faulty: Vec<Faulty>,
     /// Programs that use CPU beside the nodes.
@@ -164,6 +166,7 @@ impl Cluster {
             store,
             _sink: sink,
             login,
+            authorization: None,
             leases,
             faulty: Vec::new(),
             hogs: Vec::new(),
@@ -193,6 +196,7 @@ impl Cluster {
             store: None,
             _sink: None,
             login: None,
+            authorization: None,
             leases: None,
             faulty: Vec::new(),
             hogs: Vec::new(),
@@ -229,6 +233,15 @@ impl Cluster {
             cluster.ways.add_service(&cluster.nodes)?;
         }
         Ok(cluster)
+    }
+
+    /// A foreign cluster with the credentials for it.
+    #[must_use]
+    pub fn logged_in(self, authorization: Option<Authorization>) -> Self {
+        Self {
+            authorization,
+            ..self
+        }
     }
 
     /// Whether the run did not start it.
@@ -504,8 +517,8 @@ impl Cluster {
 
     /// Credentials of callers, if the cluster requires a login.
     pub fn authorization(&self) -> Option<Authorization> {
-        let login = self.login.as_ref();
-        login.map(|login| login.authorization().clone())
+        let own = self.login.as_ref().map(Login::authorization);
+        own.or(self.authorization.as_ref()).cloned()
     }
 
     /// The node at the end of a way, if there is one.

@@ -89,10 +89,11 @@ pub fn json(
 }
 
 fn good(address: &str, path: &str, (status, body): (u16, String)) -> io::Result<serde_json::Value> {
-    match status {
-        200..300 => Ok(serde_json::from_str(&body)?),
-        _ => Err(io::Error::other(format!(
-            "{address}{path}: {status} {body}"
-        ))),
-    }
+    let kind = match status {
+        200..300 => return Ok(serde_json::from_str(&body)?),
+        401 | 403 => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    };
+    let text = format!("{address}{path}: {status} {body}");
+    Err(io::Error::new(kind, text))
 }

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use skep_client::Authorization;
 use skep_load::args::{HttpArg, JobsArg};
 use skep_load::process::{Process, named};
 use skep_load::{Clients, Live, LoadArgs, Running};
@@ -47,6 +48,8 @@ pub struct Options {
     pub against: Option<String>,
     /// The pods of a foreign cluster, and the faults that are allowed there.
     pub pods: Option<Kubernetes>,
+    /// Credentials for a foreign cluster.
+    pub authorization: Option<Authorization>,
     /// Judge speed even on a machine that has other work.
     pub noisy: bool,
     /// The command line, for the report.
@@ -243,10 +246,11 @@ fn cluster(
     let launcher = &options.launcher;
     if let Some(pods) = &options.pods {
         let found = Cluster::in_kubernetes(pods, plan, launcher, directory, &guard);
-        return found.context("reaching the pods");
+        let found = found.context("reaching the pods")?;
+        return Ok(found.logged_in(options.authorization.clone()));
     }
     if let Some(host) = &options.against {
-        return Ok(Cluster::of_others(host));
+        return Ok(Cluster::of_others(host).logged_in(options.authorization.clone()));
     }
     let network = plan.network();
     let started = Cluster::start(&plan.nodes, network, launcher, directory.into(), guard);
@@ -399,7 +403,26 @@ fn load(addresses: &str) -> LoadArgs {
     }
 }
 
+/// Why a foreign cluster does not let the run in.
+async fn denied(cluster: &Arc<Mutex<Cluster>>) -> anyhow::Result<Option<io::Error>> {
+    let cluster = Arc::clone(cluster);
+    let asked = tokio::task::spawn_blocking(move || {
+        let cluster = lock(&cluster);
+        if !cluster.is_foreign() {
+            return None;
+        }
+        let why = cluster.topology().err();
+        why.filter(|why| why.kind() == io::ErrorKind::PermissionDenied)
+    });
+    Ok(asked.await?)
+}
+
 async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> anyhow::Result<()> {
+    if let Some(why) = denied(cluster).await? {
+        anyhow::bail!(
+            "{why}: the cluster requires a login; give that of a user who may deploy, start and search processes, as for other commands (--user)"
+        );
+    }
     let end = Instant::now() + READY;
     loop {
         let (rests, members, died) = {
@@ -437,6 +460,7 @@ mod tests {
             directory: PathBuf::new(),
             against: None,
             pods: None,
+            authorization: None,
             noisy: false,
             command: String::new(),
         };

@@ -67,3 +67,47 @@ impl Cluster {
         self.ways.service_address()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use skep_client::Authorization;
+
+    use super::*;
+
+    /// An API that lets in who has this header, once.
+    fn requires(header: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 4096];
+            let count = stream.read(&mut request).unwrap();
+            let request = String::from_utf8_lossy(&request[..count]);
+            let status = if request.contains(header) { 200 } else { 401 };
+            write!(
+                stream,
+                "HTTP/1.1 {status} X\r\ncontent-length: 2\r\n\r\n{{}}"
+            )
+            .unwrap();
+        });
+        address
+    }
+
+    #[test]
+    fn a_cluster_of_others_gets_the_credentials_of_the_caller() {
+        let header = "authorization: Basic ZGVtbzpodXNo\r\n";
+        let asked = |authorization: Option<Authorization>| {
+            let mut cluster = Cluster::of_others("127.0.0.1").logged_in(authorization);
+            for node in &mut cluster.nodes {
+                node.rest = requires(header);
+            }
+            cluster.topology().map_err(|why| why.kind())
+        };
+        assert_eq!(asked(None), Err(std::io::ErrorKind::PermissionDenied));
+        let demo = Authorization::basic("demo", "hush").unwrap();
+        assert!(asked(Some(demo)).is_ok());
+    }
+}

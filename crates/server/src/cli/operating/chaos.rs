@@ -11,8 +11,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use skep_chaos::drivers::{Allowed, Engine, Kubernetes, Launcher, Need, Refused, check_against};
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
+use skep_client::Authorization;
 
-use crate::cli::Usage;
+use crate::cli::{Usage, login};
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -207,6 +208,16 @@ fn pods(args: &RunArgs) -> anyhow::Result<Option<Kubernetes>> {
     }))
 }
 
+/// The login at a cluster of others. Nodes that a run starts get none: they require what the plan says.
+fn authorization(args: &RunArgs) -> Result<Option<Authorization>, Usage> {
+    match &args.against {
+        Some(host) => login::at(&format!("http://{host}:8080")),
+        // Over ports of this machine.
+        None if args.driver == Driver::Kubernetes => login::at("http://127.0.0.1"),
+        None => Ok(None),
+    }
+}
+
 /// Whoever injects faults into a cluster of others types its namespace again.
 fn confirm(pods: &Kubernetes, yes: bool, typed: impl BufRead) -> anyhow::Result<()> {
     if yes || pods.allow.is_empty() {
@@ -338,6 +349,7 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let how = How {
         engine: engine(args)?,
         pods: pods(args)?,
+        authorization: authorization(args)?,
     };
     check(&plans, args, how.pods.as_ref())?;
     if let Some(pods) = &how.pods {
@@ -434,6 +446,7 @@ fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
 struct How {
     engine: Option<Engine>,
     pods: Option<Kubernetes>,
+    authorization: Option<Authorization>,
 }
 
 /// How a run has ended.
@@ -470,6 +483,7 @@ async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow:
         directory: directory.clone(),
         against: args.against.clone(),
         pods: how.pods,
+        authorization: how.authorization,
         noisy: args.noisy,
         command: command.collect::<Vec<_>>().join(" "),
     };
