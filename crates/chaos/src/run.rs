@@ -1,6 +1,7 @@
 //! A run: prepares machine and cluster, carries out the steps by the clock while probes sample, and undoes everything.
 
 mod audit;
+mod deployed;
 mod maximum;
 mod offered;
 mod reach;
@@ -29,6 +30,7 @@ use crate::plan::{self, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate, float};
 use crate::record::{Event, Kind, Record, Sample};
 use crate::report::{About, Report};
+use deployed::{Deletion, Deployed};
 use offered::Offered;
 use reach::Reach;
 
@@ -42,6 +44,8 @@ pub struct Options {
     pub launcher: Launcher,
     /// The command that calls [`crate::guard::serve`]; its time limit in seconds is appended.
     pub guard: Vec<String>,
+    /// The command that deletes resources of a foreign cluster (`skep delete`, with its login); `--address URL` and keys are appended.
+    pub delete: Vec<String>,
     /// Directory for the report, the logs and, during the run, the nodes' data. Must not contain a report already.
     pub directory: PathBuf,
     /// A foreign cluster: load is put on it, and nothing is broken.
@@ -283,6 +287,7 @@ async fn on_stage(
     calibration: Calibration,
     show: &(dyn Fn(&Event) + Sync),
 ) -> anyhow::Result<(Record, Option<f64>)> {
+    let deletion = Deletion::at(options, &guard);
     let cluster = attached(plan, options, directory, guard).await?;
     let _confined = Confined::beside(&plan.nodes).context("cores of the clients")?;
     let addresses = cluster.rest_addresses().join(",");
@@ -297,7 +302,7 @@ async fn on_stage(
     }
     let id = format!("{}-{}", plan.name, std::process::id());
     let maximum = if plan.needs_maximum() {
-        let measured = measure_maximum(&cluster, load.clone(), &id, options).await;
+        let measured = measure_maximum(&cluster, load.clone(), &id, deletion.as_ref()).await;
         Some(measured.context("measuring M")?)
     } else {
         None
@@ -306,11 +311,11 @@ async fn on_stage(
         find: plan.looks_for_instances(),
         ..load
     };
-    let live = Live::deploy(args, process(&id)).await?;
-    live.audit(&plan.words);
+    let deployed = Deployed::new(args, process(&id), deletion.as_ref()).await?;
+    deployed.live().audit(&plan.words);
     let stage = Stage {
         cluster,
-        live: Arc::new(live),
+        live: deployed.live(),
         record: Arc::default(),
         begin: Instant::now(),
         rate: Mutex::new(None),
@@ -323,17 +328,12 @@ async fn on_stage(
     for text in described.into_iter().chain(differences(&foreign)) {
         show(&of_no_step(0.0, Kind::Note, text));
     }
-    let live = Arc::clone(&stage.live);
     let ran = steps::carry_out(plan, Arc::new(stage), &process(&id).process_id, show).await;
-    // Our own nodes are deleted with all their data.
-    let mut deleted = Ok(());
-    if options.is_foreign() {
-        deleted = live.delete().await;
-    }
+    let deleted = deployed.delete().await;
     let mut record = ran?;
     if let Err(why) = deleted {
         let at = record.events.last().map_or(0.0, |event| event.at);
-        let text = format!("what was deployed is still there: {why:#}");
+        let text = format!("what was deployed is still there, and the guard deletes it: {why:#}");
         let event = of_no_step(at, Kind::Note, text);
         show(&event);
         record.events.push(event);
@@ -367,11 +367,11 @@ async fn measure_maximum(
     cluster: &Mutex<Cluster>,
     load: LoadArgs,
     id: &str,
-    options: &Options,
+    deletion: Option<&Deletion>,
 ) -> anyhow::Result<f64> {
     let nodes = lock(cluster).nodes().iter().map(Seen::of).collect();
     let clients = Reach::default().clients(Wire::Http2, &lock(cluster))?;
-    maximum::maximum(load, &clients, nodes, id, options.is_foreign()).await
+    maximum::maximum(load, &clients, nodes, id, deletion).await
 }
 
 fn described(calibration: Calibration, maximum: Option<f64>) -> String {
@@ -457,6 +457,7 @@ mod tests {
         let mut options = Options {
             launcher: Launcher::of("skep".into()),
             guard: Vec::new(),
+            delete: Vec::new(),
             directory: PathBuf::new(),
             against: None,
             pods: None,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use skep_load::{Clients, Live, LoadArgs};
+use skep_load::{Clients, LoadArgs};
 
+use super::deployed::{Deletion, Deployed};
 use super::process;
 use crate::probes::{Nodes, Seen};
 
@@ -25,9 +26,11 @@ pub async fn maximum(
     clients: &Clients,
     nodes: Vec<Seen>,
     id: &str,
-    of_others: bool,
+    deletion: Option<&Deletion>,
 ) -> anyhow::Result<f64> {
-    let live = Live::deploy(args, process(&format!("{id}-maximum"))).await?;
+    let process = process(&format!("{id}-maximum"));
+    let deployed = Deployed::new(args, process, deletion).await?;
+    let live = deployed.live();
     let begin = Instant::now();
     let running = live.saturate(clients)?;
     tokio::time::sleep(LONG).await;
@@ -35,9 +38,8 @@ pub async fn maximum(
     let loaded = begin.elapsed();
     running.end().await?;
     let put_off = tokio::task::spawn_blocking(move || until_exported(&nodes)).await?;
-    if of_others {
-        live.delete().await.context("deleting what was deployed")?;
-    }
+    let deleted = deployed.delete().await;
+    deleted.context("deleting what was deployed")?;
     let seconds = (loaded + put_off).as_secs_f64();
     anyhow::ensure!(completed > 0, "no instance completed in {seconds:.0} s");
     Ok(crate::probes::float(completed) / seconds)

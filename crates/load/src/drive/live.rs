@@ -221,16 +221,23 @@ impl Live {
         })
     }
 
+    /// The keys of what was deployed.
+    pub fn process_keys(&self) -> impl Iterator<Item = i64> {
+        let items = self.deployment.items.iter();
+        items.filter_map(|item| match item {
+            Deployed::Process { key, .. } => Some(*key),
+            _ => None,
+        })
+    }
+
     /// Deletes the deployed process.
     ///
     /// # Errors
     /// The server refuses the deletion or cannot be reached.
     pub async fn delete(&self) -> anyhow::Result<()> {
         let client = super::client(&self.plan.args, self.transport)?;
-        for item in &self.deployment.items {
-            if let Deployed::Process { key, .. } = item {
-                client.delete_resource(*key).await?;
-            }
+        for key in self.process_keys() {
+            client.delete_resource(key).await?;
         }
         Ok(())
     }

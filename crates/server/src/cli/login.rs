@@ -68,6 +68,11 @@ pub fn at(address: &str) -> Result<Option<Authorization>, Usage> {
     Ok(found)
 }
 
+/// Flags with which another call of this program logs in alike. Secrets stay in files and in the environment.
+pub fn words() -> Vec<String> {
+    LOGIN.get().map(LoginArgs::words).unwrap_or_default()
+}
+
 /// Warns once if a password goes to this address in clear text.
 pub fn warn_of(address: &str) {
     if is_readable(address) && WARNED.set(()).is_ok() {
@@ -99,6 +104,20 @@ enum Strategy {
 }
 
 impl LoginArgs {
+    fn words(&self) -> Vec<String> {
+        let file = self.password_file.as_ref();
+        let flags = [
+            ("auth", self.auth.clone()),
+            ("user", self.user.clone()),
+            ("password-file", file.map(|it| it.display().to_string())),
+        ];
+        let given = flags.into_iter().filter_map(|(flag, value)| {
+            let value = value.filter(|value| !value.is_empty())?;
+            Some(format!("--{flag}={value}"))
+        });
+        given.collect()
+    }
+
     fn authorization(
         &self,
         password: Option<String>,
@@ -217,6 +236,15 @@ mod tests {
     }
 
     const DEMO: &str = "Basic ZGVtbzpodXNo";
+
+    #[test]
+    fn another_call_of_the_program_logs_in_alike() {
+        let mut login = login("basic", "demo");
+        login.password_file = Some("secret".into());
+        let words = ["--auth=basic", "--user=demo", "--password-file=secret"];
+        assert_eq!(login.words(), words);
+        assert_eq!(LoginArgs::default().words(), [""; 0]);
+    }
 
     #[test]
     fn a_user_with_a_password_logs_in() {

@@ -475,6 +475,10 @@ async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow:
                 line
             },
         ),
+        delete: [program.display().to_string(), "delete".into()]
+            .into_iter()
+            .chain(login::words())
+            .collect(),
         launcher: Launcher {
             program,
             engine: how.engine,
