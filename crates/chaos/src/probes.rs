@@ -2,8 +2,10 @@
 
 mod causes;
 mod clients;
+mod exports;
 mod leases;
 mod machine;
+mod metric;
 mod nodes;
 mod searches;
 mod shares;

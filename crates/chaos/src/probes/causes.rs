@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::nodes::{CPU_SECONDS, RESIDENT};
+use super::nodes::{CPU_SECONDS, RESIDENT, THROTTLED};
 
 /// Less than this share of the load is too little.
 const ENOUGH: f64 = 0.9;
@@ -19,7 +19,7 @@ const SLOTS: &str = "skep_gateway_new_work_slots";
 /// Counters that grow while something is wrong.
 const GROWING: [&str; 3] = [
     "atomix_heartbeat_miss_count_total",
-    "skep_cpu_throttled_periods_total",
+    THROTTLED,
     "zeebe_dropped_request_count_total",
 ];
 /// Each value, and the one with which it is enough.

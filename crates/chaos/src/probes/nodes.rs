@@ -8,20 +8,22 @@ use std::time::{Duration, Instant};
 
 use skep_load::server::usage;
 
+use super::metric::{label, value};
 use super::shares::Shares;
-use super::{float, leases, sizes};
+use super::{exports, float, leases, sizes};
 use crate::drivers::Node;
 use crate::http::{Kept, Rest};
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 23] = [
+const FAMILIES: [&str; 24] = [
     CPU_SECONDS,
+    PERIODS,
     RESIDENT,
+    THROTTLED,
     "atomix_heartbeat_miss_count_total",
     "atomix_journal_flush_time_seconds_count",
     "atomix_journal_flush_time_seconds_sum",
     "process_cpu_usage",
-    "skep_cpu_throttled_periods_total",
     "skep_disk_free_bytes",
     "skep_disk_needed_bytes",
     "skep_element_instances",
@@ -58,6 +60,8 @@ const LABELLED: [(&str, &str, &str); 8] = [
 /// What nodes say of their processes, for those that are not on this machine.
 pub(super) const CPU_SECONDS: &str = "process_cpu_seconds_total";
 pub(super) const RESIDENT: &str = "process_resident_memory_bytes";
+const PERIODS: &str = "skep_cpu_periods_total";
+pub(super) const THROTTLED: &str = "skep_cpu_throttled_periods_total";
 const EXPORTED: &str = "zeebe_exporter_last_exported_position";
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
@@ -97,6 +101,8 @@ impl Seen {
 pub struct Nodes {
     /// Process, time and CPU seconds, by node.
     before: BTreeMap<u32, (Option<i32>, Instant, f64)>,
+    /// Periods of its CPU limit, and those of them in which it used the limit up, by node.
+    periods: BTreeMap<u32, (f64, f64)>,
     gateways: Shares,
     partitions: Shares,
     /// Connections to the management ports, by address.
@@ -143,6 +149,7 @@ impl Nodes {
                 values.insert(own(name), value);
             }
             self.process(node, values, own);
+            self.throttling(node, values);
         }
         if let Some(lines) = self.log_lines(nodes) {
             values.insert("log-lines".into(), float(lines));
@@ -175,6 +182,25 @@ impl Nodes {
         if let Some((busiest, idlest)) = self.partitions.compare(now, jobs_created(texts)) {
             values.insert("busiest-partition".into(), busiest);
             values.insert("idlest-partition".into(), idlest);
+        }
+        if let Some(lag) = exports::lag(texts) {
+            values.insert("export-lag".into(), lag);
+        }
+    }
+
+    /// The share of the periods since the last look in which the node used its CPU limit up.
+    fn throttling(&mut self, node: &Seen, values: &mut BTreeMap<String, f64>) {
+        let own = |name: &str| values.get(&format!("node{}.{name}", node.number)).copied();
+        let Some(now) = own(PERIODS).zip(own(THROTTLED)) else {
+            return;
+        };
+        if let Some(before) = self.periods.insert(node.number, now)
+            // Another process begins again.
+            && before.1 <= now.1
+            && before.0 < now.0
+        {
+            let share = (now.1 - before.1) / (now.0 - before.0);
+            values.insert(format!("node{}.throttled", node.number), share);
         }
     }
 
@@ -265,11 +291,8 @@ fn jobs_created(texts: &[String]) -> BTreeMap<u32, f64> {
         if !line.starts_with(JOBS) || !line.contains("action=\"created\"") {
             continue;
         }
-        let partition = line.split("partition=\"").nth(1);
-        let partition = partition.and_then(|rest| rest.split('"').next()?.parse::<u32>().ok());
-        let value = line.rsplit('}').next();
-        let value = value.and_then(|value| value.split_whitespace().next()?.parse::<f64>().ok());
-        if let (Some(partition), Some(value)) = (partition, value) {
+        let partition = label(line, "partition").and_then(|it| it.parse().ok());
+        if let (Some(partition), Some(value)) = (partition, value(line)) {
             *created.entry(partition).or_default() += value;
         }
     }
@@ -340,6 +363,22 @@ mod tests {
         assert_eq!(alone, [None, None, Some(900.0)]);
         let all = look([of(1000), of(100), none()]);
         assert_eq!(all, [Some(1100.0), Some(3.0), Some(1000.0)]);
+    }
+
+    #[test]
+    fn the_share_of_throttled_periods_is_that_since_the_last_look() {
+        let nodes = [seen(1, None)];
+        let mut probe = Nodes::default();
+        let mut look = |periods: u32, throttled: u32| {
+            let text = format!("{PERIODS} {periods}\n{THROTTLED} {throttled}\n");
+            let mut values = BTreeMap::new();
+            probe.note(&nodes, vec![Some(text)], &mut values);
+            values.get("node1.throttled").copied()
+        };
+        assert_eq!(look(100, 50), None);
+        assert_eq!(look(200, 75), Some(0.25));
+        assert_eq!(look(200, 75), None, "no period has passed");
+        assert_eq!(look(10, 5), None, "it has been started again");
     }
 
     #[test]

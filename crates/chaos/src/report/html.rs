@@ -24,7 +24,7 @@ type Panel = (
 );
 
 const MIB: f64 = 1_048_576.0;
-const PANELS: [Panel; 11] = [
+const PANELS: [Panel; 13] = [
     (
         "Throughput",
         "instances/s",
@@ -81,6 +81,12 @@ const PANELS: [Panel; 11] = [
         &[("node*.cores", "node *"), ("tool-cores", "clients")],
     ),
     (
+        "Periods in which a CPU limit was used up",
+        "share",
+        1.0,
+        &[("node*.throttled", "node *")],
+    ),
+    (
         "Memory",
         "MiB",
         1.0,
@@ -94,6 +100,12 @@ const PANELS: [Panel; 11] = [
             ("zeebe_backpressure_inflight_requests_count", "in flight"),
             ("zeebe_backpressure_requests_limit", "limit"),
         ],
+    ),
+    (
+        "Not exported yet",
+        "records",
+        1.0,
+        &[("export-lag", "the slowest exporter")],
     ),
     (
         "Free disk",

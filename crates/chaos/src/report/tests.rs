@@ -48,6 +48,8 @@ fn report(gap: f64) -> Report {
             ("create-gap-ms".into(), gap),
             ("ledger.lost".into(), 0.0),
             ("node0.cores".into(), 0.5),
+            ("node0.throttled".into(), 0.25),
+            ("export-lag".into(), 7.0),
         ]),
     }));
     let record = Record {
@@ -89,6 +91,8 @@ fn the_page_shows_verdicts_plots_and_steps_and_needs_nothing_else() {
         "<td>1600 ms</td><td>≤ 1502</td><td>150 s</td><td class=\"refuted\">REFUTED</td>",
         "&lt;nothing&gt; else",
         "<figcaption>CPU</figcaption>",
+        "<figcaption>Periods in which a CPU limit was used up</figcaption>",
+        "<figcaption>Not exported yet</figcaption>",
         "class=\"mark\"",
         "<small>none was not measured</small>",
     ] {
