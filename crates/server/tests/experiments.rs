@@ -4,28 +4,14 @@
 #[path = "cli/binary.rs"]
 mod binary;
 
-use std::io::Write as _;
-
 use serde_json::Value;
 
-use binary::{run, stderr, stdout, workplace};
-
-/// Why this machine lacks what the experiment needs.
-fn lack(experiment: &str) -> Option<String> {
-    let directory = workplace();
-    let listed = run(directory.path(), &["chaos", "list", "--json"]);
-    let listed: Value = serde_json::from_str(&stdout(&listed)).unwrap();
-    let mut all = listed["experiments"].as_array().unwrap().iter();
-    let found = all.find(|it| it["name"] == experiment).unwrap();
-    found["why"].as_str().map(String::from)
-}
+use binary::{lack, not_run, run, stderr, stdout, workplace};
 
 /// Runs an experiment, every criterion of which that is no time must be HELD. `kind` is what CI calls a machine that lacks its needs.
 fn counts_hold(experiment: &str, kind: &str) {
     if let Some(why) = lack(experiment) {
-        let line = format!("NOT RUN ({kind}): {why}\n");
-        let _ = std::io::stderr().lock().write_all(line.as_bytes());
-        return;
+        return not_run(kind, &why);
     }
     let directory = workplace();
     let here = directory.path();

@@ -1,10 +1,11 @@
 //! The built binary in its own directory, and a server for its commands.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 pub fn skep(directory: &Path) -> Command {
@@ -36,6 +37,22 @@ pub fn stdout(output: &Output) -> String {
 
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Why this machine lacks what a chaos experiment needs.
+pub fn lack(experiment: &str) -> Option<String> {
+    let directory = workplace();
+    let listed = run(directory.path(), &["chaos", "list", "--json"]);
+    let listed: Value = serde_json::from_str(&stdout(&listed)).unwrap();
+    let mut all = listed["experiments"].as_array().unwrap().iter();
+    let found = all.find(|it| it["name"] == experiment).unwrap();
+    found["why"].as_str().map(String::from)
+}
+
+/// Reports that a test does not run here, past the capture of the test harness. `kind` is what CI calls the reason.
+pub fn not_run(kind: &str, why: &str) {
+    let line = format!("NOT RUN ({kind}): {why}\n");
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// A running server on free ports.

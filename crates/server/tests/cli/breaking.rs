@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::binary::{run, skep, stderr, stdout, workplace};
+use crate::binary::{lack, not_run, run, skep, stderr, stdout, workplace};
 
 /// One node with some load; `FAULT` is replaced by a fault.
 const PLAN: &str = "name: small
@@ -53,6 +53,15 @@ const UNKNOWN: &str = "{fail-disk: {who: {node: 0}, how: space-unknown}}}
 - {name: again, do: {wait: {until: {created: 10}, limit-s: 120}}";
 const HOGGED: &str = "{hog: 1}}
 - {name: long, after-s: 600, do: {hog: 0}";
+const SMALL: &str = "nodes:
+  quota: 0.5
+  disk-mib: 192
+  settings:
+    camunda.data.primary-storage.log-stream.log-segment-size: 4MB
+";
+const FILLED: &str = "{pause: {node: 0}}}
+- {name: fill, do: {fill: {who: {node: 0}, leave-mib: 44}}}
+- {name: long, after-s: 600, do: resume";
 const PAUSED: &str = "{pause: {node: 0}}}
 - {name: long, after-s: 600, do: resume";
 
@@ -177,6 +186,38 @@ fn a_run_that_is_killed_leaves_nothing_behind() {
     chaos.wait().unwrap();
     eventually("the node is gone", || processes_of(here).is_empty());
     eventually("its data is gone", || !here.join("report/nodes").exists());
+}
+
+/// Control groups that the run with this process number has made.
+fn groups_of(run: u32) -> usize {
+    let prefix = format!("skep-chaos-{run}-");
+    let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu"];
+    let all = roots
+        .into_iter()
+        .filter_map(|root| std::fs::read_dir(root).ok());
+    let names = all.flatten().map(|entry| entry.unwrap().file_name());
+    let own = names.filter(|name| name.to_str().is_some_and(|name| name.starts_with(&prefix)));
+    own.count()
+}
+
+#[test]
+fn a_limited_node_with_a_disk_goes_with_a_run_that_is_killed() {
+    if let Some(why) = lack("cpu-budget").or_else(|| lack("disk-full")) {
+        return not_run("sandbox", &why);
+    }
+    let directory = workplace();
+    let here = directory.path();
+    let limited = PLAN.replace("FAULT", FILLED);
+    let limited = limited.replace("nodes:\n  settings:\n", SMALL);
+    std::fs::write(here.join("plan.yaml"), limited).unwrap();
+    let mut chaos = begun(here, "the disk is full", "fill       done: node 0");
+    let number = chaos.id();
+    assert!(groups_of(number) > 0);
+    chaos.kill().unwrap();
+    chaos.wait().unwrap();
+    eventually("the node is gone", || processes_of(here).is_empty());
+    eventually("its data is gone", || !here.join("report/nodes").exists());
+    eventually("its group is gone", || groups_of(number) == 0);
 }
 
 fn is_hog(number: &u32) -> bool {
