@@ -20,6 +20,9 @@ pub const NOISY: &str = "machine.noisy";
 /// Series with the number of the plan's settings that the cluster may not have, since the run has not started it.
 pub const FOREIGN_SETTINGS: &str = "foreign-settings";
 
+/// The exit code of whatever judged nothing.
+pub const NOT_RUN: u8 = 3;
+
 /// A measured value with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Finding {
@@ -90,7 +93,7 @@ impl Outcome {
         match self {
             Self::Held(_) => 0,
             Self::Refuted(_) => 1,
-            Self::NotRun(_) => 3,
+            Self::NotRun(_) => NOT_RUN,
         }
     }
 }
@@ -98,7 +101,7 @@ impl Outcome {
 /// The exit code of several experiments: that of the first of REFUTED, NOT RUN and HELD among them.
 pub fn worst(codes: impl IntoIterator<Item = u8>) -> u8 {
     let codes: Vec<u8> = codes.into_iter().collect();
-    let worst = [1, 3].into_iter().find(|code| codes.contains(code));
+    let worst = [1, NOT_RUN].into_iter().find(|code| codes.contains(code));
     worst.unwrap_or(0)
 }
 

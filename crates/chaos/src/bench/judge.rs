@@ -31,7 +31,7 @@ impl Verdict {
         match self {
             Self::Held => 0,
             Self::Refuted => 1,
-            Self::NotRun(_) => 3,
+            Self::NotRun(_) => crate::judge::NOT_RUN,
         }
     }
 }

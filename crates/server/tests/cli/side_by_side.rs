@@ -89,10 +89,10 @@ fn an_impossible_comparison_is_refused_and_leaves_nothing_behind() {
         ("none", 2, "none is not a program"),
         (
             "broken",
-            1,
+            3,
             "broken does not start; the end of its log: no such disk",
         ),
-        ("/bin/false", 1, "/bin/false --version fails"),
+        ("/bin/false", 3, "/bin/false --version fails"),
     ] {
         let ran = bench(here, against, &[]);
         assert_eq!(ran.status.code(), Some(code), "{}", stderr(&ran));

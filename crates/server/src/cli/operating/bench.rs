@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use skep_chaos::bench::{self, Options};
+use skep_chaos::judge::NOT_RUN;
 use skep_load::LoadArgs;
 use skep_load::args::{HttpArg, TransportArg, duration};
 
@@ -96,7 +97,15 @@ pub fn run(args: BenchArgs) -> anyhow::Result<ExitCode> {
             // The guard undoes the rest, now that its input ends.
             () = crate::cli::interrupted() => anyhow::bail!("interrupted; nothing was judged"),
         }
-    })?;
+    });
+    let compared = match compared {
+        Ok(compared) => compared,
+        // A build that was not measured is not slower.
+        Err(why) => {
+            let _ = crate::cli::report(&why);
+            return Ok(ExitCode::from(NOT_RUN));
+        }
+    };
     let text = if args.json {
         compared.to_json()?
     } else {

@@ -168,9 +168,6 @@ fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
     }
 }
 
-/// The exit code of a run that judged nothing.
-const NOT_RUN: u8 = 3;
-
 /// Labels of the brokers' pods, as the Helm chart has them.
 const BROKERS: &str = "app.kubernetes.io/component=broker";
 
@@ -366,14 +363,14 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
         match runtime.block_on(one(plan, args, (several, how.clone()))) {
             Ok(Ran::Judged(code)) => codes.push(code),
             Ok(Ran::Interrupted) => {
-                codes.push(NOT_RUN);
+                codes.push(judge::NOT_RUN);
                 break;
             }
             // Nothing was judged, and the next one may be.
             Err(why) => {
                 complain!("{name}: NOT RUN");
                 let _ = crate::cli::report(&why);
-                codes.push(NOT_RUN);
+                codes.push(judge::NOT_RUN);
             }
         }
     }
