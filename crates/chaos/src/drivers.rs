@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 use skep_client::Authorization;
 
 use crate::guard::{Guard, Undo};
-use crate::http::Rest;
+use crate::http::{Kept, Rest};
 use crate::plan::{BucketState, DiskFault, IssuerState, Nodes, Plan, StoreState, Way, Who};
 use backups::{Backups, Restoring};
 pub use changes::have_partitions;
@@ -280,7 +280,7 @@ impl Cluster {
     pub fn topology(&self) -> io::Result<Topology> {
         let mut error = io::Error::other("no node is up");
         for node in self.nodes.iter().filter(|node| node.is_up()) {
-            match Topology::of(&self.rest(node)) {
+            match Topology::of(&mut Kept::to(self.rest(node))) {
                 Ok(topology) => return Ok(topology),
                 Err(why) => error = why,
             }

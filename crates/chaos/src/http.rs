@@ -1,6 +1,8 @@
 //! Requests over HTTP/1.1 to ports of nodes, each with a time limit. They block.
 
 mod answer;
+#[cfg(test)]
+pub(crate) mod fake;
 mod kept;
 
 use std::io;

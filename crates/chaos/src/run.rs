@@ -25,6 +25,7 @@ use crate::drivers::{
     Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, check_against, missing,
 };
 use crate::guard::Guard;
+use crate::http::Kept;
 use crate::judge::{FLUSH_MS, FOREIGN_SETTINGS, NOISY};
 use crate::plan::{self, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate, float};
@@ -429,7 +430,11 @@ async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> an
             let mut cluster = lock(cluster);
             (cluster.rests(), cluster.members(), cluster.died())
         };
-        if tokio::task::spawn_blocking(move || are_even(&rests, members)).await? {
+        let are_ready = move || {
+            let nodes = rests.into_iter().map(Kept::to);
+            are_even(&mut nodes.collect::<Vec<Kept>>(), members)
+        };
+        if tokio::task::spawn_blocking(are_ready).await? {
             return Ok(());
         }
         anyhow::ensure!(

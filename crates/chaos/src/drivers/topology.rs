@@ -6,7 +6,7 @@ use std::io;
 use serde_json::Value;
 
 use super::PATIENCE;
-use crate::http::Rest;
+use crate::http::{Kept, Rest};
 
 /// Leaders by partition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,8 +19,8 @@ pub struct Topology {
 impl Topology {
     /// # Errors
     /// The node does not answer, or its answer is not a topology.
-    pub fn of(rest: &Rest) -> io::Result<Self> {
-        let answer = rest.json("GET", "/v2/topology", "", PATIENCE)?;
+    pub fn of(node: &mut Kept) -> io::Result<Self> {
+        let answer = node.json("GET", "/v2/topology", "", PATIENCE)?;
         Ok(Self::read(&answer))
     }
 
@@ -96,15 +96,16 @@ impl Topology {
 
 /// Whether none of these nodes leads a partition, by its own account. Blocks.
 pub fn lead_nothing(nodes: &[(u32, Rest)]) -> bool {
-    nodes
-        .iter()
-        .all(|(node, rest)| Topology::of(rest).is_ok_and(|topology| topology.leads(*node) == 0))
+    nodes.iter().all(|(node, rest)| {
+        let topology = Topology::of(&mut Kept::to(rest.clone()));
+        topology.is_ok_and(|topology| topology.leads(*node) == 0)
+    })
 }
 
 /// Whether as many of these nodes answer as there are members, and all agree on leaders that are spread evenly among them; of a foreign
 /// cluster (`None`) it is unknown how many there are, so every partition must have a leader. Blocks.
-pub fn are_even(rests: &[Rest], members: Option<usize>) -> bool {
-    let seen = rests.iter().filter_map(|rest| Topology::of(rest).ok());
+pub fn are_even(nodes: &mut [Kept], members: Option<usize>) -> bool {
+    let seen = nodes.iter_mut().filter_map(|node| Topology::of(node).ok());
     let seen: Vec<Topology> = seen.collect();
     let is_even = |topology: &Topology| {
         members.map_or_else(|| topology.is_led(), |members| topology.is_even(members))
@@ -117,6 +118,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::http::fake;
+
+    /// Where opening a connection takes seconds, a node would seem to become even by so much later.
+    #[test]
+    fn a_node_that_is_asked_again_and_again_is_asked_over_one_connection() {
+        let topology = json!({
+            "brokers": [{ "nodeId": 0, "partitions": [{ "partitionId": 1, "role": "leader" }] }],
+            "partitionsCount": 1,
+        });
+        let address = fake::serve(1, move |_, _| topology.to_string());
+        let mut nodes = [Kept::to(Rest::open(&address))];
+        for _ in 0..2 {
+            assert!(are_even(&mut nodes, Some(1)));
+        }
+    }
 
     #[test]
     fn leaders_are_even_when_none_leads_more_than_its_share() {

@@ -203,10 +203,8 @@ fn compare(known: &HashMap<i64, bool>, created: &[i64], in_doubt: u64) -> Findin
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader, Read, Write};
-    use std::net::TcpListener;
-
     use super::*;
+    use crate::http::fake;
 
     /// The answer to a search whose body is this, as a node with so many instances gives it.
     fn page(body: &Value, all: usize) -> String {
@@ -221,35 +219,8 @@ mod tests {
 
     /// A node with so many instances, which lets nobody open a second connection.
     fn node(all: usize) -> Kept {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        std::thread::spawn(move || {
-            let (stream, _) = listener.accept().unwrap();
-            drop(listener);
-            let mut reader = BufReader::new(stream);
-            loop {
-                let mut length = 0;
-                loop {
-                    let mut line = String::new();
-                    if reader.read_line(&mut line).unwrap() == 0 {
-                        return;
-                    }
-                    match line.trim_end().split_once(": ") {
-                        Some(("content-length", value)) => length = value.parse().unwrap(),
-                        _ if line == "\r\n" => break,
-                        _ => {}
-                    }
-                }
-                let mut body = vec![0; length];
-                reader.read_exact(&mut body).unwrap();
-                let answer = page(&serde_json::from_slice(&body).unwrap(), all);
-                let length = answer.len();
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
-                let mut stream = reader.get_ref();
-                stream.write_all((head + &answer).as_bytes()).unwrap();
-            }
-        });
-        Kept::to(Rest::open(&address))
+        let answer = move |_: &str, body: &[u8]| page(&serde_json::from_slice(body).unwrap(), all);
+        Kept::to(Rest::open(&fake::serve(1, answer)))
     }
 
     /// Opening a connection takes seconds where ports are forwarded.

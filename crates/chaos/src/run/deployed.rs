@@ -76,59 +76,26 @@ impl Deployed {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader, Read, Write};
-    use std::net::{TcpListener, TcpStream};
     use std::path::Path;
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::mpsc::{Receiver, channel};
 
     use skep_load::args::HttpArg;
 
     use super::*;
     use crate::guard::Guard;
+    use crate::http::fake;
     use crate::run::{load, process};
 
     const ANSWER: &str = r#"{"deploymentKey":"1","tenantId":"<default>","deployments":[{"processDefinition":{"processDefinitionId":"skep-chaos-a","processDefinitionVersion":1,"resourceName":"p.bpmn","tenantId":"<default>","processDefinitionKey":"2"}}]}"#;
 
-    /// Answers all requests of a connection, and notes their first lines.
-    fn answer(stream: TcpStream, note: &Sender<String>) -> std::io::Result<()> {
-        let mut reader = BufReader::new(stream);
-        loop {
-            let (mut first, mut length) = (String::new(), 0);
-            if reader.read_line(&mut first)? == 0 {
-                return Ok(());
-            }
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line)?;
-                let line = line.trim_end().to_lowercase();
-                if line.is_empty() {
-                    break;
-                }
-                if let Some(value) = line.strip_prefix("content-length: ") {
-                    length = value.parse().unwrap();
-                }
-            }
-            reader.read_exact(&mut vec![0; length])?;
-            let _ = note.send(first.trim_end().to_string());
-            let length = ANSWER.len();
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
-            let mut stream = reader.get_ref();
-            stream.write_all((head + ANSWER).as_bytes())?;
-        }
-    }
-
-    /// A server where everything is deployed with the key 2, and its requests.
+    /// A server where everything is deployed with the key 2, and the first lines of its requests.
     fn server() -> (String, Receiver<String>) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
         let (note, asked) = channel();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let note = note.clone();
-                std::thread::spawn(move || answer(stream.unwrap(), &note));
-            }
-        });
-        (address, asked)
+        let answer = move |line: &str, _: &[u8]| {
+            let _ = note.send(line.to_string());
+            ANSWER.to_string()
+        };
+        (fake::serve(usize::MAX, answer), asked)
     }
 
     /// A guard that notes in this file what it is told.

@@ -15,7 +15,7 @@ use super::{Stage, audit, lock};
 use crate::drivers::{
     Change, Cluster, are_even, change_way, end, have_partitions, lead_nothing, owners, start_again,
 };
-use crate::http::Rest;
+use crate::http::{Kept, Rest};
 use crate::plan::{Action, Plan, Rate, Request, Stall, Step, Through, Until, Wire};
 use crate::probes::float;
 use crate::record::{Event, Kind, Record};
@@ -517,6 +517,13 @@ struct Watched {
     open: f64,
     /// Samples of the last second: time, created and completed instances.
     second: VecDeque<(Instant, u64, u64)>,
+    /// Connections to all nodes, once they were asked.
+    nodes: Vec<Kept>,
+}
+
+fn every_node(stage: &Stage) -> Vec<Kept> {
+    let rests = lock(&stage.cluster).rests();
+    rests.into_iter().map(Kept::to).collect()
 }
 
 impl Watched {
@@ -527,6 +534,7 @@ impl Watched {
             created,
             open: float(u64::try_from(ledger.open()).unwrap_or(u64::MAX)),
             second: VecDeque::from([(Instant::now(), created, completed)]),
+            nodes: Vec::new(),
         }
     }
 
@@ -594,11 +602,18 @@ impl Watched {
                 tokio::task::spawn_blocking(move || lead_nothing(&faulty)).await?
             }
             Until::Even => {
-                let (rests, members) = {
-                    let cluster = lock(&stage.cluster);
-                    (cluster.rests(), cluster.members())
+                let members = lock(&stage.cluster).members();
+                let mut nodes = match std::mem::take(&mut self.nodes) {
+                    nodes if nodes.is_empty() => every_node(stage),
+                    nodes => nodes,
                 };
-                tokio::task::spawn_blocking(move || are_even(&rests, members)).await?
+                let asked = tokio::task::spawn_blocking(move || {
+                    let are_even = are_even(&mut nodes, members);
+                    (are_even, nodes)
+                });
+                let (are_even, nodes) = asked.await?;
+                self.nodes = nodes;
+                are_even
             }
         })
     }
