@@ -65,7 +65,7 @@ pub fn start_again(cluster: &Mutex<Cluster>) -> io::Result<usize> {
 /// # Errors
 /// There is no such way, or no such node, or the change has no effect.
 pub fn change_way(cluster: &Mutex<Cluster>, way: Way, change: Change) -> io::Result<Option<u32>> {
-    let cut = {
+    let mut cut = {
         let mut locked = locked(cluster);
         let cluster = &mut *locked;
         let node = cluster.at_the_end(way)?;

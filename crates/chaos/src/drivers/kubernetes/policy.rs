@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{ANSWER, Allowed, Pods};
 use crate::drivers::links::Said;
 use crate::guard::Ticket;
-use crate::http;
+use crate::http::{Kept, Rest};
 
 /// Time limit for a pod that tries to reach a broker.
 const TRY: Duration = Duration::from_secs(120);
@@ -25,8 +25,8 @@ const LABEL: &str = "skep-chaos";
 pub(in crate::drivers) struct Cut {
     pub(in crate::drivers) number: u32,
     policy: String,
-    /// The management addresses of the brokers that are reached.
-    brokers: BTreeMap<u32, String>,
+    /// Connections to the management ports of the brokers that are reached.
+    brokers: BTreeMap<u32, Kept>,
     /// Heartbeats that they had missed before.
     before: BTreeMap<u32, f64>,
     /// Time limit for the effect.
@@ -35,10 +35,10 @@ pub(in crate::drivers) struct Cut {
 
 impl Cut {
     /// Waits until a broker misses more heartbeats than before.
-    pub(in crate::drivers) fn has_effect(&self) -> bool {
+    pub(in crate::drivers) fn has_effect(&mut self) -> bool {
         let end = Instant::now() + self.limit;
         loop {
-            let mut now = misses(&self.brokers).into_iter();
+            let mut now = misses(&mut self.brokers).into_iter();
             let has_grown = |(number, missed): (u32, f64)| {
                 let before = self.before.get(&number);
                 before.is_some_and(|before| missed > *before)
@@ -55,9 +55,9 @@ impl Cut {
 }
 
 /// Heartbeats that each broker has missed so far; a leader misses none.
-fn misses(brokers: &BTreeMap<u32, String>) -> BTreeMap<u32, f64> {
-    let each = brokers.iter().filter_map(|(number, address)| {
-        let answer = http::ask(address, "GET", "/actuator/prometheus", "", METRICS);
+fn misses(brokers: &mut BTreeMap<u32, Kept>) -> BTreeMap<u32, f64> {
+    let each = brokers.iter_mut().filter_map(|(number, broker)| {
+        let answer = broker.ask("GET", "/actuator/prometheus", "", METRICS);
         let (_, text) = answer.ok()?;
         Some((*number, text.lines().filter_map(missed).sum::<f64>()))
     });
@@ -74,8 +74,8 @@ impl Pods {
         }
         self.permit(number, Allowed::Cut)?;
         self.is_alone()?;
-        let brokers = self.reached();
-        let before = misses(&brokers);
+        let mut brokers = self.reached();
+        let before = misses(&mut brokers);
         let pod = self.name(number)?;
         let policy = format!("{}-{number}", self.run);
         let (mut all, ticket) = match self.cut.remove(&number) {
@@ -140,12 +140,13 @@ impl Pods {
         Ok(())
     }
 
-    /// The management addresses of the brokers that are reached.
-    fn reached(&self) -> BTreeMap<u32, String> {
+    /// The management ports of the brokers that are reached.
+    fn reached(&self) -> BTreeMap<u32, Kept> {
         let reached = self.pods.iter().filter(|(_, pod)| pod.forward.is_some());
         let each = reached.map(|(number, pod)| {
             let [.., management] = pod.local;
-            (*number, format!("127.0.0.1:{management}"))
+            let address = format!("127.0.0.1:{management}");
+            (*number, Kept::to(Rest::open(&address)))
         });
         each.collect()
     }

@@ -117,7 +117,7 @@ fn ends(pods: &mut Pods, number: u32, gently: bool) -> io::Result<()> {
 }
 
 fn cut(pods: &mut Pods, number: u32, said: &[Said]) -> io::Result<()> {
-    let cut = pods.begin_cut(number, said)?;
+    let mut cut = pods.begin_cut(number, said)?;
     let has_effect = cut.has_effect();
     pods.end_cut(&cut, has_effect)
 }
