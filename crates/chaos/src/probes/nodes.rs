@@ -66,8 +66,10 @@ const EXPORTED: &str = "zeebe_exporter_last_exported_position";
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
 
-/// A node that does not answer within this time has no values for this second; its answer counts for the second in which it comes.
+/// A node that does not answer within this time has no values in this sample; its answer is in the sample during which it comes.
 const LIMIT: Duration = Duration::from_millis(800);
+/// The same for nodes that are not on this machine: samples come further apart rather than without one of them.
+const ELSEWHERE: Duration = Duration::from_millis(2_500);
 
 /// A node in its current state.
 #[derive(Clone, Debug)]
@@ -84,6 +86,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Time limit for its metrics.
+    fn limit(&self) -> Duration {
+        self.pid.map_or(ELSEWHERE, |_| LIMIT)
+    }
+
     pub fn of(node: &Node) -> Self {
         Self {
             number: node.number,
@@ -127,8 +134,11 @@ impl Nodes {
         });
         let mut ports: Vec<(String, Kept)> = ports.collect();
         let texts = std::thread::scope(|scope| {
-            let each = ports.iter_mut();
-            let asked = each.map(|(_, port)| scope.spawn(move || metrics(port)));
+            let each = nodes.iter().zip(&mut ports);
+            let asked = each.map(|(node, (_, port))| {
+                let limit = node.limit();
+                scope.spawn(move || metrics(port, limit))
+            });
             let asked: Vec<_> = asked.collect();
             let answers = asked.into_iter().map(|it| it.join().ok().flatten());
             answers.collect()
@@ -299,8 +309,8 @@ fn jobs_created(texts: &[String]) -> BTreeMap<u32, f64> {
     created
 }
 
-fn metrics(port: &mut Kept) -> Option<String> {
-    let answer = port.ask("GET", "/actuator/prometheus", "", LIMIT);
+fn metrics(port: &mut Kept, limit: Duration) -> Option<String> {
+    let answer = port.ask("GET", "/actuator/prometheus", "", limit);
     let (status, text) = answer.ok()?;
     (status == 200).then_some(text)
 }
@@ -331,6 +341,7 @@ fn families(text: &str) -> BTreeMap<&'static str, f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::fake;
 
     fn seen(number: u32, quota: Option<f64>) -> Seen {
         Seen {
@@ -363,6 +374,21 @@ mod tests {
         assert_eq!(alone, [None, None, Some(900.0)]);
         let all = look([of(1000), of(100), none()]);
         assert_eq!(all, [Some(1100.0), Some(3.0), Some(1000.0)]);
+    }
+
+    #[test]
+    fn a_node_is_asked_again_and_again_over_one_connection() {
+        let address = fake::serve(1, |_, _| format!("{REQUESTS}{{uri=\"/\"}} 7\n"));
+        let node = Seen {
+            management: address,
+            ..seen(0, None)
+        };
+        let mut probe = Nodes::default();
+        for _ in 0..2 {
+            let mut values = BTreeMap::new();
+            probe.look(std::slice::from_ref(&node), &mut values);
+            assert_eq!(values.get("requests"), Some(&7.0));
+        }
     }
 
     #[test]
