@@ -20,6 +20,7 @@ mod rest_vs_grpc;
 mod rto;
 mod scaling;
 mod search_outage;
+mod second_exporter;
 mod slow_completion;
 mod soak;
 mod token_expiry;
@@ -40,7 +41,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 28] = [
+pub const ALL: [Experiment; 29] = [
     blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
@@ -64,6 +65,7 @@ pub const ALL: [Experiment; 28] = [
     scaling::scale_under_restarts::EXPERIMENT,
     scaling::scale_up::EXPERIMENT,
     search_outage::EXPERIMENT,
+    second_exporter::EXPERIMENT,
     slow_completion::EXPERIMENT,
     disks::slow_disk::EXPERIMENT,
     soak::EXPERIMENT,
