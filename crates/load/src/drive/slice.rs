@@ -189,9 +189,9 @@ impl Slice {
     }
 
     /// Stops the workers and ends the threads.
-    pub(super) async fn end(self) -> anyhow::Result<()> {
+    pub(super) async fn end(mut self) -> anyhow::Result<()> {
         self.shared.stop.send_replace(true);
-        let threads = self.threads;
+        let threads = std::mem::take(&mut self.threads);
         tokio::task::spawn_blocking(move || {
             for thread in threads {
                 match thread.join() {
@@ -202,6 +202,18 @@ impl Slice {
             Ok(())
         })
         .await?
+    }
+}
+
+/// After an error nobody ends it: it must not go on loading what may be another server by then.
+impl Drop for Slice {
+    fn drop(&mut self) {
+        self.shared.starting.store(false, Ordering::SeqCst);
+        if let Some(pacer) = &self.shared.pacer {
+            // Starts that were due and not sent count no more.
+            let _ = pacer.stop();
+        }
+        self.shared.stop.send_replace(true);
     }
 }
 
@@ -233,4 +245,36 @@ fn thread(shared: &Arc<Shared>, number: u32) -> anyhow::Result<()> {
         // lanes still waiting for an answer end with the runtime
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::{named, variables};
+
+    #[test]
+    fn a_slice_that_is_dropped_ends_its_threads() {
+        let args = LoadArgs {
+            rest_address: Some("127.0.0.1:1".into()),
+            rate: Some(Rate::try_from(10.0).unwrap()),
+            workers: 0,
+            ..LoadArgs::default()
+        };
+        let plan = Arc::new(Plan {
+            process: named("p".into(), "p", 1),
+            variables: variables(args.payload),
+            habits: Habits::default(),
+            args,
+        });
+        let collector = Arc::new(Collector::new(&plan));
+        let transport = plan.args.transport.into();
+        let slice = Slice::start(&plan, &collector, transport).unwrap();
+        let shared = Arc::clone(&slice.shared);
+        drop(slice);
+        let end = Instant::now() + Duration::from_secs(60);
+        while Arc::strong_count(&shared) > 1 {
+            assert!(Instant::now() < end, "a thread goes on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
