@@ -163,7 +163,6 @@ pub async fn run(
     let ran = on_stage(&plan, &options, &directory, guard, calibration, show).await;
     // Even after a failure, and before anybody is informed of it.
     let undone = tokio::task::spawn_blocking(move || guarded.with(Guard::end)).await?;
-    // What was measured until an error is of no whole run.
     let (mut record, maximum) = ran.unwrap_or_else(|why| (unbitten(&format!("{why:#}")), None));
     let noise = calibration.noise();
     let values = BTreeMap::from([
@@ -202,6 +201,15 @@ fn unbitten(why: &str) -> Record {
         events: vec![of_no_step(0.0, Kind::Unbitten, why.into())],
         ..Record::default()
     }
+}
+
+/// What was measured until an error.
+fn broken_off(measured: &Mutex<Record>, why: &anyhow::Error) -> Record {
+    let mut record = std::mem::take(&mut *lock(measured));
+    let at = record.samples.last().map_or(0.0, |sample| sample.at);
+    let text = format!("the run broke off: {why:#}");
+    record.events.push(of_no_step(at, Kind::Unbitten, text));
+    record
 }
 
 fn of_no_step(at: f64, kind: Kind, text: String) -> Event {
@@ -329,9 +337,10 @@ async fn on_stage(
     for text in described.into_iter().chain(differences(&foreign)) {
         show(&of_no_step(0.0, Kind::Note, text));
     }
+    let measured = Arc::clone(&stage.record);
     let ran = steps::carry_out(plan, Arc::new(stage), &process(&id).process_id, show).await;
     let deleted = deployed.delete().await;
-    let mut record = ran?;
+    let mut record = ran.unwrap_or_else(|why| broken_off(&measured, &why));
     if let Err(why) = deleted {
         let at = record.events.last().map_or(0.0, |event| event.at);
         let text = format!("what was deployed is still there, and the guard deletes it: {why:#}");
@@ -455,6 +464,28 @@ async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> an
 mod tests {
     use super::*;
     use crate::experiments;
+
+    /// An error at the end of a day must not throw the day away.
+    #[test]
+    fn a_run_that_broke_off_keeps_what_it_has_measured_and_is_not_run() {
+        let plan = (experiments::find("worker-outage").unwrap().plan)(false);
+        let sample = |at: f64| Sample {
+            at,
+            values: BTreeMap::from([("nodes-died".to_string(), 0.0)]),
+        };
+        let measured = Mutex::new(Record {
+            samples: vec![sample(1.0), sample(2.0)],
+            ..Record::default()
+        });
+        let record = broken_off(&measured, &anyhow::anyhow!("a thread failed"));
+        assert_eq!(record.samples.len(), 2);
+        let about = About::new("skep chaos worker-outage", None, true, None);
+        let report = Report::new(plan, record, about);
+        assert_eq!(report.outcome.exit_code(), 3);
+        let said = report.to_text();
+        let headline = "worker-outage: NOT RUN (the run broke off: a thread failed)";
+        assert!(said.starts_with(headline), "{said}");
+    }
 
     #[test]
     fn the_settings_of_a_plan_are_foreign_to_a_cluster_that_the_run_has_not_started() {

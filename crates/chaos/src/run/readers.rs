@@ -47,10 +47,32 @@ impl Readers {
         Self { stop, tasks }
     }
 
-    pub(super) async fn end(self) {
+    pub(super) async fn end(mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        for task in self.tasks {
+        for task in std::mem::take(&mut self.tasks) {
             let _ = task.await;
         }
+    }
+}
+
+/// After an error or a signal nobody ends them, and the program would wait for their threads for ever.
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_that_are_dropped_stop() {
+        let stop = Arc::new(AtomicBool::new(false));
+        drop(Readers {
+            stop: Arc::clone(&stop),
+            tasks: Vec::new(),
+        });
+        assert!(stop.load(Ordering::Relaxed));
     }
 }
