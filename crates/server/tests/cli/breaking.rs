@@ -440,6 +440,11 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
             "REST is asked at its port 8080",
         ),
         (
+            &["worker-outage", "--against", "a", "--net", "namespace"],
+            2,
+            "--against loads nodes that are there",
+        ),
+        (
             &["plan.yaml", "plan.yaml", "--report", "out"],
             2,
             "of another plan with the same name",

@@ -151,6 +151,11 @@ fn driver(name: &str) -> Result<Driver, String> {
 fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
     let image = args.image.as_deref();
     let own = concat!("skep:", env!("CARGO_PKG_VERSION"));
+    let starts = args.driver == Driver::Container || args.net == Net::Namespace;
+    if args.against.is_some() && starts {
+        let text = "--against loads nodes that are there: omit --driver container and --net namespace, which are about nodes that a run starts";
+        return Err(Usage(text.into()).into());
+    }
     match args.driver {
         Driver::Container | Driver::Kubernetes if args.net == Net::Namespace => {
             let text = "containers and pods have a network already: --net namespace needs --driver process";
