@@ -41,13 +41,14 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 29] = [
+pub const ALL: [Experiment; 30] = [
     blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
     cpu_budget::EXPERIMENT,
     data_availability::EXPERIMENT,
     disks::disk_full::EXPERIMENT,
+    disks::disks_full::EXPERIMENT,
     executor_sweep::EXPERIMENT,
     exporter_cost::EXPERIMENT,
     gateway_skew::EXPERIMENT,
