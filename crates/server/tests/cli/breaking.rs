@@ -375,6 +375,40 @@ fn a_disk_that_does_not_tell_its_free_space_is_not_taken_for_a_full_one() {
     assert_eq!(processes_of(here), [""; 0]);
 }
 
+/// Checks exit code and text of each of these command lines.
+fn are_refused(here: &Path, wrong: &[(&[&str], i32, &str)]) {
+    for (args, code, said) in wrong {
+        let refused = run(here, &[&["chaos"], *args].concat());
+        assert_eq!(refused.status.code(), Some(*code), "{}", stderr(&refused));
+        assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
+    }
+}
+
+#[test]
+fn what_is_not_for_a_cluster_of_others_is_refused() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, KILLED);
+    let wrong = [
+        (
+            &["plan.yaml", "--against", "127.0.0.1"][..],
+            2,
+            "--against changes nothing on a cluster of others (127.0.0.1)",
+        ),
+        (
+            &["worker-outage", "--against", "127.0.0.1:8080"],
+            2,
+            "REST is asked at its port 8080",
+        ),
+        (
+            &["worker-outage", "--against", "a", "--net", "namespace"],
+            2,
+            "--against loads nodes that are there",
+        ),
+    ];
+    are_refused(here, &wrong);
+}
+
 #[test]
 fn unsupported_drivers_and_faults_are_refused_by_name() {
     let directory = workplace();
@@ -382,7 +416,7 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
     plan(here, KILLED);
     let backup = PLAN.replace("FAULT", "{backup: {limit-s: 9}}");
     std::fs::write(here.join("backup.yaml"), backup).unwrap();
-    for (args, code, said) in [
+    let wrong = [
         (
             &["broker-loss", "--driver", "kubernetes"][..],
             2,
@@ -430,31 +464,13 @@ fn unsupported_drivers_and_faults_are_refused_by_name() {
         ),
         (&["plan.yaml", "--full"], 2, "no full form"),
         (
-            &["plan.yaml", "--against", "127.0.0.1"],
-            2,
-            "--against changes nothing on a cluster of others (127.0.0.1)",
-        ),
-        (
-            &["worker-outage", "--against", "127.0.0.1:8080"],
-            2,
-            "REST is asked at its port 8080",
-        ),
-        (
-            &["worker-outage", "--against", "a", "--net", "namespace"],
-            2,
-            "--against loads nodes that are there",
-        ),
-        (
             &["plan.yaml", "plan.yaml", "--report", "out"],
             2,
             "of another plan with the same name",
         ),
         (&["report", "."], 1, "has no report"),
-    ] {
-        let refused = run(here, &[&["chaos"], args].concat());
-        assert_eq!(refused.status.code(), Some(code), "{}", stderr(&refused));
-        assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
-    }
+    ];
+    are_refused(here, &wrong);
 }
 
 #[test]
