@@ -76,7 +76,9 @@ pub fn of(entity: &Entity) -> Option<Access> {
         ),
         "form" => By("formId", grants![Resource: Read]),
         "resource" => By("resourceId", grants![Resource: Read]),
-        "batch_operation" | "batch_operation_item" => All(grants![Batch: Read]),
+        "batch_operation" | "batch_operation_item" | "batch_operation_request" => {
+            All(grants![Batch: Read])
+        }
         "audit_log" => Audit,
         "cluster_variable" => By("name", grants![ClusterVariable: Read]),
         "global_task_listener" => All(grants![GlobalListener: ReadTaskListener]),
@@ -147,6 +149,7 @@ pub fn owned(entity: &Entity) -> Option<Owned> {
         | "usage_metric" => Owned::By(TENANT),
         "batch_operation_item" => Owned::AsInstance("processInstanceKey"),
         "batch_operation"
+        | "batch_operation_request"
         | "global_task_listener"
         | "identity_user"
         | "identity_group"

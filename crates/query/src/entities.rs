@@ -26,7 +26,7 @@ mod user_task;
 mod variable;
 
 pub use audit_log::{AUDIT_CATEGORIES, AUDIT_LOG, AUDITED_ENTITIES};
-pub use batch_operation::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
+pub use batch_operation::{BATCH_OPERATION, BATCH_OPERATION_ITEM, BATCH_OPERATION_REQUEST};
 pub use cluster_variable::CLUSTER_VARIABLE;
 pub use correlated_message_subscription::CORRELATED_MESSAGE_SUBSCRIPTION;
 pub use decision_definition::DECISION_DEFINITION;
@@ -63,7 +63,7 @@ const fn tenant(ops: Ops) -> Field {
 }
 
 /// All entities, in the order of their numbers in a store.
-pub static ALL: [&Entity; 31] = [
+pub static ALL: [&Entity; 32] = [
     &PROCESS_DEFINITION,
     &PROCESS_INSTANCE,
     &ELEMENT_INSTANCE,
@@ -95,6 +95,7 @@ pub static ALL: [&Entity; 31] = [
     &MEMBER,
     &ELEMENT_DURATION,
     &START_TIMER,
+    &BATCH_OPERATION_REQUEST,
 ];
 
 /// The index of an entity in [`ALL`]. Compilation fails for one that is not in it.

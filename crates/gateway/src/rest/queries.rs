@@ -32,6 +32,7 @@ use crate::call::FrontEnd;
 
 pub mod active_elements;
 mod ask;
+mod batch_requests;
 mod diagnosis;
 mod durations;
 pub mod identity;
@@ -108,6 +109,7 @@ pub enum What {
     Durations(Key),
     ActiveElements(ActiveElements),
     StartTimers(Key),
+    BatchRequest(Key),
     Overdue,
     WaitStateStatistics(Key),
     CallHierarchy(Key),
@@ -250,6 +252,11 @@ pub fn batch_operation(key: &AnyKey) -> Result<What, Problem> {
         Some(key) => Ok(What::One { entity, key }),
         None => Err(not_found(entity, key.0)),
     }
+}
+
+pub fn batch_request(key: &AnyKey) -> Result<What, Problem> {
+    let found = key.key().map(What::BatchRequest);
+    found.ok_or_else(|| not_found(&BATCH_OPERATION, key.0))
 }
 
 /// Of operations that require a body.
@@ -434,6 +441,7 @@ async fn answer(
         What::Durations(key) => encode::json(ask.durations(key).await?),
         What::ActiveElements(asked) => encode::json(ask.active_elements(asked).await?),
         What::StartTimers(key) => encode::json(ask.start_timers(key).await?),
+        What::BatchRequest(key) => encode::json(ask.batch_request(claims, key).await?),
         What::Overdue => encode::json(ask.overdue().await?),
         What::WaitStateStatistics(key) => encode::json(ask.wait_state_statistics(key).await?),
         What::Statistics(asked) => encode::json(ask.statistics(asked).await?),

@@ -2,6 +2,7 @@
 
 mod active_elements;
 mod arrays_for_objects;
+mod batch_requests;
 mod bearer;
 mod bodies;
 mod connections;

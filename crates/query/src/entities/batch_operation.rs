@@ -61,6 +61,28 @@ pub static BATCH_OPERATION: Entity = Entity {
     leaves: Leaves::At("endDate"),
 };
 
+/// How a batch operation was requested: its filter and its plan. An addition of our own, and a table of its own: an earlier version
+/// of a store lacks it, and gets it empty.
+pub static BATCH_OPERATION_REQUEST: Entity = Entity {
+    title: "Batch Operation Request",
+    table: "batch_operation_request",
+    fields: &[
+        Field::new("batchOperationKey", Kind::Key, Ops::BASIC_TEXT),
+        // The search filter that chose the items.
+        Field::new("filter", Kind::Json, Ops::NONE),
+        // These two belong to migrations and modifications.
+        Field::new("migrationPlan", Kind::Json, Ops::NONE),
+        Field::new("moveInstructions", Kind::Json, Ops::NONE),
+        // The row leaves together with that of the operation.
+        Field::new("endDate", Kind::Time, Ops::NONE).hidden(),
+    ],
+    related: &[],
+    items: &[],
+    indices: &[&["endDate"]],
+    everywhere: false,
+    leaves: Leaves::At("endDate"),
+};
+
 /// An item of a batch operation, on the partition of the affected entity.
 pub static BATCH_OPERATION_ITEM: Entity = Entity {
     title: "Batch Operation Item",

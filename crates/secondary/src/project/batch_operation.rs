@@ -1,7 +1,9 @@
 //! Batch operations, their items, and the history deletions they cause.
 //!
-//! An operation has its row on the partition that created it and aggregates its progress. Items have their rows on the
-//! partitions that execute them.
+//! An operation has its row on the partition that created it and aggregates its progress, and a second one that says how it was
+//! requested. Items have their rows on the partitions that execute them.
+
+use std::sync::Arc;
 
 use skep_protocol::Key;
 use skep_protocol::intent::{
@@ -13,10 +15,10 @@ use skep_protocol::record::{DecodeError, Record};
 use skep_protocol::value::{
     BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationError,
     BatchOperationInitializationValue, BatchOperationItemValue,
-    BatchOperationLifecycleManagementValue, BatchOperationPartitionLifecycleValue,
+    BatchOperationLifecycleManagementValue, BatchOperationPartitionLifecycleValue, BatchPlan,
     HistoryDeletionValue,
 };
-use skep_query::entities::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
+use skep_query::entities::{BATCH_OPERATION, BATCH_OPERATION_ITEM, BATCH_OPERATION_REQUEST};
 use skep_query::{Value, answer};
 
 use super::{Projection, intent_of, key, word};
@@ -49,7 +51,40 @@ pub fn created(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         "operationsCompletedCount": count(0),
         "errors": Value::text("[]"),
     });
+    let (migration, moves) = match &value.plan {
+        BatchPlan::None => (Value::Null, Value::Null),
+        BatchPlan::Migrate {
+            target_process_definition_key: target,
+            mapping,
+        } => {
+            let mapping = pairs(mapping);
+            let plan = format!(
+                r#"{{"targetProcessDefinitionKey":"{target}","mappingInstructions":{mapping}}}"#
+            );
+            (Value::text(&plan), Value::Null)
+        }
+        BatchPlan::Modify { moves } => (Value::Null, Value::text(&pairs(moves))),
+    };
+    set!(to.changes, BATCH_OPERATION_REQUEST, record.key, {
+        "filter": Value::Text(value.entity_filter),
+        "migrationPlan": migration,
+        "moveInstructions": moves,
+    });
     Ok(())
+}
+
+/// Source and target elements as a JSON list.
+fn pairs(pairs: &[(Arc<str>, Arc<str>)]) -> String {
+    let pair = |(source, target): &(Arc<str>, Arc<str>)| {
+        let mut out = String::from(r#"{"sourceElementId":"#);
+        answer::write_text(source, &mut out);
+        out.push_str(r#","targetElementId":"#);
+        answer::write_text(target, &mut out);
+        out.push('}');
+        out
+    };
+    let pairs: Vec<String> = pairs.iter().map(pair).collect();
+    format!("[{}]", pairs.join(","))
 }
 
 pub fn chunk(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
@@ -135,6 +170,9 @@ pub fn managed(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), Decod
         set!(to.changes, BATCH_OPERATION, operation, {
             "endDate": Value::Int(record.timestamp),
             "errors": Value::text(&errors(&value.errors)),
+        });
+        set!(to.changes, BATCH_OPERATION_REQUEST, operation, {
+            "endDate": Value::Int(record.timestamp),
         });
     }
     Ok(())

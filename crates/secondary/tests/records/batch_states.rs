@@ -8,13 +8,14 @@ use skep_engine::state::BatchPhase;
 use skep_protocol::command::{AddBatchItems, BatchCommand, Command, CreateBatchOperation};
 use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
 use skep_protocol::{Key, Response};
-use skep_query::entities::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
+use skep_query::entities::{BATCH_OPERATION, BATCH_OPERATION_ITEM, BATCH_OPERATION_REQUEST};
 
 use skep_random::Random;
 use skep_testkit::rig::Rig;
 use skep_testkit::stores::Filled;
 
 const PARTITIONS: u32 = 2;
+const FILTER: &str = r#"{"state":"ACTIVE"}"#;
 
 struct Story {
     rig: Rig,
@@ -48,7 +49,7 @@ impl Story {
         if count == 0 || (count < 3 && self.random.below(6) == 0) {
             let command = CreateBatchOperation {
                 kind: BatchOperationType::CancelProcessInstance,
-                filter: r#"{"state":"ACTIVE"}"#.into(),
+                filter: FILTER.into(),
                 plan: BatchPlan::None,
                 follow_up: None,
             };
@@ -129,6 +130,9 @@ impl Story {
                 row["endDate"].is_null(),
                 ["CREATED", "ACTIVE", "SUSPENDED"].contains(&&*state)
             );
+            // It has one row of a request, which stays what it was.
+            let request = store.one(&BATCH_OPERATION_REQUEST, &filter);
+            assert_eq!(request["filter"].to_string(), FILTER, "seed {seed}, {key}");
             let waiting = format!(r#"{{"batchOperationKey": "{key}", "state": "ACTIVE"}}"#);
             let waiting = store.find(&BATCH_OPERATION_ITEM, &waiting).len();
             let chunks = &mut self.rig.engine(1).state.batch_operations;

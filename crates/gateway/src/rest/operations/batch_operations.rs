@@ -5,7 +5,7 @@ use skep_protocol::value::BatchOperationType::{
     CancelProcessInstance, DeleteDecisionInstance, DeleteProcessInstance, ResolveIncident,
 };
 use skep_protocol::{Key, grants};
-use skep_query::entities::{BATCH_OPERATION, BATCH_OPERATION_ITEM};
+use skep_query::entities::{BATCH_OPERATION, BATCH_OPERATION_ITEM, BATCH_OPERATION_REQUEST};
 
 use super::path::AnyKey;
 use super::rows::operations;
@@ -50,6 +50,10 @@ operations! { "Batch operations":
     }
     GET "/v2/batch-operations/{batchOperationKey}" (batchOperationKey: AnyKey) getBatchOperation {
         does: Query(BATCH_OPERATION) = |_| queries::batch_operation(&batchOperationKey),
+        needs: Need::AnyOf(grants![Batch: Read], On::Any),
+    }
+    GET "/skep/v1/batch-operations/{batchOperationKey}/request" (batchOperationKey: AnyKey) getBatchOperationRequest {
+        does: Query(BATCH_OPERATION_REQUEST) = |_| queries::batch_request(&batchOperationKey),
         needs: Need::AnyOf(grants![Batch: Read], On::Any),
     }
 }
