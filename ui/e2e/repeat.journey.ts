@@ -56,3 +56,26 @@ test("what failed of a batch operation is repeated, and nothing else", async ({ 
   await expect(page.locator(".batch-head").getByText("Completed")).toBeVisible();
   await expect(page.getByRole("button", { name: /^Repeat/ })).toHaveCount(0);
 });
+
+test("a migration that failed is repeated by the plan that it was made with", async ({ page, open, api }) => {
+  const model = (await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8")).replaceAll('"order"', '"stray"').replace('name="Order"', 'name="Stray"');
+  await api.deploy([["stray.bpmn", model]]);
+  const started = await Promise.all([api.start("stray"), api.start("stray")]);
+  await api.deploy([["stray.bpmn", model.replace('name="Charge card"', 'name="Charge the card"')]]);
+  const { items } = await api.post("/process-definitions/search", { filter: { processDefinitionId: "stray", version: 2 } });
+  // No token can go on there: it is an end event.
+  const plan = { targetProcessDefinitionKey: String(items[0]?.processDefinitionKey), mappingInstructions: [{ sourceElementId: "charge", targetElementId: "refused" }] };
+  const { batchOperationKey } = await api.post("/process-instances/migration", { filter: { processDefinitionId: "stray", state: "ACTIVE" }, migrationPlan: plan });
+  await open(`/batches/${String(batchOperationKey)}`);
+  const asked = page.getByRole("region", { name: "Requested for" });
+  await expect(asked).toContainText("Processstray");
+  await expect(asked.getByRole("link", { name: "Stray v2" })).toBeVisible();
+  const request = page.waitForRequest((each) => each.url().endsWith("/process-instances/migration"));
+  await page.getByRole("button", { name: "Repeat the 2 that failed" }).click();
+  const dialog = page.getByRole("dialog", { name: "Migrate 2 instances?" });
+  await expect(dialog).toContainText("Maps charge → refused");
+  await dialog.getByRole("button", { name: "Migrate them" }).click();
+  const sent = JSON.parse((await request).postData() ?? "") as { filter: { processInstanceKey: { $in: string[] } }; migrationPlan: unknown };
+  expect(sent.migrationPlan).toEqual(plan);
+  expect(sent.filter.processInstanceKey.$in.toSorted()).toEqual(started.map((each) => String(each.processInstanceKey)).toSorted());
+});

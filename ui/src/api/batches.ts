@@ -2,9 +2,10 @@
 import { type Answer, type Body, get, post } from "./client";
 import type { BatchKey } from "./keys";
 import { PAGE, useList } from "./list";
-import { live } from "./live";
+import { live, once } from "./live";
 
 export type Batch = Answer<"/batch-operations/search", "post">["items"][number];
+export type BatchRequest = Answer<"/skep/v1/batch-operations/{batchOperationKey}/request", "get">;
 export type BatchItem = Answer<"/batch-operation-items/search", "post">["items"][number];
 
 type BatchFilter = NonNullable<Body<"/batch-operations/search", "post">["filter"]>;
@@ -26,6 +27,10 @@ export const useBatches = (filter: BatchFilter, after?: string) =>
 
 export const batch = (key: BatchKey) =>
   live(["batches", "one", key], (how) => get("/batch-operations/{batchOperationKey}", { batchOperationKey: key }, how), 2_000);
+
+/** By which filter and plan it was requested. */
+export const request = (key: BatchKey) =>
+  once(["batches", "request", key], (how) => get("/skep/v1/batch-operations/{batchOperationKey}/request", { batchOperationKey: key }, how));
 
 /** What became of each instance; `failed` leaves out the rest. */
 export const useItems = (key: BatchKey, failed: boolean, after?: string) =>

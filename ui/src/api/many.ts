@@ -13,5 +13,5 @@ export const deleteMany = (filter: Filter): Promise<Begun> => done(post("/proces
 export const migrateMany = (filter: Filter, target: string, mappingInstructions: Pair[]): Promise<Begun> =>
   done(post("/process-instances/migration", {}, { filter, migrationPlan: { targetProcessDefinitionKey: target, mappingInstructions } }));
 
-/** All tokens of one element go to another. */
-export const moveMany = (filter: Filter, pair: Pair): Promise<Begun> => done(post("/process-instances/modification", {}, { filter, moveInstructions: [pair] }));
+/** All tokens of elements go to others. */
+export const moveMany = (filter: Filter, moveInstructions: Pair[]): Promise<Begun> => done(post("/process-instances/modification", {}, { filter, moveInstructions }));

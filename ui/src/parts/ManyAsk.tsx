@@ -1,5 +1,6 @@
-// The question before one simple command for many instances.
-import { cancelMany, deleteMany, retryMany } from "../api/many";
+// The question before one command for many instances, of which all is known but whether it is meant.
+import type { Filter } from "../api/instances";
+import { cancelMany, deleteMany, migrateMany, moveMany, retryMany } from "../api/many";
 import { text } from "../text";
 import type { ManyProps } from "./Many";
 import { ManyForm } from "./ManyForm";
@@ -11,8 +12,14 @@ const commands = {
   delete: { title: t.deleteManyTitle, go: t.doDelete, run: deleteMany, danger: true },
 } as const;
 
+function actOf(command: ManyProps["command"]) {
+  if (typeof command === "string") return commands[command];
+  if (command.kind === "move") return { title: t.moveManyTitle, go: t.doMove, run: (filter: Filter) => moveMany(filter, command.pairs), danger: false };
+  return { title: t.migrateManyTitle, go: t.doMigrate, run: (filter: Filter) => migrateMany(filter, command.target, command.pairs), danger: false };
+}
+
 export default function Ask({ command, filter, terms, close }: Omit<ManyProps, "label" | "of"> & { close: () => void }) {
-  const { title, go, run, danger } = commands[command];
+  const { title, go, run, danger } = actOf(command);
   return (
     <ManyForm title={title} filter={filter} terms={terms} go={go} danger={danger} run={() => run(filter)} close={close}>
       {command === "delete" ? <p className="muted">{t.deleteText}</p> : null}

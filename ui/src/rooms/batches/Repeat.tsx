@@ -1,22 +1,32 @@
-// The same command once more, for those instances alone for which it failed. What a plan was made for, a migration for instance,
-// has to be planned again: the server does not tell the plan.
+// The same command once more, by the same plan, for those instances alone for which it failed.
 import { useQuery } from "@tanstack/react-query";
-import { type Batch, failedKeys } from "../../api/batches";
+import { type Batch, type BatchRequest, failedKeys, request } from "../../api/batches";
 import { Many, type ManyProps } from "../../parts/Many";
 import { text } from "../../text";
 import { number } from "../../text/format";
+import { pairsOf } from "./terms";
 
 const t = text.batches;
-const commands: Partial<Record<string, ManyProps["command"]>> = {
+const simple: Partial<Record<Batch["batchOperationType"], ManyProps["command"]>> = {
   CANCEL_PROCESS_INSTANCE: "cancel",
   RESOLVE_INCIDENT: "retry",
   DELETE_PROCESS_INSTANCE: "delete",
 };
 
+function commandOf(type: Batch["batchOperationType"], asked: BatchRequest | undefined): ManyProps["command"] | undefined {
+  const { migrationPlan: plan, moveInstructions: pairs } = asked ?? {};
+  if (plan) return { kind: "migrate", target: plan.targetProcessDefinitionKey, pairs: plan.mappingInstructions };
+  return pairs ? { kind: "move", pairs } : simple[type];
+}
+
 export function Repeat({ operation }: { operation: Batch }) {
-  const command = commands[operation.batchOperationType];
-  const wanted = command !== undefined && operation.operationsFailedCount > 0 && operation.endDate !== null;
-  const failed = useQuery({ ...failedKeys(operation.batchOperationKey), enabled: wanted }).data;
+  const wanted = operation.operationsFailedCount > 0 && operation.endDate !== null;
+  const key = operation.batchOperationKey;
+  const asked = useQuery({ ...request(key), enabled: wanted }).data;
+  const failed = useQuery({ ...failedKeys(key), enabled: wanted }).data;
+  const command = commandOf(operation.batchOperationType, asked);
   if (!wanted || command === undefined || !failed || failed.length === 0) return null;
-  return <Many command={command} filter={{ processInstanceKey: { $in: failed } }} terms={[t.failedOf(number(failed.length), operation.batchOperationKey)]} label={t.repeat(number(failed.length))} />;
+  const plan = typeof command === "string" ? [] : [`${command.kind === "move" ? t.moves : t.maps} ${pairsOf(command.pairs) || t.same}`];
+  const terms = [t.failedOf(number(failed.length), key), ...plan];
+  return <Many command={command} filter={{ processInstanceKey: { $in: failed } }} terms={terms} label={t.repeat(number(failed.length))} />;
 }

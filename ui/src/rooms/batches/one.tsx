@@ -16,6 +16,7 @@ import { Control } from "./Control";
 import { Errors } from "./Errors";
 import { Progress } from "./Progress";
 import { Repeat } from "./Repeat";
+import { Request } from "./Request";
 import type { BatchSearch } from "./search";
 import "../../parts/list.css";
 import "./batches.css";
@@ -48,7 +49,7 @@ export function Batch() {
   );
 }
 
-/** Whose instances are found by the operation. The filter itself is told by no server. */
+/** Whose instances are found by the operation. */
 const listed: ReadonlySet<Operation["batchOperationType"]> = new Set(["CANCEL_PROCESS_INSTANCE", "RESOLVE_INCIDENT", "MIGRATE_PROCESS_INSTANCE", "MODIFY_PROCESS_INSTANCE"]);
 
 function Head({ operation }: { operation: Operation }) {
@@ -81,6 +82,7 @@ function Head({ operation }: { operation: Operation }) {
           ))}
         </ul>
       ) : null}
+      <Request of={operation.batchOperationKey} />
       <Errors operation={operation} />
     </>
   );

@@ -26,7 +26,7 @@ export function MoveMany({ filter, terms, of, close }: { filter: Filter; terms: 
       terms={source ? [...terms, `${text.processes.filters.element} ${source.id}`] : terms}
       go={t.doMove}
       ready={source !== undefined && to !== ""}
-      run={() => moveMany(moved, { sourceElementId: source?.id ?? "", targetElementId: to })}
+      run={() => moveMany(moved, [{ sourceElementId: source?.id ?? "", targetElementId: to }])}
       close={close}
     >
       <div className="many-fields">
