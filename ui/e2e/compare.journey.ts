@@ -49,6 +49,32 @@ test("variables stand as columns, and go into the file", async ({ page, open, ap
   await expect(page).toHaveURL(/cols=amount/);
 });
 
+test("a list is sorted by a variable, pages that nobody scrolled to included, and so is its file", async ({ page, open, api }) => {
+  const order = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+  await api.deploy([["ranks.bpmn", order.replaceAll('"order"', '"ranks"').replace("charge-card", "charge-ranks")]]);
+  const [low, high] = ["-5", "12345678901234567890"];
+  // The lowest and the highest are on the second page, and one has no value.
+  await api.start("ranks", `{"amount": ${low}}`);
+  await api.start("ranks", `{"amount": ${high}}`);
+  await api.start("ranks");
+  await Promise.all(Array.from({ length: 110 }, (_, n) => api.start("ranks", { amount: n })));
+  await open("/processes?process=ranks&cols=amount");
+  const head = page.getByRole("columnheader", { name: "amount" });
+  const first = page.getByRole("row").nth(1);
+  await head.click();
+  await expect(first.getByRole("gridcell", { name: low, exact: true })).toBeVisible();
+  await head.click();
+  await expect(first.getByRole("gridcell", { name: high, exact: true })).toBeVisible();
+  await page.reload();
+  await expect(first.getByRole("gridcell", { name: high, exact: true })).toBeVisible();
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("menuitem", { name: "Save as CSV" }).click();
+  const lines = (await readFile(await (await saved).path(), "utf8")).trim().split("\r\n");
+  expect(lines.map((line) => line.split(",").at(-1)).slice(0, 3)).toEqual(["amount", high, "109"]);
+  expect(lines.slice(-2).map((line) => line.split(",").at(-1))).toEqual(["'-5", ""]);
+});
+
 test("times are shown and read in the zone that somebody chose, and links mean the same everywhere", async ({ page, open }) => {
   await open("/processes");
   const choose = async (name: string) => {

@@ -8,6 +8,7 @@ import { Many } from "../../parts/Many";
 import { text } from "../../text";
 import { atLeast, number } from "../../text/format";
 import { always } from "./alternatives";
+import type { VariableSort } from "./columns/order";
 import { filterOf, statesOf } from "./filter";
 import { More } from "./More";
 import type { ProcessSearch, State } from "./search";
@@ -21,6 +22,7 @@ interface BulkProps {
   search: ProcessSearch;
   filter: Filter;
   sort: Sort[];
+  by: VariableSort | undefined;
   names: readonly string[];
   of: Definition | undefined;
   selected: ReadonlySet<Key>;
@@ -45,7 +47,7 @@ function terms(search: ProcessSearch, states: readonly State[]): string[] {
   return [...tenant, ...process, ...version, `${t.state} ${shown}`, ...others, ...error];
 }
 
-export default function Bulk({ search, filter: shown, sort, names, of, selected, clear }: BulkProps) {
+export default function Bulk({ search, filter: shown, sort, by, names, of, selected, clear }: BulkProps) {
   // A process has one version now, and may have two in a moment.
   const only = of ? { processDefinitionId: of.processDefinitionId, processDefinitionVersion: of.version } : {};
   if (selected.size > 0) {
@@ -60,7 +62,7 @@ export default function Bulk({ search, filter: shown, sort, names, of, selected,
         </button>
         <Many command="retry" filter={{ ...filter, hasIncident: true }} terms={words} label={text.commands.retryMany} />
         <Many command="cancel" filter={filter} terms={words} label={text.commands.cancelMany} />
-        <More filters={{ work: { ...filter, ...only }, over: { ...filter, state: { $in: ["COMPLETED", "TERMINATED"] } }, all: { processInstanceKey: { $in: keys } } }} terms={{ work: words, over: words }} of={of} sort={sort} names={names} />
+        <More filters={{ work: { ...filter, ...only }, over: { ...filter, state: { $in: ["COMPLETED", "TERMINATED"] } }, all: { processInstanceKey: { $in: keys } } }} terms={{ work: words, over: words }} of={of} sort={sort} by={by} names={names} />
       </>
     );
   }
@@ -69,7 +71,7 @@ export default function Bulk({ search, filter: shown, sort, names, of, selected,
     <>
       <All command="retry" search={search} states={["incident"]} label={text.commands.retryEvery} />
       <All command="cancel" search={search} states={AT_WORK} label={text.commands.cancelEvery} />
-      <More filters={{ work: work && { ...work, ...only }, over: scope(search, OVER), all: shown }} terms={{ work: terms(search, AT_WORK), over: terms(search, OVER) }} of={of} sort={sort} names={names} />
+      <More filters={{ work: work && { ...work, ...only }, over: scope(search, OVER), all: shown }} terms={{ work: terms(search, AT_WORK), over: terms(search, OVER) }} of={of} sort={sort} by={by} names={names} />
     </>
   );
 }

@@ -3,9 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import { Suspense, lazy, useMemo, useState } from "react";
 import type { Key } from "react-aria-components";
-import { type Values, cellOf, useColumnValues } from "../../api/columns";
+import { type Values, cellOf } from "../../api/columns";
 import type { Filter, Instance } from "../../api/instances";
-import { useInstances } from "../../api/instances";
+import { WINDOW } from "../../api/list";
 import type { Definition } from "../../api/processes";
 import { router } from "../../app/router";
 import { NextWindow } from "../../parts/NextWindow";
@@ -20,7 +20,9 @@ import { text } from "../../text";
 import { atLeast } from "../../text/format";
 import { Columns } from "./columns/Columns";
 import { columnsOf, written } from "./columns/names";
-import { orderOf, sortOf, unread } from "./filter";
+import { columnOf } from "./columns/order";
+import { useRows } from "./columns/useRows";
+import { unread } from "./filter";
 import { type ProcessSearch, isFiltered, withoutFilters } from "./search";
 import "../../parts/list.css";
 
@@ -89,22 +91,21 @@ export function InstanceList({ filter, ...props }: InstanceListProps) {
 }
 
 function Found({ search, filter, change, of, drawn }: InstanceListProps & { filter: Filter }) {
-  const sort = sortOf(search);
-  const order = useMemo(() => orderOf(search), [search]);
-  const { query, list } = useInstances(filter, order, search.after);
+  const names = useMemo(() => columnsOf(search.cols), [search.cols]);
+  const { query, list, rows, values, order, by, sorts, lacking, shown } = useRows(filter, search, names);
   // What was chosen under another filter is not meant any more.
   const [chosen, setChosen] = useState<{ of: Filter; keys: ReadonlySet<Key> }>({ of: filter, keys: new Set() });
   const selected = useMemo(() => new Set(chosen.of === filter ? chosen.keys : []), [chosen, filter]);
   const select = (keys: ReadonlySet<Key>) => setChosen({ of: filter, keys });
-  const names = useMemo(() => columnsOf(search.cols), [search.cols]);
-  const columns = useColumns(list.rows, search.process !== undefined, names);
+  const columns = useColumns(list.rows, search.process !== undefined, names, values, sorts);
   return (
     <section className="list" aria-label={t.list}>
       <div className="list-head">
         <b role="status">{query.data ? t.found(atLeast(list.total, list.more), list.total === 1) : " "}</b>
+        {lacking === undefined ? null : <span className="faint">{t.sortsFew(lacking, WINDOW)}</span>}
         <span className="grow" />
         <Suspense fallback={null}>
-          <Bulk search={search} filter={filter} sort={order} names={names} of={of} selected={selected} clear={() => select(new Set())} />
+          <Bulk search={search} filter={filter} sort={order} by={by} names={names} of={of} selected={selected} clear={() => select(new Set())} />
         </Suspense>
         {/* Last: what appears before it does not push it from under the pointer. */}
         <Columns names={names} of={drawn} change={(next) => change({ ...search, cols: written(next) })} />
@@ -115,12 +116,12 @@ function Found({ search, filter, change, of, drawn }: InstanceListProps & { filt
             <Table
               label={t.list}
               columns={columns}
-              rows={list.rows}
+              rows={rows}
               idOf={(row) => row.processInstanceKey}
               onOpen={(row) => void router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey } })}
               selected={selected}
               onSelect={(next) => select(next === "all" ? new Set(list.rows.map((row) => row.processInstanceKey)) : new Set(next))}
-              sort={{ column: sort.field, direction: sort.order === "DESC" ? "descending" : "ascending" }}
+              sort={shown}
               onSort={({ column, direction }) => change({ ...search, sort: `${direction === "descending" ? "-" : ""}${column}` })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
               isLoadingMore={query.isFetchingNextPage}
@@ -147,23 +148,22 @@ const spread = (column: Col<Instance>): Col<Instance> =>
   column.id === "processInstanceKey" ? { ...column, width: 196 } : typeof column.width === "number" ? { ...column, width: "1fr", minWidth: column.width } : column;
 
 /** A column without anything in it is not worth its place, unless somebody asked for it. */
-function useColumns(rows: readonly Instance[], ofOne: boolean, names: readonly string[]): readonly Col<Instance>[] {
+function useColumns(rows: readonly Instance[], ofOne: boolean, names: readonly string[], values: Values, sorts: boolean): readonly Col<Instance>[] {
   const named = rows.some((row) => row.businessId);
-  const keys = useMemo(() => rows.map((row) => row.processInstanceKey), [rows]);
-  const values = useColumnValues(keys, names);
   const columns = useMemo(() => {
     const shown = ofOne ? base.map((column) => (column.id === "processDefinitionName" ? version : column)).map(spread) : base;
     const plain = shown.filter((column) => named || column.id !== "businessId");
     // Behind what an instance is, before when it was.
     const at = plain.findIndex((column) => column.id === "startDate");
-    return plain.toSpliced(at, 0, ...names.map((name) => variable(name, values)));
-  }, [named, ofOne, names, values]);
+    return plain.toSpliced(at, 0, ...names.map((name) => variable(name, values, sorts)));
+  }, [named, ofOne, names, values, sorts]);
   return useTenantColumn(columns, "startDate");
 }
 
-const variable = (name: string, values: Values): Col<Instance> => ({
-  id: `variable ${name}`,
+const variable = (name: string, values: Values, sorts: boolean): Col<Instance> => ({
+  id: columnOf(name),
   name,
+  sorts,
   width: "1fr",
   minWidth: 112,
   cell: (row) => {

@@ -5,6 +5,7 @@ import type { Filter, Sort } from "../../api/instances";
 import type { Definition } from "../../api/processes";
 import { Later } from "../../parts/floating/Later";
 import { text } from "../../text";
+import type { VariableSort } from "./columns/order";
 
 const Ask = lazy(() => import("./more/Ask"));
 const fetch = () => import("./more/Menu");
@@ -20,6 +21,8 @@ export interface MoreProps {
   /** Of which all of them are, where that is one. */
   of: Definition | undefined;
   sort: Sort[];
+  /** A variable that they are sorted by, on the page. */
+  by: VariableSort | undefined;
   /** Variables that stand as columns. */
   names: readonly string[];
 }

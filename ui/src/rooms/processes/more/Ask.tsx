@@ -9,9 +9,9 @@ import { MoveMany } from "./MoveMany";
 
 const t = text.commands;
 
-export default function Ask({ kind, close, filters, terms, of, sort, names }: MoreProps & { kind: MoreKind; close: () => void }) {
+export default function Ask({ kind, close, filters, terms, of, sort, by, names }: MoreProps & { kind: MoreKind; close: () => void }) {
   const { work, over, all } = filters;
-  if (kind === "csv") return <Csv filter={all} sort={sort} names={names} close={close} />;
+  if (kind === "csv") return <Csv filter={all} sort={sort} by={by} names={names} close={close} />;
   if (kind === "delete" && over) {
     return (
       <ManyForm title={t.deleteManyTitle} filter={over} terms={terms.over} go={t.doDelete} danger run={() => deleteMany(over)} close={close}>

@@ -6,6 +6,7 @@ import { PAGE } from "../../../api/list";
 import { announce } from "../../../parts/announce";
 import { failed } from "../../../parts/failed";
 import { text } from "../../../text";
+import { type VariableSort, sorted } from "../columns/order";
 import { csvOf } from "./csv";
 
 const t = text.commands;
@@ -43,13 +44,21 @@ function save(name: string, content: string) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-export function Csv({ filter, sort, names, close }: { filter: Filter; sort: Sort[]; names: readonly string[]; close: () => void }) {
+interface CsvProps {
+  filter: Filter;
+  sort: Sort[];
+  by: VariableSort | undefined;
+  names: readonly string[];
+  close: () => void;
+}
+
+export function Csv({ filter, sort, by, names, close }: CsvProps) {
   useEffect(() => {
     let gone = false;
     collect(filter, sort, names)
       .then(({ rows, values, cut }) => {
         if (gone) return;
-        save(`instances-${new Date().toISOString().slice(0, 10)}.csv`, csvOf(rows, names, values));
+        save(`instances-${new Date().toISOString().slice(0, 10)}.csv`, csvOf(by ? sorted(rows, values, by) : rows, names, values));
         announce("done", t.csvSaved(rows.length), cut ? t.csvCut : undefined);
       }, failed)
       .finally(() => void (gone || close()));

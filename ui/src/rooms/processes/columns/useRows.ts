@@ -1,0 +1,43 @@
+// The instances that a filter finds, with the variables that stand as columns, in the order that was chosen.
+import { useEffect, useMemo } from "react";
+import { useColumnValues } from "../../../api/columns";
+import { type Filter, useInstances } from "../../../api/instances";
+import { WINDOW } from "../../../api/list";
+import { orderOf, sortOf } from "../filter";
+import type { ProcessSearch } from "../search";
+import { columnOf, sorted, variableSort } from "./order";
+
+/** Asks for the pages that are not there yet, one after the other, while that is wanted. */
+function useAll({ hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage }: ReturnType<typeof useInstances>["query"], wanted: boolean) {
+  const goes = wanted && hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
+  useEffect(() => {
+    if (goes) void fetchNextPage();
+  }, [goes, fetchNextPage]);
+}
+
+export function useRows(filter: Filter, search: ProcessSearch, names: readonly string[]) {
+  const sort = sortOf(search);
+  const order = useMemo(() => orderOf(search), [search]);
+  const { query, list } = useInstances(filter, order, search.after);
+  const keys = useMemo(() => list.rows.map((row) => row.processInstanceKey), [list.rows]);
+  const values = useColumnValues(keys, names);
+  const wanted = useMemo(() => variableSort(search.sort, names), [search.sort, names]);
+  // What is not here cannot be sorted.
+  const fits = query.data !== undefined && !list.more && list.total <= WINDOW && search.after === undefined;
+  const by = fits ? wanted : undefined;
+  useAll(query, by !== undefined);
+  const rows = useMemo(() => (by ? sorted(list.rows, values, by) : list.rows), [list.rows, values, by]);
+  const isDown = by ? by.descending : sort.order === "DESC";
+  return {
+    query,
+    list,
+    rows,
+    values,
+    order,
+    by,
+    /** Whether variables can be sorted by; and the one that somebody chose although there are too many rows. */
+    sorts: fits,
+    lacking: query.data !== undefined && !fits ? wanted?.name : undefined,
+    shown: { column: by ? columnOf(by.name) : sort.field, direction: isDown ? "descending" : "ascending" } as const,
+  };
+}
