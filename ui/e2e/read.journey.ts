@@ -118,10 +118,14 @@ test("a pasted key is found, whatever it is the key of", async ({ page, open, ap
   const first = async (what: string, filter: Record<string, unknown> = {}) => (await api.post(`/${what}/search`, { filter, page: { limit: 1 } })).items[0] ?? {};
   const [job, waits] = [await first("jobs", { type: "charge-card" }), await first("message-subscriptions", { messageName: "invoice-paid" })];
   const decision = await first("decision-definitions", { decisionDefinitionId: "payment" });
+  await api.start("payment", { invoiceId: "i-pasted", patience: "P14D" });
+  const message = await api.post("/messages/correlation", { name: "invoice-paid", correlationKey: "i-pasted" });
   const evaluated = await first("decision-instances", { decisionDefinitionId: "payment" });
   for (const [key, kind, where] of [
     [job.jobKey, "Job", `/processes/i/${String(job.processInstanceKey)}\\?.*tab=jobs`],
     [waits.messageSubscriptionKey, "Message subscription", `/processes/i/${String(waits.processInstanceKey)}\\?.*tab=messages`],
+    [message.messageKey, "Message that arrived", `/processes/i/${String(message.processInstanceKey)}\\?.*tab=messages`],
+    [decision.decisionRequirementsKey, "Decision", "/decisions\\?decision=(payment|cover)&version=1"],
     [decision.decisionDefinitionKey, "Decision", "/decisions\\?decision=payment&version=1"],
     [evaluated.decisionEvaluationKey, "Evaluated decision", `/decisions/i/${String(evaluated.decisionEvaluationKey)}`],
   ] as const) {

@@ -1,5 +1,6 @@
 // What pages say where something else works, where nothing is drawn, and where nothing is wrong any more.
 import { readFile } from "node:fs/promises";
+import { coverModel } from "./cover.mjs";
 import { client } from "./seed.mjs";
 import { expect, test } from "./journey";
 import { startServer } from "./server.mjs";
@@ -51,4 +52,49 @@ test("without incidents the page says when the last one was", async ({ page }) =
   } finally {
     await server.stop();
   }
+});
+
+test("lists are sorted by their columns, as their addresses say", async ({ page, open }) => {
+  const incidents = page.waitForRequest((each) => each.url().endsWith("/incidents/search") && (each.postData() ?? "").includes('"elementId"'));
+  await open("/incidents");
+  const head = (name: string) => page.getByRole("columnheader", { name, exact: true });
+  const cell = (row: number, column: number) => page.getByRole("row").nth(row).getByRole(column === 0 ? "rowheader" : "gridcell").nth(Math.max(0, column - 1));
+  // The newest first; the first press of another column begins at its start.
+  await expect(head("Since")).toHaveAttribute("aria-sort", "descending");
+  await head("Element").click();
+  await expect(page).toHaveURL(/sort=elementId/);
+  expect((JSON.parse((await incidents).postData() ?? "") as { sort: unknown }).sort).toEqual([{ field: "elementId", order: "ASC" }, { field: "incidentKey", order: "ASC" }]);
+  await expect(cell(1, 2)).toHaveText("charge");
+  await head("Element").click();
+  await expect(cell(1, 2)).not.toHaveText("charge");
+  await expect(cell(1, 2)).toHaveText(/^\w/);
+  await page.reload();
+  await expect(head("Element")).toHaveAttribute("aria-sort", "descending");
+  for (const [address, name, sort] of [["/messages", "Message", "messageName"], ["/decisions", "Decision", "decisionDefinitionName"]] as const) {
+    await open(address);
+    await head(name).click();
+    await expect(page).toHaveURL(new RegExp(`sort=${sort}`));
+    await expect(head(name)).toHaveAttribute("aria-sort", "ascending");
+    await expect(page.getByRole("row").nth(1)).toBeVisible();
+  }
+});
+
+test("the key / leads to the filter of each list", async ({ page, open }) => {
+  for (const [address, name] of [["/processes", "Process"], ["/messages", "Message"], ["/decisions", "Find a decision"], ["/incidents", "Find an error"], ["/admin/variables", "Find by name"], ["/cluster?tab=settings", "Find a setting"]] as const) {
+    await open(address);
+    await expect(page.locator("[data-filter]")).toBeVisible();
+    await page.keyboard.press("/");
+    await expect(page.getByLabel(name, { exact: true }).first()).toBeFocused();
+  }
+});
+
+test("what an evaluation depends on is shown in the version that was deployed with it", async ({ page, open, api }) => {
+  const file = coverModel.replaceAll('"cover"', '"guard"').replaceAll('"payment"', '"pays"').replaceAll("#cover", "#guard").replaceAll("#payment", "#pays");
+  await api.deploy([["guard.dmn", file]]);
+  await api.post("/decision-definitions/evaluation", { decisionDefinitionId: "pays", variables: { customer: { years: 5 }, amount: 400 } });
+  await api.deploy([["guard.dmn", file.replace("<text>amount * 0.8</text>", "<text>amount * 0.7</text>")]]);
+  const { items } = await api.post("/decision-instances/search", { filter: { decisionDefinitionId: "pays" }, page: { limit: 1 } });
+  await open(`/decisions/i/${String(items[0]?.decisionEvaluationInstanceKey)}`);
+  await page.locator(".drd-node.decision").filter({ hasText: "Cover" }).click();
+  await expect(page).toHaveURL(/decision=guard&version=1/);
 });

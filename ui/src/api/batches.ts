@@ -3,6 +3,7 @@ import { type Answer, type Body, get, post } from "./client";
 import type { BatchKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { live, once } from "./live";
+import { orderIn, withKey } from "./order";
 
 export type Batch = Answer<"/batch-operations/search", "post">["items"][number];
 export type BatchRequest = Answer<"/skep/v1/batch-operations/{batchOperationKey}/request", "get">;
@@ -16,12 +17,15 @@ export const TYPES = [
   "DELETE_PROCESS_DEFINITION",
 ] as const satisfies readonly Batch["batchOperationType"][];
 
-/** The newest first. */
-export const useBatches = (filter: BatchFilter, after?: string) =>
-  useList(["batches", "all", filter], (how, from) =>
+const SORTS = ["operationType", "state", "startDate", "endDate", "batchOperationKey"] as const;
+/** The newest first, unless the address says otherwise. */
+export const batchOrder = (sort: string | undefined) => orderIn(sort, SORTS, { field: "startDate", order: "DESC" });
+
+export const useBatches = (filter: BatchFilter, order: ReturnType<typeof batchOrder>, after?: string) =>
+  useList(["batches", "all", filter, order], (how, from) =>
     post("/batch-operations/search", {}, {
       filter,
-      sort: [{ field: "startDate", order: "DESC" }, { field: "batchOperationKey", order: "DESC" }],
+      sort: withKey(order, "batchOperationKey"),
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after, 2_000);
 

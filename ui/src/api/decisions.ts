@@ -1,8 +1,9 @@
 // Questions about decisions and what they came to, and a way to try one.
 import { type Answer, type Body, command, get, post, send } from "./client";
-import type { DecisionKey } from "./keys";
+import type { DecisionKey, RequirementsKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { done, live, once } from "./live";
+import { orderIn, withKey } from "./order";
 import { here } from "./tenant";
 
 export type Decision = Answer<"/decision-definitions/search", "post">["items"][number];
@@ -21,18 +22,30 @@ export const decisionVersions = (id: string) =>
   live(["decisions", "versions", id], (how) =>
     post("/decision-definitions/search", {}, { filter: { decisionDefinitionId: id, ...here() }, sort: [{ field: "version", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
 
+/** The decisions of one file, as they were deployed together. */
+export const decisionsOf = (requirements: RequirementsKey) =>
+  once(["decisions", "of", requirements], (how) =>
+    post("/decision-definitions/search", {}, { filter: { decisionRequirementsKey: requirements }, page: { limit: 1000 } }, how));
+
+export const decision = (key: DecisionKey) =>
+  once(["decisions", "definition", key], (how) => get("/decision-definitions/{decisionDefinitionKey}", { decisionDefinitionKey: key }, how));
+
 export const decisionXml = (key: DecisionKey) =>
   once(["decisions", "xml", key], async (how) => {
     const answer = await send("get", "/decision-definitions/{decisionDefinitionKey}/xml", { decisionDefinitionKey: key }, undefined, how);
     return answer.text();
   });
 
-/** What decisions came to, the newest first. */
-export const useEvaluations = (filter: EvaluationFilter, after?: string) =>
-  useList(["decisions", "evaluations", filter], (how, from) =>
+const SORTS = ["decisionDefinitionName", "processInstanceKey", "evaluationDate"] as const;
+/** The newest first, unless the address says otherwise. */
+export const evaluationOrder = (sort: string | undefined) => orderIn(sort, SORTS, { field: "evaluationDate", order: "DESC" });
+
+/** What decisions came to. */
+export const useEvaluations = (filter: EvaluationFilter, order: ReturnType<typeof evaluationOrder>, after?: string) =>
+  useList(["decisions", "evaluations", filter, order], (how, from) =>
     post("/decision-instances/search", {}, {
       filter: { ...filter, ...here() },
-      sort: [{ field: "evaluationDate", order: "DESC" }, { field: "decisionEvaluationInstanceKey", order: "DESC" }],
+      sort: withKey(order, "decisionEvaluationInstanceKey"),
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);
 

@@ -3,6 +3,7 @@ import { type Answer, type Body, get, post } from "./client";
 import type { DefinitionKey, ElementKey, InstanceKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { type Ask, live, once, queries } from "./live";
+import { orderIn, withKey } from "./order";
 import { here } from "./tenant";
 
 export type Incident = Answer<"/incidents/search", "post">["items"][number];
@@ -62,12 +63,16 @@ async function elementsOf(how: Ask, error: ErrorGroup, definition: DefinitionKey
 export const byElement = (error: ErrorGroup, definition: DefinitionKey) =>
   live(["incidents", "by-element", error.errorHashCode, definition], (how) => elementsOf(how, error, definition));
 
-/** Open incidents that a filter finds, the newest first. */
-export const useIncidents = (filter: IncidentFilter, after?: string) =>
-  useList(["incidents", "open", filter], (how, from) =>
+const SORTS = ["creationTime", "processDefinitionId", "elementId", "processInstanceKey"] as const;
+/** The newest first, unless the address says otherwise. */
+export const incidentOrder = (sort: string | undefined) => orderIn(sort, SORTS, { field: "creationTime", order: "DESC" });
+
+/** Open incidents that a filter finds. */
+export const useIncidents = (filter: IncidentFilter, order: ReturnType<typeof incidentOrder>, after?: string) =>
+  useList(["incidents", "open", filter, order], (how, from) =>
     post("/incidents/search", {}, {
       filter: { ...filter, ...here(), state: "ACTIVE" },
-      sort: [{ field: "creationTime", order: "DESC" }, { field: "incidentKey", order: "DESC" }],
+      sort: withKey(order, "incidentKey"),
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);
 

@@ -13,6 +13,7 @@ export type BatchKey = Key<"batch-operation">;
 export type TaskKey = Key<"user-task">;
 export type FormKey = Key<"form">;
 export type DecisionKey = Key<"decision-definition">;
+export type RequirementsKey = Key<"decision-requirements">;
 /** An element instance, or the process instance itself. */
 export type ScopeKey = Key<"process-instance"> | Key<"element-instance">;
 
@@ -31,6 +32,7 @@ interface Kinds {
   userTaskKey: TaskKey;
   formKey: FormKey;
   decisionDefinitionKey: DecisionKey;
+  decisionRequirementsKey: RequirementsKey;
   scopeKey: ScopeKey;
 }
 

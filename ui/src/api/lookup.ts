@@ -8,7 +8,7 @@ export type Found =
   | { kind: "processDefinition"; id: string; version: number; key: DefinitionKey }
   | { kind: "job"; instance: InstanceKey; scope: string }
   /** Of a start event where no instance waits. */
-  | { kind: "messageSubscription"; instance: InstanceKey | null; scope: string | null }
+  | { kind: "message" | "messageSubscription"; instance: InstanceKey | null; scope: string | null }
   | { kind: "decisionDefinition"; id: string; version: number }
   | { kind: "decisionEvaluation"; evaluation: string }
   | { kind: "userTask"; task: TaskKey }
@@ -54,6 +54,12 @@ export async function lookup(key: string, signal: AbortSignal): Promise<Found | 
     })),
     first(post("/decision-instances/search", {}, { filter: { decisionEvaluationKey: key }, sort: [{ field: "decisionEvaluationInstanceKey", order: "DESC" }], page: { limit: 1 } }, how)).then((found) => ({
       kind: "decisionEvaluation", evaluation: found.decisionEvaluationInstanceKey,
+    })),
+    first(post("/correlated-message-subscriptions/search", {}, { filter: { messageKey: key }, page: { limit: 1 } }, how)).then((found) => ({
+      kind: "message", instance: found.processInstanceKey, scope: found.elementInstanceKey,
+    })),
+    first(post("/decision-definitions/search", {}, { filter: { decisionRequirementsKey: key }, page: { limit: 1 } }, how)).then((found) => ({
+      kind: "decisionDefinition", id: found.decisionDefinitionId, version: found.version,
     })),
     get("/batch-operations/{batchOperationKey}", { batchOperationKey: key }, how).then(() => ({ kind: "batch", batch: asKey(key) })),
   ];

@@ -2,6 +2,7 @@
 import { type Answer, type Body, command, post } from "./client";
 import { PAGE, useList } from "./list";
 import { done } from "./live";
+import { orderIn, withKey } from "./order";
 import { here } from "./tenant";
 
 export type Subscription = Answer<"/message-subscriptions/search", "post">["items"][number];
@@ -18,8 +19,11 @@ export interface Wanted {
 
 const page = (from: string | undefined) => (from === undefined ? { limit: PAGE } : { limit: PAGE, after: from });
 
-/** Who waits, the longest first. */
-export const useWaiting = ({ name, key, process }: Wanted, after?: string) => {
+const WAITING = ["messageName", "correlationKey", "processDefinitionName", "elementId", "processInstanceKey", "lastUpdatedDate"] as const;
+/** Who waits longest comes first, unless the address says otherwise. */
+export const waitingOrder = (sort: string | undefined) => orderIn(sort, WAITING, { field: "lastUpdatedDate", order: "ASC" });
+
+export const useWaiting = ({ name, key, process }: Wanted, order: ReturnType<typeof waitingOrder>, after?: string) => {
   const filter: SubscriptionFilter = {
     messageSubscriptionState: "CREATED",
     ...here(),
@@ -27,20 +31,24 @@ export const useWaiting = ({ name, key, process }: Wanted, after?: string) => {
     ...(key === undefined ? {} : { correlationKey: key }),
     ...(process === undefined ? {} : { processDefinitionId: process }),
   };
-  return useList(["messages", "waiting", filter], (how, from) =>
-    post("/message-subscriptions/search", {}, { filter, sort: [{ field: "lastUpdatedDate", order: "ASC" }, { field: "messageSubscriptionKey", order: "ASC" }], page: page(from) }, how), after);
+  return useList(["messages", "waiting", filter, order], (how, from) =>
+    post("/message-subscriptions/search", {}, { filter, sort: withKey(order, "messageSubscriptionKey"), page: page(from) }, how), after);
 };
 
-/** What came, the newest first. */
-export const useCame = ({ name, key, process }: Wanted, after?: string) => {
+const CAME = ["messageName", "correlationKey", "processDefinitionId", "elementId", "processInstanceKey", "correlationTime"] as const;
+/** The newest first, unless the address says otherwise. */
+export const cameOrder = (sort: string | undefined) => orderIn(sort, CAME, { field: "correlationTime", order: "DESC" });
+
+/** What came. */
+export const useCame = ({ name, key, process }: Wanted, order: ReturnType<typeof cameOrder>, after?: string) => {
   const filter: CorrelatedFilter = {
     ...here(),
     ...(name === undefined ? {} : { messageName: name }),
     ...(key === undefined ? {} : { correlationKey: key }),
     ...(process === undefined ? {} : { processDefinitionId: process }),
   };
-  return useList(["messages", "came", filter], (how, from) =>
-    post("/correlated-message-subscriptions/search", {}, { filter, sort: [{ field: "correlationTime", order: "DESC" }, { field: "messageKey", order: "DESC" }], page: page(from) }, how), after);
+  return useList(["messages", "came", filter, order], (how, from) =>
+    post("/correlated-message-subscriptions/search", {}, { filter, sort: withKey(order, "messageKey"), page: page(from) }, how), after);
 };
 
 /** Elements that wait for a timer, a signal or a condition. */

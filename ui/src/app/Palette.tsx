@@ -25,7 +25,7 @@ interface Item {
 const begins = (name: string, words: string): number => Number(name.toLowerCase().startsWith(words.toLowerCase()));
 
 /** Where an instance shows such a thing. */
-const TABS: Partial<Record<Found["kind"], string>> = { incident: "incidents", job: "jobs", messageSubscription: "messages" };
+const TABS: Partial<Record<Found["kind"], string>> = { incident: "incidents", job: "jobs", messageSubscription: "messages", message: "messages" };
 
 function linkOf(found: Found): Item["link"] {
   if (found.kind === "batch") return { to: "/batches/$key", params: { key: found.batch } };

@@ -9,10 +9,12 @@ interface FindProps {
   value: string;
   set: (value: string | undefined) => void;
   autoFocus?: boolean;
+  /** The one that the key / leads to. */
+  main?: boolean;
   className?: string;
 }
 
-export function FindField({ label, value, set, autoFocus = false, className = "" }: FindProps) {
+export function FindField({ label, value, set, autoFocus = false, main = false, className = "" }: FindProps) {
   const [written, write] = useState(value);
   const [known, know] = useState(value);
   // Somebody went back, or elsewhere.
@@ -26,6 +28,6 @@ export function FindField({ label, value, set, autoFocus = false, className = ""
     return () => clearTimeout(later);
   });
   return (
-    <input className={`field ${className}`} type="search" autoFocus={autoFocus} placeholder={label} aria-label={label} spellCheck="false" value={written} onChange={(event) => write(event.target.value)} />
+    <input className={`field ${className}`} type="search" data-filter={main ? "" : undefined} autoFocus={autoFocus} placeholder={label} aria-label={label} spellCheck="false" value={written} onChange={(event) => write(event.target.value)} />
   );
 }

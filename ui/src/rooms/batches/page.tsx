@@ -1,9 +1,10 @@
 // Batch operations: what was done to many instances at a time, and how far it is.
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { type Batch, STATES, TYPES, useBatches } from "../../api/batches";
+import { type Batch, STATES, TYPES, batchOrder, useBatches } from "../../api/batches";
 import { router } from "../../app/router";
 import { NextWindow } from "../../parts/NextWindow";
 import { Filtered, Note } from "../../parts/Note";
+import { ordered } from "../../parts/ordered";
 import { PageTitle } from "../../parts/PageTitle";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -21,8 +22,9 @@ const t = text.batches;
 
 const columns: readonly Col<Batch>[] = [
   {
-    id: "operation",
+    id: "operationType",
     name: t.operation,
+    sorts: true,
     width: "2fr",
     minWidth: 180,
     cell: (row) => (
@@ -31,17 +33,18 @@ const columns: readonly Col<Batch>[] = [
       </Link>
     ),
   },
-  { id: "state", name: t.state, width: 160, cell: (row) => <State name={row.state} /> },
+  { id: "state", name: t.state, width: 160, sorts: true, cell: (row) => <State name={row.state} /> },
   { id: "progress", name: t.progress, width: "2fr", minWidth: 220, cell: (row) => <Progress batch={row} /> },
-  { id: "started", name: t.started, width: 120, cell: (row) => <Time at={row.startDate} /> },
-  { id: "ended", name: t.ended, width: 120, cell: (row) => <Time at={row.endDate} /> },
-  { id: "key", name: t.key, width: 184, cell: (row) => <span className="mono faint">{row.batchOperationKey}</span> },
+  { id: "startDate", name: t.started, width: 120, sorts: true, cell: (row) => <Time at={row.startDate} /> },
+  { id: "endDate", name: t.ended, width: 120, sorts: true, cell: (row) => <Time at={row.endDate} /> },
+  { id: "batchOperationKey", name: t.key, width: 184, sorts: true, cell: (row) => <span className="mono faint">{row.batchOperationKey}</span> },
 ];
 
 export function Batches() {
   const search = route.useSearch();
   const [state, type] = [STATES.find((each) => each === search.state), TYPES.find((each) => each === search.type)];
-  const { query, list } = useBatches({ ...(state === undefined ? {} : { state }), ...(type === undefined ? {} : { operationType: type }) }, search.after);
+  const order = batchOrder(search.sort);
+  const { query, list } = useBatches({ ...(state === undefined ? {} : { state }), ...(type === undefined ? {} : { operationType: type }) }, order, search.after);
   const isFiltered = state !== undefined || type !== undefined;
   return (
     <div className="list-page">
@@ -54,6 +57,7 @@ export function Batches() {
               label={t.title}
               columns={columns}
               rows={list.rows}
+              {...ordered(order, (sort) => void router.navigate({ to: "/batches", search: { ...search, sort, after: undefined }, replace: true }))}
               idOf={(row) => row.batchOperationKey}
               onOpen={(row) => void router.navigate({ to: "/batches/$key", params: { key: row.batchOperationKey } })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}

@@ -1,11 +1,12 @@
-// What decisions came to, the newest first.
+// What decisions came to.
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { type Evaluation, type EvaluationFilter, useEvaluations } from "../../api/decisions";
+import { type Evaluation, type EvaluationFilter, evaluationOrder, useEvaluations } from "../../api/decisions";
 import { asKey, looksLikeKey } from "../../api/keys";
 import { router } from "../../app/router";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
+import { ordered } from "../../parts/ordered";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
 import { type Col, Table } from "../../parts/Table";
@@ -19,8 +20,9 @@ const t = text.decisions;
 
 const columns: readonly Col<Evaluation>[] = [
   {
-    id: "decision",
+    id: "decisionDefinitionName",
     name: t.decision,
+    sorts: true,
     width: "2fr",
     minWidth: 196,
     cell: (row) => (
@@ -42,8 +44,9 @@ const columns: readonly Col<Evaluation>[] = [
       row.state === "FAILED" ? <span className="clip bad" title={row.evaluationFailure ?? undefined}>{row.evaluationFailure}</span> : <code className="clip" title={row.result}>{row.result}</code>,
   },
   {
-    id: "instance",
+    id: "processInstanceKey",
     name: t.instance,
+    sorts: true,
     width: 184,
     cell: (row) =>
       row.processInstanceKey === null || row.processInstanceKey === asKey("-1") ? (
@@ -54,7 +57,7 @@ const columns: readonly Col<Evaluation>[] = [
         </Link>
       ),
   },
-  { id: "when", name: t.when, width: 112, number: true, cell: (row) => <Time at={row.evaluationDate} /> },
+  { id: "evaluationDate", name: t.when, width: 112, number: true, sorts: true, cell: (row) => <Time at={row.evaluationDate} /> },
 ];
 
 export function Evaluations({ search, filter }: { search: DecisionSearch; filter: EvaluationFilter }) {
@@ -67,8 +70,9 @@ export function Evaluations({ search, filter }: { search: DecisionSearch; filter
     }),
     [filter, failed, search.instance],
   );
-  const { query, list } = useEvaluations(whole, search.after);
-  const shown = useTenantColumn(columns, "instance");
+  const order = evaluationOrder(search.sort);
+  const { query, list } = useEvaluations(whole, order, search.after);
+  const shown = useTenantColumn(columns, "processInstanceKey");
   return (
     <>
       <div className="list-head">
@@ -88,6 +92,7 @@ export function Evaluations({ search, filter }: { search: DecisionSearch; filter
               label={t.evaluations}
               columns={shown}
               rows={list.rows}
+              {...ordered(order, (sort) => void router.navigate({ to: "/decisions", search: { ...search, sort, after: undefined }, replace: true }))}
               idOf={(row) => row.decisionEvaluationInstanceKey}
               onOpen={(row) => void router.navigate({ to: "/decisions/i/$id", params: { id: row.decisionEvaluationInstanceKey } })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}

@@ -61,7 +61,7 @@ export default function OneDecision({ id, search }: { id: string; search: Decisi
                     {(model) => (
                       <>
                         <LogicView logic={model.logic.get(id)} />
-                        <Requirements model={model} decision={id} name={shown.decisionRequirementsName} />
+                        <Requirements model={model} decision={id} name={shown.decisionRequirementsName} of={chosen?.decisionDefinitionKey} />
                       </>
                     )}
                   </WithModel>

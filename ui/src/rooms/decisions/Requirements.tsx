@@ -1,6 +1,9 @@
 // What decides what: the decisions of a file with their inputs, as a drawing whose decisions are links.
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
+import { decision as definitionOf, decisionsOf } from "../../api/decisions";
+import { type DecisionKey, type RequirementsKey, asKey } from "../../api/keys";
 import { text } from "../../text";
 import { HEIGHT, WIDTH, layout } from "./layout";
 import type { Model } from "./model";
@@ -8,7 +11,23 @@ import type { Model } from "./model";
 const t = text.decisions;
 const EDGE = 8;
 
-export function Requirements({ model, decision, name }: { model: Model; decision: string; name: string }) {
+interface RequirementsProps {
+  model: Model;
+  decision: string;
+  name: string;
+  /** The version that is looked at, of which the others are those that were deployed with it; nothing: the newest of each. */
+  of?: DecisionKey;
+}
+
+/** The version of each decision, by its id. */
+function useVersions(of: DecisionKey | undefined): ReadonlyMap<string, string> {
+  const file = useQuery({ ...definitionOf(of ?? asKey<DecisionKey>("0")), enabled: of !== undefined }).data?.decisionRequirementsKey;
+  const together = useQuery({ ...decisionsOf(file ?? asKey<RequirementsKey>("0")), enabled: file !== undefined }).data;
+  return new Map(together?.items.map((each) => [each.decisionDefinitionId, String(each.version)]));
+}
+
+export function Requirements({ model, decision, name, of }: RequirementsProps) {
+  const versions = useVersions(of);
   const drawn = useMemo(() => layout(model), [model]);
   // One decision alone is no drawing.
   if (drawn.lines.length === 0) return null;
@@ -32,7 +51,7 @@ export function Requirements({ model, decision, name }: { model: Model; decision
           {drawn.nodes.map((node) => {
             const place = { left: node.x + EDGE, top: node.y + EDGE, width: WIDTH, height: HEIGHT };
             return node.kind === "decision" ? (
-              <Link key={node.id} style={place} to="/decisions" search={{ decision: node.id, tab: "table" }} className="drd-node decision" aria-current={node.id === decision ? "true" : undefined} title={node.name}>
+              <Link key={node.id} style={place} to="/decisions" search={{ decision: node.id, version: versions.get(node.id), tab: "table" }} className="drd-node decision" aria-current={node.id === decision ? "true" : undefined} title={node.name}>
                 <span className="clip">{node.name}</span>
               </Link>
             ) : (

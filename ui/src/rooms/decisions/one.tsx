@@ -148,7 +148,7 @@ function Shaped({ found, model }: { found: EvaluationDetail; model: Model }) {
           </ul>
         </section>
       ) : null}
-      <Requirements model={model} decision={found.decisionDefinitionId} name={found.decisionDefinitionName} />
+      <Requirements model={model} decision={found.decisionDefinitionId} name={found.decisionDefinitionName} of={found.decisionDefinitionKey} />
     </>
   );
 }

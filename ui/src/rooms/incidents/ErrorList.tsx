@@ -18,7 +18,7 @@ export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; s
       <SideFind label={t.filter} value={search.find} set={(find) => void navigate({ search: { ...search, find }, replace: true })} />
       <ul>
         <li>
-          <Link to="/incidents" search={{ find: search.find }} className="side-item" activeOptions={{ exact: true }} aria-current={search.error === undefined ? "page" : undefined}>
+          <Link to="/incidents" search={{ find: search.find, sort: search.sort }} className="side-item" activeOptions={{ exact: true }} aria-current={search.error === undefined ? "page" : undefined}>
             <span className="error-words">{t.allErrors}</span>
           </Link>
         </li>
@@ -27,7 +27,7 @@ export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; s
           const id = String(each.errorHashCode);
           return (
             <li key={id}>
-              <Link to="/incidents" search={{ find: search.find, error: id }} className="side-item" aria-current={search.error === id ? "page" : undefined}>
+              <Link to="/incidents" search={{ find: search.find, sort: search.sort, error: id }} className="side-item" aria-current={search.error === id ? "page" : undefined}>
                 <span className="error-words" title={each.errorMessage}>
                   {each.errorMessage}
                 </span>

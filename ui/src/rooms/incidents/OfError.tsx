@@ -2,11 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { type ErrorGroup, type ErrorPlace, type Incident, byDefinition, useIncidents } from "../../api/incidents";
+import { type ErrorGroup, type ErrorPlace, type Incident, byDefinition, incidentOrder, useIncidents } from "../../api/incidents";
 import { router } from "../../app/router";
 import { Many } from "../../parts/Many";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
+import { ordered } from "../../parts/ordered";
 import { RetryButton } from "../../parts/RetryButton";
 import { Shown } from "../../parts/Shown";
 import { type Col, Table } from "../../parts/Table";
@@ -23,19 +24,20 @@ const t = text.incidents;
 
 const columns: readonly Col<Incident>[] = [
   {
-    id: "instance",
+    id: "processInstanceKey",
     name: t.instance,
     width: 184,
+    sorts: true,
     cell: (row) => (
       <Link to="/processes/i/$key" params={{ key: row.processInstanceKey }} search={{ scope: row.elementInstanceKey }} className="mono">
         {row.processInstanceKey}
       </Link>
     ),
   },
-  { id: "process", name: t.process, width: "1fr", minWidth: 96, cell: (row) => <span className="clip">{row.processDefinitionId}</span> },
-  { id: "element", name: t.element, width: "1fr", minWidth: 96, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
+  { id: "processDefinitionId", name: t.process, width: "1fr", minWidth: 96, sorts: true, cell: (row) => <span className="clip">{row.processDefinitionId}</span> },
+  { id: "elementId", name: t.element, width: "1fr", minWidth: 96, sorts: true, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
   { id: "error", name: t.error, width: "3fr", minWidth: 180, cell: (row) => <span className="clip" title={row.errorMessage}>{row.errorMessage}</span> },
-  { id: "since", name: t.since, width: 104, cell: (row) => <Time at={row.creationTime} /> },
+  { id: "creationTime", name: t.since, width: 104, sorts: true, cell: (row) => <Time at={row.creationTime} /> },
   { id: "retry", name: text.commands.retry, width: 112, number: true, cell: (row) => <RetryButton process={row.processDefinitionId} incident={row.incidentKey} job={row.jobKey} /> },
 ];
 
@@ -46,8 +48,9 @@ interface OfErrorProps {
 
 export function OfError({ error, search }: OfErrorProps) {
   const filter = useMemo(() => listFilter(error, search), [error, search]);
-  const { query, list } = useIncidents(filter, search.after);
-  const shownColumns = useTenantColumn(useMemo(() => (error ? columns.filter((column) => column.id !== "error") : columns), [error]), "element");
+  const order = incidentOrder(search.sort);
+  const { query, list } = useIncidents(filter, order, search.after);
+  const shownColumns = useTenantColumn(useMemo(() => (error ? columns.filter((column) => column.id !== "error") : columns), [error]), "elementId");
   const places = useQuery({ ...byDefinition(error?.errorHashCode ?? 0), enabled: error !== undefined }).data?.items ?? NOWHERE;
   const where = error && placeOf(places, search);
   const terms = [error ? error.errorMessage : t.allErrors, ...(where === undefined ? [] : [where])];
@@ -73,6 +76,7 @@ export function OfError({ error, search }: OfErrorProps) {
               label={t.title}
               columns={shownColumns}
               rows={list.rows}
+              {...ordered(order, (sort) => void router.navigate({ to: "/incidents", search: { ...search, sort, after: undefined }, replace: true }))}
               idOf={(row) => row.incidentKey}
               onOpen={(row) => void router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey }, search: { scope: row.elementInstanceKey } })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
@@ -104,7 +108,7 @@ function Narrowed({ places, where, search }: { places: readonly ErrorPlace[]; wh
   return (
     <>
       <span className="clip muted">{t.within(where)}</span>
-      <Link to="/incidents" search={{ error: search.error, find: search.find }} activeOptions={{ exact: true }}>
+      <Link to="/incidents" search={{ error: search.error, find: search.find, sort: search.sort }} activeOptions={{ exact: true }}>
         {t.everywhere}
       </Link>
       {place ? (

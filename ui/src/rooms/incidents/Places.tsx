@@ -44,7 +44,7 @@ function Place({ isFew, ...props }: PlaceProps & { isFew: boolean }) {
   const isChosen = search.process === place.processDefinitionKey;
   const [open, setOpen] = useState(isFew || isChosen);
   const name = nameOf(place);
-  const own: IncidentSearch = { error: search.error, find: search.find, process: place.processDefinitionKey };
+  const own: IncidentSearch = { error: search.error, find: search.find, sort: search.sort, process: place.processDefinitionKey };
   const count = place.activeInstancesWithErrorCount;
   return (
     <li>
@@ -81,7 +81,7 @@ function Elements({ error, place, search }: PlaceProps) {
 
 function Element({ error, place, search, element }: PlaceProps & { element: ErrorElement }) {
   const { elementId, name, incidents, more } = element;
-  const own: IncidentSearch = { error: search.error, find: search.find, process: place.processDefinitionKey, element: elementId };
+  const own: IncidentSearch = { error: search.error, find: search.find, sort: search.sort, process: place.processDefinitionKey, element: elementId };
   const isChosen = search.process === own.process && search.element === elementId;
   const where = t.at(name, nameOf(place));
   return (

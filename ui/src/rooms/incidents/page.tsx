@@ -33,7 +33,7 @@ export function Incidents() {
           ) : (
             <div className={`sides${search.error === undefined ? "" : " one"}`}>
               <ErrorList errors={items} search={search} />
-              {search.error === undefined ? null : <SideBack to="/incidents" search={{ find: search.find }}>{t.allErrors}</SideBack>}
+              {search.error === undefined ? null : <SideBack to="/incidents" search={{ find: search.find, sort: search.sort }}>{t.allErrors}</SideBack>}
               {search.error !== undefined && chosen === undefined ? (
                 <Note icon={<CircleCheck size={20} strokeWidth={1.75} />} title={t.gone}>
                   {t.goneText}

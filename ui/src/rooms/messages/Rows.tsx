@@ -1,10 +1,12 @@
 // A list of this screen: how many, the rows, and what stands there when there are none.
 import { Link } from "@tanstack/react-router";
 import { type List, type useList } from "../../api/list";
+import type { Order } from "../../api/order";
 import { router } from "../../app/router";
 import type { ElementKey, InstanceKey } from "../../api/keys";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
+import { ordered } from "../../parts/ordered";
 import { Shown } from "../../parts/Shown";
 import { type Col, Table } from "../../parts/Table";
 import { text } from "../../text";
@@ -23,10 +25,12 @@ interface RowsProps<Row extends object> {
   search: MessageSearch;
   found: { query: ReturnType<typeof useList<Row>>["query"]; list: List<Row> };
   columns: readonly Col<Row>[];
+  /** Where columns sort. */
+  order?: Order;
   idOf: (row: Row) => string;
 }
 
-export function Rows<Row extends InAnInstance>({ view, search, found: { query, list }, columns, idOf }: RowsProps<Row>) {
+export function Rows<Row extends InAnInstance>({ view, search, found: { query, list }, columns, order, idOf }: RowsProps<Row>) {
   const narrowed = search.name !== undefined || search.key !== undefined || search.process !== undefined;
   const none = narrowed && (view === "waiting" || view === "came");
   return (
@@ -41,6 +45,7 @@ export function Rows<Row extends InAnInstance>({ view, search, found: { query, l
               label={t.views[view]}
               columns={columns}
               rows={list.rows}
+              {...(order === undefined ? {} : ordered(order, (sort) => void router.navigate({ to: "/messages", search: { ...search, sort, after: undefined }, replace: true })))}
               idOf={idOf}
               onOpen={(row) => {
                 if (row.processInstanceKey !== null) void router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey }, search: { scope: row.elementInstanceKey ?? undefined, tab: "messages" } });

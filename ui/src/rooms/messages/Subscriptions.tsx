@@ -1,5 +1,5 @@
 // Who waits for a message, and which messages came.
-import { type Correlated, type Subscription, type Wanted, useCame, useWaiting } from "../../api/messages";
+import { type Correlated, type Subscription, type Wanted, cameOrder, useCame, useWaiting, waitingOrder } from "../../api/messages";
 import { rightsOn } from "../../api/rights";
 import type { Col } from "../../parts/Table";
 import { useTenantColumn } from "../../parts/tenant";
@@ -20,12 +20,12 @@ const neededFor = ({ messageSubscriptionType, processDefinitionId }: Subscriptio
 };
 
 const waiting: readonly Col<Subscription>[] = [
-  { id: "name", name: t.name, width: "2fr", minWidth: 130, cell: (row) => <span className="clip" title={row.messageName}>{row.messageName}</span> },
-  { id: "key", name: t.key, width: "1fr", minWidth: 128, cell: (row) => <span className="clip mono" title={row.correlationKey ?? undefined}>{row.correlationKey}</span> },
-  { id: "process", name: t.process, width: "1fr", minWidth: 110, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.processDefinitionName ?? row.processDefinitionId}</span> },
-  { id: "element", name: t.element, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
-  { id: "instance", name: t.instance, width: 176, cell: (row) => <InstanceCell row={row} /> },
-  { id: "since", name: t.since, width: 112, number: true, cell: (row) => <Time at={row.lastUpdatedDate} /> },
+  { id: "messageName", name: t.name, sorts: true, width: "2fr", minWidth: 130, cell: (row) => <span className="clip" title={row.messageName}>{row.messageName}</span> },
+  { id: "correlationKey", name: t.key, sorts: true, width: "1fr", minWidth: 128, cell: (row) => <span className="clip mono" title={row.correlationKey ?? undefined}>{row.correlationKey}</span> },
+  { id: "processDefinitionName", name: t.process, sorts: true, width: "1fr", minWidth: 110, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.processDefinitionName ?? row.processDefinitionId}</span> },
+  { id: "elementId", name: t.element, sorts: true, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
+  { id: "processInstanceKey", name: t.instance, sorts: true, width: 176, cell: (row) => <InstanceCell row={row} /> },
+  { id: "lastUpdatedDate", name: t.since, sorts: true, width: 112, number: true, cell: (row) => <Time at={row.lastUpdatedDate} /> },
   {
     id: "send",
     name: t.send,
@@ -36,20 +36,22 @@ const waiting: readonly Col<Subscription>[] = [
 ];
 
 export function Waiting({ search }: { search: MessageSearch }) {
-  const found = useWaiting(wanted(search), search.after);
-  return <Rows view="waiting" search={search} found={found} columns={useTenantColumn(waiting, "process")} idOf={(row) => row.messageSubscriptionKey} />;
+  const order = waitingOrder(search.sort);
+  const found = useWaiting(wanted(search), order, search.after);
+  return <Rows view="waiting" search={search} found={found} order={order} columns={useTenantColumn(waiting, "processDefinitionName")} idOf={(row) => row.messageSubscriptionKey} />;
 }
 
 const came: readonly Col<Correlated>[] = [
-  { id: "name", name: t.name, width: "2fr", minWidth: 130, cell: (row) => <span className="clip" title={row.messageName}>{row.messageName}</span> },
-  { id: "key", name: t.key, width: "1fr", minWidth: 128, cell: (row) => <span className="clip mono" title={row.correlationKey ?? undefined}>{row.correlationKey}</span> },
-  { id: "process", name: t.process, width: "1fr", minWidth: 110, cell: (row) => <span className="clip">{row.processDefinitionId}</span> },
-  { id: "element", name: t.element, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
-  { id: "instance", name: t.instance, width: 176, cell: (row) => <InstanceCell row={row} /> },
-  { id: "when", name: t.arrived, width: 112, number: true, cell: (row) => <Time at={row.correlationTime} /> },
+  { id: "messageName", name: t.name, sorts: true, width: "2fr", minWidth: 130, cell: (row) => <span className="clip" title={row.messageName}>{row.messageName}</span> },
+  { id: "correlationKey", name: t.key, sorts: true, width: "1fr", minWidth: 128, cell: (row) => <span className="clip mono" title={row.correlationKey ?? undefined}>{row.correlationKey}</span> },
+  { id: "processDefinitionId", name: t.process, sorts: true, width: "1fr", minWidth: 110, cell: (row) => <span className="clip">{row.processDefinitionId}</span> },
+  { id: "elementId", name: t.element, sorts: true, width: "1fr", minWidth: 100, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
+  { id: "processInstanceKey", name: t.instance, sorts: true, width: 176, cell: (row) => <InstanceCell row={row} /> },
+  { id: "correlationTime", name: t.arrived, sorts: true, width: 112, number: true, cell: (row) => <Time at={row.correlationTime} /> },
 ];
 
 export function Came({ search }: { search: MessageSearch }) {
-  const found = useCame(wanted(search), search.after);
-  return <Rows view="came" search={search} found={found} columns={useTenantColumn(came, "process")} idOf={(row) => `${row.messageKey} ${row.subscriptionKey}`} />;
+  const order = cameOrder(search.sort);
+  const found = useCame(wanted(search), order, search.after);
+  return <Rows view="came" search={search} found={found} order={order} columns={useTenantColumn(came, "processDefinitionId")} idOf={(row) => `${row.messageKey} ${row.subscriptionKey}`} />;
 }

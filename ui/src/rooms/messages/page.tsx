@@ -25,7 +25,7 @@ export function Messages() {
       <div className="list-head message-head">
         <span className="row wrap" role="group" aria-label={t.view}>
           {VIEWS.map((each) => (
-            <Link key={each} to="/messages" search={{ ...search, after: undefined, view: each === "waiting" ? undefined : each }} className="button small quiet" activeOptions={{ exact: true }} aria-current={each === view ? "page" : undefined}>
+            <Link key={each} to="/messages" search={{ ...search, after: undefined, sort: undefined, view: each === "waiting" ? undefined : each }} className="button small quiet" activeOptions={{ exact: true }} aria-current={each === view ? "page" : undefined}>
               {t.views[each]}
             </Link>
           ))}
@@ -35,7 +35,7 @@ export function Messages() {
       </div>
       {narrowed ? (
         <div className="message-filter">
-          <FindField label={t.name} value={search.name ?? ""} set={(name) => set({ name })} />
+          <FindField main label={t.name} value={search.name ?? ""} set={(name) => set({ name })} />
           <FindField label={t.key} value={search.key ?? ""} set={(key) => set({ key })} />
           <FindField label={t.processId} value={search.process ?? ""} set={(process) => set({ process })} />
         </div>

@@ -1,7 +1,7 @@
 // What the address of the messages says: which list, and what narrows it.
 import { only } from "../../app/search";
 
-const NAMES = ["view", "name", "key", "process", "after"] as const;
+const NAMES = ["view", "name", "key", "process", "sort", "after"] as const;
 export type MessageSearch = Partial<Record<(typeof NAMES)[number], string>>;
 
 export const messageSearch = (search: Record<string, unknown>): MessageSearch => only(search, NAMES);

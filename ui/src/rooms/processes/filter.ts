@@ -1,6 +1,7 @@
 // From the address to the filter that is sent: what is shown is what is asked, and what commands on all of it act on.
 import type { Filter, Sort } from "../../api/instances";
 import { type InstanceKey, type Key, asKey, looksLikeKey } from "../../api/keys";
+import { orderIn, withKey } from "../../api/order";
 import type { CountFilter } from "../../api/processes";
 import { compactJson, elementsOf, isJson } from "../../parts/json";
 import { type Conditions, MOST_ALTERNATIVES, alternative, alternativesOf } from "./alternatives";
@@ -124,17 +125,10 @@ export function filterOf(search: ProcessSearch): Filter | undefined {
 
 const SORTS = ["startDate", "endDate", "processInstanceKey", "businessId", "processDefinitionName"] as const;
 
-export function sortOf(search: ProcessSearch): Sort {
-  const wanted = search.sort ?? "-startDate";
-  const field = SORTS.find((each) => each === wanted.replace("-", "")) ?? "startDate";
-  return { field, order: wanted.startsWith("-") ? "DESC" : "ASC" };
-}
+export const sortOf = (search: ProcessSearch) => orderIn(search.sort, SORTS, { field: "startDate", order: "DESC" });
 
 /** The order of the list: rows that are alike in what was chosen by their keys. */
-export function orderOf(search: ProcessSearch): Sort[] {
-  const sort = sortOf(search);
-  return sort.field === "processInstanceKey" ? [sort] : [sort, { field: "processInstanceKey", order: sort.order }];
-}
+export const orderOf = (search: ProcessSearch): Sort[] => withKey(sortOf(search), "processInstanceKey");
 
 /** The filter without what the diagram itself says: its process, and the element that was chosen in it. */
 export function countFilter(filter: Filter): CountFilter {

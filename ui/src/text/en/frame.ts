@@ -30,6 +30,7 @@ export const frame = {
   batch: "Batch operation",
   variable: "Variable",
   messageSubscription: "Message subscription",
+  message: "Message that arrived",
   decisionDefinition: "Decision",
   decisionEvaluation: "Evaluated decision",
   userTask: "User task",

@@ -59,7 +59,7 @@ export default function Audit({ search, change }: SectionProps) {
   return (
     <section className="list" aria-label={t.sections.audit}>
       <div className="list-head">
-        <FindField label={t.auditFind} value={search.actor ?? ""} set={(actor) => change({ ...search, actor })} className="admin-find" />
+        <FindField main label={t.auditFind} value={search.actor ?? ""} set={(actor) => change({ ...search, actor })} className="admin-find" />
         <Choice label={t.auditCategory} any={t.auditAny} names={t.auditCategories} values={CATEGORIES} value={search.category} set={(category) => change({ ...search, category })} />
         <Choice label={t.auditResult} any={t.auditAnyResult} names={t.auditResults} values={RESULTS} value={search.result} set={(result) => change({ ...search, result })} />
         <b role="status">{query.data ? t.audit(atLeast(list.total, list.more), list.total === 1) : " "}</b>

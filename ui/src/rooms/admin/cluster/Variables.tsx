@@ -48,7 +48,7 @@ export default function Variables({ search, change }: SectionProps) {
   return (
     <section className="list" aria-label={t.sections.variables}>
       <div className="list-head">
-        <FindField label={t.variablesFind} value={search.find ?? ""} set={(find) => change({ ...search, find })} className="admin-find" />
+        <FindField main label={t.variablesFind} value={search.find ?? ""} set={(find) => change({ ...search, find })} className="admin-find" />
         <b role="status">{query.data ? t.variables(atLeast(list.total, list.more), list.total === 1) : " "}</b>
         <span className="grow" />
         <MayButton needs={RIGHTS.variable} className="button small main" onClick={() => ask({ what: "new" })}>

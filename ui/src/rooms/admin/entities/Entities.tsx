@@ -50,7 +50,7 @@ export default function Entities({ kind, search, change }: SectionProps & { kind
   return (
     <section className="list" aria-label={t.sections[kind]}>
       <div className="list-head">
-        <FindField label={t.find[kind]} value={search.find ?? ""} set={(find) => change({ ...search, find })} className="admin-find" />
+        <FindField main label={t.find[kind]} value={search.find ?? ""} set={(find) => change({ ...search, find })} className="admin-find" />
         <b role="status">{query.data ? t.found(atLeast(total, list.more), total === 1, kind) : " "}</b>
         <span className="grow" />
         <MayButton needs={RIGHTS.make[kind]} className="button small main" onClick={() => make(true)}>

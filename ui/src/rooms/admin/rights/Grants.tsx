@@ -36,7 +36,7 @@ export default function Grants({ search, change }: SectionProps) {
             </option>
           ))}
         </select>
-        <FindField label={t.ownerId} value={search.id ?? ""} set={(id) => change({ ...search, id })} className="admin-find" />
+        <FindField main label={t.ownerId} value={search.id ?? ""} set={(id) => change({ ...search, id })} className="admin-find" />
         <select className="field" aria-label={t.resourceType} value={search.resource ?? ""} onChange={(event) => change({ ...search, resource: event.target.value || undefined })}>
           <option value="">{t.resourceAny}</option>
           {RESOURCE_TYPES.map((each) => (

@@ -26,7 +26,7 @@ export default function Settings({ search: { find = "", set }, narrow }: Setting
           return (
             <>
               <div className="settings-head">
-                <FindField label={t.find} value={find} set={(next) => narrow({ find: next })} className="settings-find" />
+                <FindField main label={t.find} value={find} set={(next) => narrow({ find: next })} className="settings-find" />
                 <label className="row">
                   <input type="checkbox" checked={set === "yes"} onChange={(event) => narrow({ set: event.target.checked ? "yes" : undefined })} />
                   {t.onlySet}
