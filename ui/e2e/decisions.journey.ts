@@ -22,7 +22,7 @@ test("one that failed says why, and shows the rules that were in each other's wa
   await expect(page.locator("tr.lit")).toHaveCount(2);
   await expect(page.getByRole("region", { name: "Evaluated together" }).getByRole("link", { name: "Cover of the customer" })).toBeVisible();
   await page.getByRole("region", { name: "Dependencies" }).getByRole("link", { name: "Cover of the customer" }).click();
-  await expect(page).toHaveURL(/decision=cover&tab=table/);
+  await expect(page).toHaveURL(/decision=cover&version=1&tab=table/);
   await expect(page.getByRole("columnheader", { name: /Years a customer/ })).toBeVisible();
 });
 
