@@ -1,4 +1,4 @@
-// A batch operation that waits: it goes on, or ends early, when somebody says so.
+// Batch operations: one that waits goes on, or ends early, when somebody says so; and one for more than anything counts.
 import { readFile } from "node:fs/promises";
 import type { Client } from "./seed.mjs";
 import { expect, test } from "./journey";
@@ -47,4 +47,27 @@ test("a suspended batch operation is cancelled after a question, and leaves alon
   await page.getByRole("dialog").getByRole("button", { name: "Cancel", exact: true }).click();
   await expect(head.getByText("Cancelled")).toBeVisible();
   expect(await active(api, "stopped")).toBeGreaterThan(0);
+});
+
+test("more than ten thousand are cancelled at a time, and all of them are", async ({ page, open, api }) => {
+  test.slow();
+  const most = 10_050;
+  await api.deploy([["crowd.bpmn", model.replaceAll('"order"', '"crowd"').replace("charge-card", "charge-crowd")]]);
+  let left = most;
+  await Promise.all(Array.from({ length: 32 }, async () => {
+    while (left-- > 0) await api.start("crowd");
+  }));
+  await open("/processes?process=crowd&state=active");
+  // Nothing counts further; what is typed is what is shown.
+  await page.getByRole("button", { name: "Cancel all 10,000+" }).click();
+  const dialog = page.getByRole("dialog");
+  const go = dialog.getByRole("button", { name: "Cancel them" });
+  await dialog.getByRole("textbox").fill("1000");
+  await expect(go).toBeDisabled();
+  await dialog.getByRole("textbox").fill("10000");
+  await go.click();
+  await page.getByRole("link", { name: "Watch it" }).click();
+  await expect(page.locator(".batch-head").getByText("10,050 of 10,050")).toBeVisible();
+  await expect(page.locator(".batch-head").getByText("Completed")).toBeVisible();
+  expect(await active(api, "crowd")).toBe(0);
 });

@@ -16,13 +16,13 @@ export function Request({ of }: { of: BatchKey }) {
   return (
     <section className="batch-request" aria-label={t.request}>
       <Shown query={query} rows={1} small>
-        {(asked) => (asked.filter === null ? <p className="faint">{t.requestUnknown}</p> : <Asked filter={asked.filter} asked={asked} />)}
+        {(asked) => (asked.filter === null ? <p className="faint">{t.requestUnknown}</p> : <Details filter={asked.filter} asked={asked} />)}
       </Shown>
     </section>
   );
 }
 
-function Asked({ filter, asked }: { filter: Record<string, unknown>; asked: BatchRequest }) {
+function Details({ filter, asked }: { filter: Record<string, unknown>; asked: BatchRequest }) {
   const { migrationPlan, moveInstructions } = asked;
   const plan = migrationPlan ? { migrationPlan } : moveInstructions ? { moveInstructions } : {};
   return (
