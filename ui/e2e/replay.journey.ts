@@ -51,3 +51,12 @@ test("the last of more than ten thousand steps is reached by link and by key, an
   expect(Math.round(bar?.y ?? 0)).toBeGreaterThanOrEqual(Math.round((drawn?.y ?? 0) + (drawn?.height ?? 0)));
   expect(drawn?.height).toBeGreaterThan(150);
 });
+
+test("a replay begins when its history has come, and waits for no clock", async ({ page, open, api }) => {
+  const key = String((await api.post("/process-instances/search", { filter: { processDefinitionId: "order", state: "COMPLETED" }, page: { limit: 1 } })).items[0]?.processInstanceKey);
+  // Ages and what is asked again and again stand still: a page that draws only with them shows it never.
+  await page.addInitScript(() => void (globalThis.setInterval = (() => 0) as unknown as typeof setInterval));
+  await open(`/processes/i/${key}`);
+  await page.getByRole("button", { name: "Replay" }).click();
+  await expect(page.getByRole("slider", { name: "Moment" })).not.toHaveAttribute("max", "0");
+});
