@@ -60,3 +60,34 @@ test("a replay begins when its history has come, and waits for no clock", async 
   await page.getByRole("button", { name: "Replay" }).click();
   await expect(page.getByRole("slider", { name: "Moment" })).not.toHaveAttribute("max", "0");
 });
+
+test("tokens are seen going from step to step, and not by who wants less motion", async ({ page, open, api }) => {
+  const key = String((await api.post("/process-instances/search", { filter: { processDefinitionId: "order", state: "COMPLETED" }, page: { limit: 1 } })).items[0]?.processInstanceKey);
+  const slider = page.getByRole("slider", { name: "Moment" });
+  /** How many were drawn from the first moment to the last. */
+  const seen = async (reducedMotion: "reduce" | "no-preference") => {
+    await page.emulateMedia({ reducedMotion });
+    await open(`/processes/i/${key}`);
+    await expect(page.locator(".djs-shape").first()).toBeVisible();
+    await page.getByRole("button", { name: "Replay" }).click();
+    await expect(page.locator('.djs-element[data-element-id="charge"].sk-active')).toHaveCount(1);
+    await page.evaluate(() => {
+      const all: Element[] = [];
+      Object.assign(globalThis, { tokens: all });
+      const note = (node: Node) => void (node instanceof Element && node.classList.contains("token") && all.push(node));
+      new MutationObserver((changes) => changes.forEach(({ addedNodes }) => addedNodes.forEach(note))).observe(document, { subtree: true, childList: true });
+    });
+    const last = Number(await slider.getAttribute("max"));
+    for (let moment = 1; moment <= last; moment += 1) {
+      await slider.press("ArrowRight");
+      await expect(slider).toHaveValue(String(moment));
+    }
+    await expect(page.locator('.djs-element[data-element-id="charge"].sk-done')).toHaveCount(1);
+    // They are gone when they have arrived.
+    await expect(page.locator(".token")).toHaveCount(0);
+    return page.evaluate(() => (globalThis as unknown as { tokens: Element[] }).tokens.length);
+  };
+  // From the card to the gateway, and from there to the end.
+  expect(await seen("no-preference")).toBeGreaterThanOrEqual(2);
+  expect(await seen("reduce")).toBe(0);
+});

@@ -8,6 +8,7 @@ import { drawChanges } from "../compare/marks";
 import { Note } from "../Note";
 import { Skeleton } from "../Shown";
 import { type Ghosts, drawGhosts } from "./ghosts";
+import { useGlide } from "./glide";
 import { drawHeat } from "./heat";
 import { type Mark, addHatch, drawFlows, drawMarks } from "./marks";
 import { Outline } from "./Outline";
@@ -26,6 +27,8 @@ interface DiagramProps {
   ghosts?: Ghosts;
   /** What is different from another model. */
   changes?: readonly Change[];
+  /** Tokens that go on between two pictures are seen going. */
+  glides?: boolean;
   /** Counts of what has ended are shown as well. */
   withEnded?: boolean;
   selected?: string;
@@ -35,7 +38,7 @@ interface DiagramProps {
 const NONE: ReadonlySet<string> = new Set();
 const t = text.processes;
 
-export default function Diagram({ xml, label, marks, taken = NONE, heat, ghosts, changes, withEnded = false, selected, onSelect }: DiagramProps) {
+export default function Diagram({ xml, label, marks, taken = NONE, heat, ghosts, changes, glides = false, withEnded = false, selected, onSelect }: DiagramProps) {
   const place = useRef<HTMLDivElement>(null);
   const [drawn, setDrawn] = useState<{ xml: string; parts: Parts }>();
   const parts = drawn?.xml === xml ? drawn.parts : undefined;
@@ -54,6 +57,7 @@ export default function Diagram({ xml, label, marks, taken = NONE, heat, ghosts,
   }, [parts]);
   useEffect(() => (!parts ? undefined : heat ? drawHeat(parts, heat) : drawMarks(parts, marks, withEnded)), [parts, marks, withEnded, heat]);
   useEffect(() => (parts ? drawFlows(parts, taken) : undefined), [parts, taken]);
+  useGlide(parts, marks, glides);
   useEffect(() => (parts && ghosts ? drawGhosts(parts, ghosts) : undefined), [parts, ghosts]);
   useEffect(() => (parts && changes ? drawChanges(parts, changes) : undefined), [parts, changes]);
   useEffect(() => {

@@ -66,6 +66,7 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
             marks={before ?? marks}
             taken={before ? NONE : ways}
             ghosts={ghosts}
+            glides={before !== undefined}
             withEnded={ghosts === undefined}
             selected={element}
             onSelect={(next) => (onChoose && next !== undefined ? onChoose(next) : chooseElement(next === element ? undefined : next))}

@@ -1,5 +1,6 @@
 // The drawing board of processes with its panel of properties, and what the server found at each element.
 import { useEffect, useRef } from "react";
+import { useGlide } from "../../parts/diagram/glide";
 import { addHatch, drawFlows, drawMarks } from "../../parts/diagram/marks";
 import { Note } from "../../parts/Note";
 import { text } from "../../text";
@@ -31,6 +32,7 @@ export default function Board({ findings, shown, marks, taken, changes, ...drawn
     };
   }, [editor, findings]);
   useEffect(() => (editor ? drawMarks(editor, marks, true) : undefined), [editor, marks]);
+  useGlide(editor, marks, true);
   useEffect(() => (editor ? drawChanges(editor, changes) : undefined), [editor, changes]);
   useEffect(() => (editor ? drawFlows(editor, taken) : undefined), [editor, taken]);
   useEffect(() => {
