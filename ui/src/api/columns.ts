@@ -15,10 +15,19 @@ export async function valuesOf(keys: readonly InstanceKey[], names: readonly str
   return new Map(items.map((each) => [cellOf(each.processInstanceKey, each.name), each.isTruncated ? `${each.value}…` : each.value]));
 }
 
-/** Outside, so that its outcome is the same for as long as the answers are. */
-const together = (found: readonly { data: Values | undefined }[]): Values => new Map(found.flatMap(({ data }) => [...(data ?? [])]));
+interface Columns {
+  values: Values;
+  /** Those of all instances are there. */
+  isWhole: boolean;
+}
 
-export function useColumnValues(keys: readonly InstanceKey[], names: readonly string[]): Values {
+/** Outside, so that its outcome is the same for as long as the answers are. */
+function together(found: readonly { data: Values | undefined }[]): Columns {
+  const all = found.map(({ data }) => data);
+  return { values: new Map(all.flatMap((data) => [...(data ?? [])])), isWhole: !all.includes(undefined) };
+}
+
+export function useColumnValues(keys: readonly InstanceKey[], names: readonly string[]): Columns {
   const pages = names.length === 0 ? [] : Array.from({ length: Math.ceil(keys.length / PAGE) }, (_, page) => keys.slice(page * PAGE, (page + 1) * PAGE));
   const queries = pages.map((page) => live(["variables", "columns", page, names], (how) => valuesOf(page, names, how)));
   return useQueries({ queries, combine: together });

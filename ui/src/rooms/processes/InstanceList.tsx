@@ -10,7 +10,7 @@ import type { Definition } from "../../api/processes";
 import { router } from "../../app/router";
 import { NextWindow } from "../../parts/NextWindow";
 import { Filtered, Note } from "../../parts/Note";
-import { Shown } from "../../parts/Shown";
+import { Shown, Skeleton } from "../../parts/Shown";
 import { State } from "../../parts/State";
 import { type Col, Table } from "../../parts/Table";
 import { useTenantColumn } from "../../parts/tenant";
@@ -92,12 +92,12 @@ export function InstanceList({ filter, ...props }: InstanceListProps) {
 
 function Found({ search, filter, change, of, drawn }: InstanceListProps & { filter: Filter }) {
   const names = useMemo(() => columnsOf(search.cols), [search.cols]);
-  const { query, list, rows, values, order, by, sorts, lacking, shown } = useRows(filter, search, names);
+  const { query, list, rows, values, order, by, isSorting, sorts, lacking, shown } = useRows(filter, search, names);
   // What was chosen under another filter is not meant any more.
   const [chosen, setChosen] = useState<{ of: Filter; keys: ReadonlySet<Key> }>({ of: filter, keys: new Set() });
   const selected = useMemo(() => new Set(chosen.of === filter ? chosen.keys : []), [chosen, filter]);
   const select = (keys: ReadonlySet<Key>) => setChosen({ of: filter, keys });
-  const columns = useColumns(list.rows, search.process !== undefined, names, values, sorts);
+  const columns = useColumns(rows, search.process !== undefined, names, values, sorts);
   return (
     <section className="list" aria-label={t.list}>
       <div className="list-head">
@@ -112,7 +112,7 @@ function Found({ search, filter, change, of, drawn }: InstanceListProps & { filt
       </div>
       <div className="list-body">
         <Shown query={query} rows={8}>
-          {() => (
+          {() => rows.length === 0 && isSorting ? <Skeleton rows={8} /> : (
             <Table
               label={t.list}
               columns={columns}
@@ -124,7 +124,7 @@ function Found({ search, filter, change, of, drawn }: InstanceListProps & { filt
               sort={shown}
               onSort={({ column, direction }) => change({ ...search, sort: `${direction === "descending" ? "-" : ""}${column}` })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
-              isLoadingMore={query.isFetchingNextPage}
+              isLoadingMore={query.isFetchingNextPage || isSorting}
               empty={
                 isFiltered(search) ? (
                   <Filtered title={t.noneFilter} actions={<button type="button" className="button small" onClick={() => change(withoutFilters(search))}>{t.clear}</button>}>
