@@ -90,7 +90,7 @@ export const processes = {
   columnName: "Variable",
   columnAdd: "Add the column",
   columnRemove: (name: string) => `Remove the column ${name}`,
-  sortsFew: (name: string, most: number) => `Sorted by ${name} are lists of up to ${number(most)} instances: filter for fewer.`,
+  sortsFew: (name: string, most: number) => `Only lists of up to ${number(most)} instances are sorted by ${name}: filter for fewer.`,
   twoVersions: (one: string, other: string) => `Versions ${one} and ${other}`,
   versus: "Compare with",
   versusNone: "Compare with…",
