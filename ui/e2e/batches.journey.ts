@@ -38,7 +38,7 @@ test("a suspended batch operation is resumed, and does then what it was asked fo
   await page.getByRole("button", { name: "Resume", exact: true }).click();
   await expect(head.getByText("Completed")).toBeVisible();
   await expect(head.getByText(`${HOW_MANY} of ${HOW_MANY}`)).toBeVisible();
-  // What is over can be neither suspended nor cancelled.
+  // An operation that is over can be neither suspended nor cancelled.
   await expect(page.getByRole("button", { name: /^(Resume|Suspend|Cancel)$/ })).toHaveCount(0);
 });
 

@@ -108,7 +108,7 @@ export function usePast({ processInstanceKey: key, state }: Instance, until: num
     }),
   });
   const count = windows.reduce((sum, each) => sum + each.of.length, 0);
-  // What is not looked at does not draw the page again when it comes: of each result that is its data, always.
+  // Only the data of each result is read, so that nothing else draws the page again when it comes.
   const failed = results.find(({ data, error }) => data === undefined && error !== null);
   const more = windows.length > 0 && windows.at(-1)?.next !== undefined;
   const further = useCallback(() => want((before) => Math.max(before, count) + AT_ONCE), [count]);

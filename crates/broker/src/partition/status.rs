@@ -23,7 +23,7 @@ pub type Bans = Arc<[(Key, Arc<str>)]>;
 /// A hibernating partition updates nothing; older findings expire after this time.
 const BUSIEST_FOR: Duration = Duration::from_secs(10);
 
-/// What operators are told of a leader whose thread hangs.
+/// The reason that operators see for a leader whose thread hangs.
 const HANGS: &str = "the partition's thread does not respond, as when a disk does not answer; another node should lead";
 
 /// Maximum number of banned instances listed by key.

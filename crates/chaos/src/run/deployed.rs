@@ -98,13 +98,13 @@ mod tests {
         (fake::serve(usize::MAX, answer), asked)
     }
 
-    /// A guard that notes in this file what it is told.
+    /// A guard that writes each instruction to this file.
     fn guard(file: &Path) -> SharedGuard {
         let words = ["sh", "-c", r#"cat >"$0""#, file.to_str().unwrap()];
         SharedGuard::new(Guard::start(&words.map(String::from)).unwrap())
     }
 
-    /// What the guard is told about a process, which the run deletes or not.
+    /// The instructions to the guard about a process, which the run deletes or not.
     fn told(deletes: bool) -> (String, Vec<String>, String) {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("told");

@@ -176,7 +176,7 @@ mod tests {
         rows
     }
 
-    /// What is answered from counts and what from rows.
+    /// The answers from counts and from rows.
     fn both(connection: &Connection, groups: &Groups) -> [Vec<Row>; 2] {
         let tried = || Tried {
             connection,

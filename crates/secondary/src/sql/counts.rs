@@ -11,7 +11,7 @@ use skep_query::entities::{ELEMENT_INSTANCE, PROCESS_INSTANCE};
 
 use super::{Dialect, active_elements, active_instances};
 
-/// What is counted. Each has its own note, because each came with another version.
+/// The kinds of counts. Each has its own note, because each came with another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     ActiveElements,

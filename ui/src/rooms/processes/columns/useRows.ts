@@ -29,7 +29,7 @@ export function useRows(filter: Filter, search: ProcessSearch, names: readonly s
   const keys = useMemo(() => list.rows.map((row) => row.processInstanceKey), [list.rows]);
   const { values, isWhole } = useColumnValues(keys, names);
   const wanted = useMemo(() => variableSort(search.sort, names), [search.sort, names]);
-  // What is not here cannot be sorted.
+  // Rows that are not here cannot be sorted.
   const fits = query.data !== undefined && !list.more && list.total <= WINDOW && search.after === undefined;
   const by = fits ? wanted : undefined;
   useAll(query, by !== undefined);
