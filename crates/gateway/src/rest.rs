@@ -4,6 +4,7 @@ mod body;
 mod decode;
 mod documents;
 mod encode;
+mod etag;
 pub mod guard;
 mod json;
 mod login;
@@ -207,10 +208,11 @@ async fn ask_broker(
     if matches!(operation.does, Does::Query { .. }) {
         let asked = (operation, path, bytes, share);
         // Boxed: rarely needed state must not enlarge the future of each request.
-        return match shared::accepted_age(&parts.headers) {
+        let response = match shared::accepted_age(&parts.headers) {
             Some(age) => Box::pin(ask_once(front, asked, age, claims, (parts, peer), watch)).await,
             None => Box::pin(ask(front, asked, claims, (parts, peer), watch)).await,
-        };
+        }?;
+        return Ok(etag::unless_known(&parts.headers, response));
     }
     let sender = Sender {
         claims: &claims,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use skep_protocol::command::{Need, On};
@@ -27,7 +27,7 @@ use self::statistics::Statistics;
 use super::decode::Decoded;
 use super::operations::path::{AnyKey, EvaluationKey};
 use super::problem::{BEHIND, Problem};
-use super::{RestBody, encode, sight};
+use super::{RestBody, encode, etag, sight};
 use crate::call::FrontEnd;
 
 pub mod active_elements;
@@ -394,8 +394,10 @@ pub async fn respond(
     let answered = answer(&mut ask, claims, asked.what).await;
     let mut response = answered.map_err(|problem| problem.read_behind(ask.behind))?;
     if ask.behind > 0 {
-        let behind = HeaderValue::from(ask.behind);
-        response.headers_mut().insert(BEHIND, behind);
+        let headers = response.headers_mut();
+        headers.insert(BEHIND, HeaderValue::from(ask.behind));
+        // A browser keeps the headers with the text: it must not find it behind for ever.
+        headers.remove(ETAG);
     }
     Ok(response)
 }
@@ -467,7 +469,8 @@ const TEXT_XML: HeaderValue = HeaderValue::from_static("text/xml");
 const OCTET_STREAM: HeaderValue = HeaderValue::from_static("application/octet-stream");
 const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A deployed text: unchanged, or as a JSON string.
+/// A deployed text: unchanged, or as a JSON string. Its tag comes from the text, which never changes under its key, but in a
+/// cluster that was started over with empty disks another text has the key.
 fn content(row: &Row, field: usize, content_type: HeaderValue) -> Response<RestBody> {
     let text = row.get(field).and_then(Value::as_text).unwrap_or_default();
     let body = if content_type == APPLICATION_JSON {
@@ -478,6 +481,7 @@ fn content(row: &Row, field: usize, content_type: HeaderValue) -> Response<RestB
         text.to_string()
     };
     let mut response = encode::json(body);
+    etag::put(&mut response, etag::of_text(text));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, content_type);
     // The text comes from users, and browsers run scripts in XML.
