@@ -2,7 +2,8 @@
 //!
 //! Both front ends do the same and nothing else: find the operation, decode the request into a
 //! [`Command`](skep_protocol::Command), hand it to the broker, write the answer. There is no filter chain, no hand-off to
-//! another thread and no task of our own per request; variables and headers pass through as JSON text.
+//! another thread and no task of our own per request; variables and headers pass through as JSON text. Only large answers to
+//! browsers go through another thread, which compresses them (`rest::content_coding`).
 //!
 //! The limits:
 //!
@@ -14,6 +15,7 @@
 //! | one request | [`GatewayConfig::max_message_size`], [`MultipartLimits`] | 413, `RESOURCE_EXHAUSTED` |
 //! | open job streams of a node and of a caller | `open_requests` | 503, `RESOURCE_EXHAUSTED` |
 //! | waiting job activations of a node and of a caller | `open_requests` | they do not wait: without jobs 503, `RESOURCE_EXHAUSTED` |
+//! | answers above 32 KiB that are being compressed | 2 | further ones are sent as they are |
 //! | jobs on their way on a stream | [`GatewayConfig::job_stream_credit`] | no more are pushed |
 //!
 //! A command keeps its slot and its bytes ([`Held`](skep_protocol::command::Held)) until it was answered *and* the partition has
@@ -59,6 +61,7 @@ pub use metrics::GatewayMetrics;
 pub use operators::Operators;
 pub use pages::Pages;
 pub use rest::Faults as IdentityFaults;
+pub use rest::content_coding::takes_gzip;
 pub use rest::guard::{Denial, Guard};
 pub use rest::openapi::OPENAPI;
 pub use rest::operations;

@@ -1,6 +1,7 @@
 //! REST v2: one route match, one decode, one answer.
 
 mod body;
+pub(crate) mod content_coding;
 mod decode;
 mod documents;
 mod encode;
@@ -97,6 +98,11 @@ pub fn handle(
         let mut response = answered.unwrap_or_else(|problem| problem.into_response(path));
         if unread && parts.version < Version::HTTP_2 {
             response.headers_mut().insert(CONNECTION, CLOSE);
+        }
+        if let Some(plain) = content_coding::candidate(&parts.headers, &response) {
+            let accepted = content_coding::takes_gzip(&parts.headers);
+            // Boxed: rarely needed state must not enlarge the future of each request.
+            Box::pin(content_coding::compress(accepted, plain, &mut response)).await;
         }
         login::renew(&front, &parts, &mut response);
         if response.status() == StatusCode::UNAUTHORIZED {

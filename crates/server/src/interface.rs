@@ -11,8 +11,12 @@ pub struct ForBrowsers(pub skep_ui::Interface);
 
 impl Pages for ForBrowsers {
     fn answer(&self, request: &Parts) -> Option<Response<Bytes>> {
-        let (path, query) = (request.uri.path(), request.uri.query());
-        self.0
-            .answer(&request.method, path, query, &request.headers)
+        self.0.answer(skep_ui::Asked {
+            method: &request.method,
+            path: request.uri.path(),
+            query: request.uri.query(),
+            headers: &request.headers,
+            takes_gzip: skep_gateway::takes_gzip(&request.headers),
+        })
     }
 }

@@ -3,10 +3,8 @@
 use std::io::Read;
 
 use bytes::Bytes;
-use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY, X_CONTENT_TYPE_OPTIONS,
-};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderValue, Response, StatusCode};
 
 /// A file of `ui/dist`.
 #[derive(Debug)]
@@ -36,12 +34,11 @@ pub fn unpacked(file: &Embedded) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// The answer to a request for a file. File names change with the content, so browsers may cache them forever.
-pub fn answer(name: &str, headers: &HeaderMap) -> Response<Bytes> {
+/// The answer to a request for a file, compressed or not. File names change with the content, so browsers may cache them forever.
+pub fn answer(name: &str, packed: bool) -> Response<Bytes> {
     let Some(file) = find(name) else {
         return crate::status(StatusCode::NOT_FOUND);
     };
-    let packed = takes_gzip(headers);
     let body = if packed {
         Some(Bytes::from_static(file.gzip))
     } else {
@@ -64,22 +61,6 @@ pub fn answer(name: &str, headers: &HeaderMap) -> Response<Bytes> {
 
 const FOR_GOOD: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(ACCEPT_ENCODING).and_then(|v| v.to_str().ok());
-    accepted.is_some_and(|list| {
-        list.split(',').any(|coding| {
-            let mut parts = coding.split(';').map(str::trim);
-            let named = matches!(parts.next(), Some("gzip" | "*"));
-            let refused = parts.any(|p| p.strip_prefix("q=").is_some_and(is_zero));
-            named && !refused
-        })
-    })
-}
-
-fn is_zero(quality: &str) -> bool {
-    quality.parse::<f32>().is_ok_and(|quality| quality == 0.0)
-}
-
 fn content_type(name: &str) -> &'static str {
     match name.rsplit('.').next() {
         Some("js") => "text/javascript; charset=utf-8",
@@ -96,23 +77,6 @@ fn content_type(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn clients_that_do_not_accept_gzip_get_plain_bytes() {
-        for (accepted, packed) in [
-            ("gzip, deflate, br", true),
-            ("br;q=1.0, gzip;q=0.8", true),
-            ("*", true),
-            ("gzip;q=0", false),
-            ("identity", false),
-            ("", false),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(accepted));
-            assert_eq!(takes_gzip(&headers), packed, "{accepted}");
-        }
-        assert!(!takes_gzip(&HeaderMap::new()));
-    }
 
     #[test]
     fn every_embedded_file_unpacks_and_has_a_type() {

@@ -51,6 +51,17 @@ impl Access {
     }
 }
 
+/// What a browser asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'r> {
+    pub method: &'r Method,
+    pub path: &'r str,
+    pub query: Option<&'r str>,
+    pub headers: &'r HeaderMap,
+    /// Whether the browser accepts gzip.
+    pub takes_gzip: bool,
+}
+
 /// The web interface of a server.
 #[derive(Debug)]
 pub struct Interface {
@@ -70,23 +81,17 @@ impl Interface {
     }
 
     /// The answer to a browser; `None` if the path does not belong to the interface.
-    pub fn answer(
-        &self,
-        method: &Method,
-        path: &str,
-        query: Option<&str>,
-        headers: &HeaderMap,
-    ) -> Option<Response<Bytes>> {
-        let within = path.strip_prefix("/ui").filter(|rest| {
+    pub fn answer(&self, asked: Asked<'_>) -> Option<Response<Bytes>> {
+        let within = asked.path.strip_prefix("/ui").filter(|rest| {
             // `/uix` belongs to somebody else.
             rest.is_empty() || rest.starts_with('/')
         });
         let moved = match within {
-            None => Some(moved::target(path, query)?),
+            None => Some(moved::target(asked.path, asked.query)?),
             Some("") => Some("/".to_string()),
             Some(_) => None,
         };
-        if !matches!(*method, Method::GET | Method::HEAD) {
+        if !matches!(*asked.method, Method::GET | Method::HEAD) {
             return Some(only_for_reading());
         }
         if let Some(target) = moved {
@@ -94,8 +99,8 @@ impl Interface {
         }
         let within = within?.trim_start_matches('/');
         Some(match within.strip_prefix("assets/") {
-            Some(_) => files::answer(within, headers),
-            None => page::answer(self, page::Document::of(within), headers),
+            Some(_) => files::answer(within, asked.takes_gzip),
+            None => page::answer(self, page::Document::of(within), asked.headers),
         })
     }
 

@@ -7,7 +7,18 @@ fn get(base: &str, path: &str) -> Option<Response<Bytes>> {
         base_path: base.to_string(),
         ..Default::default()
     };
-    Interface::new(&settings, Access::Open).answer(&Method::GET, path, None, &HeaderMap::new())
+    let interface = Interface::new(&settings, Access::Open);
+    interface.answer(asked(&Method::GET, path, &HeaderMap::new()))
+}
+
+fn asked<'r>(method: &'r Method, path: &'r str, headers: &'r HeaderMap) -> Asked<'r> {
+    Asked {
+        method,
+        path,
+        query: None,
+        headers,
+        takes_gzip: false,
+    }
 }
 
 fn header(response: &Response<Bytes>, name: &str) -> String {
@@ -95,10 +106,34 @@ fn hashed_files_are_kept_for_good_and_unknown_ones_are_not_the_page() {
 }
 
 #[test]
+fn files_are_sent_as_they_are_stored_to_browsers_that_accept_it() {
+    let interface = Interface::new(&Settings::default(), Access::Open);
+    let headers = HeaderMap::new();
+    for file in files::EMBEDDED
+        .iter()
+        .filter(|f| f.name.starts_with("assets/"))
+    {
+        let path = format!("/ui/{}", file.name);
+        for takes_gzip in [true, false] {
+            let asked = Asked {
+                takes_gzip,
+                ..asked(&Method::GET, &path, &headers)
+            };
+            let response = interface.answer(asked).unwrap();
+            let coding = if takes_gzip { "gzip" } else { "" };
+            assert_eq!(header(&response, "content-encoding"), coding, "{path}");
+            assert_eq!(response.body() == file.gzip, takes_gzip, "{path}");
+            assert_eq!(header(&response, "vary"), "accept-encoding");
+        }
+    }
+}
+
+#[test]
 fn pages_are_only_read() {
     let interface = Interface::new(&Settings::default(), Access::Open);
-    let answer = interface.answer(&Method::POST, "/ui/", None, &HeaderMap::new());
-    let response = answer.unwrap();
+    let headers = HeaderMap::new();
+    let response = interface.answer(asked(&Method::POST, "/ui/", &headers));
+    let response = response.unwrap();
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(header(&response, "allow"), "GET, HEAD");
 }

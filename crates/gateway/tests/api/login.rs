@@ -89,10 +89,27 @@ pub struct Answer {
 /// A request with these headers.
 pub async fn ask(
     gateway: &Running,
-    (method, path): (&str, &str),
+    operation: (&str, &str),
     headers: &[(&'static str, &str)],
     body: &str,
 ) -> Answer {
+    let (parts, bytes) = exchange(gateway, operation, headers, body)
+        .await
+        .into_parts();
+    Answer {
+        status: parts.status.as_u16(),
+        headers: parts.headers,
+        text: String::from_utf8(bytes.to_vec()).unwrap(),
+    }
+}
+
+/// The same, with the bytes of the answer.
+pub async fn exchange(
+    gateway: &Running,
+    (method, path): (&str, &str),
+    headers: &[(&'static str, &str)],
+    body: &str,
+) -> hyper::Response<Bytes> {
     let io = tokio::net::TcpStream::connect(gateway.rest).await.unwrap();
     let io = hyper_util::rt::TokioIo::new(io);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
@@ -107,11 +124,7 @@ pub async fn ask(
     }
     let (parts, body) = sender.send_request(request).await.unwrap().into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
-    Answer {
-        status: parts.status.as_u16(),
-        headers: parts.headers,
-        text: String::from_utf8(bytes.to_vec()).unwrap(),
-    }
+    hyper::Response::from_parts(parts, bytes)
 }
 
 /// The status of a request that changes something, over a shared connection.

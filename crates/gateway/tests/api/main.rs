@@ -5,6 +5,7 @@ mod arrays_for_objects;
 mod batch_requests;
 mod bearer;
 mod bodies;
+mod compression;
 mod connections;
 mod constraints;
 mod decisions;
