@@ -14,6 +14,7 @@
 mod files;
 mod moved;
 mod page;
+pub mod prefix;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, LOCATION};
@@ -26,6 +27,8 @@ pub use files::version;
 pub struct Settings {
     /// The path under which a proxy exposes this server (`skep.ui.base-path`); `/` and an empty string mean none.
     pub base_path: String,
+    /// Whether the header `X-Forwarded-Prefix` of a request may name another path (`skep.ui.trust-forwarded-prefix`).
+    pub trust_forwarded_prefix: bool,
     /// Address of Grafana for browsers (`skep.ui.grafana-url`); empty without one.
     pub grafana_url: String,
 }
@@ -67,6 +70,8 @@ pub struct Asked<'r> {
 pub struct Interface {
     /// Path prefix added by a proxy, without a trailing slash.
     base: String,
+    /// Whether a request may have another one.
+    trusts_forwarded: bool,
     grafana: String,
     access: Access,
 }
@@ -75,6 +80,7 @@ impl Interface {
     pub fn new(settings: &Settings, access: Access) -> Interface {
         Interface {
             base: settings.base_path.trim_end_matches('/').to_string(),
+            trusts_forwarded: settings.trust_forwarded_prefix,
             grafana: settings.grafana_url.clone(),
             access,
         }
@@ -95,7 +101,7 @@ impl Interface {
             return Some(only_for_reading());
         }
         if let Some(target) = moved {
-            return Some(self.redirect(&target));
+            return Some(redirect(self.base(asked.headers), &target));
         }
         let within = within?.trim_start_matches('/');
         Some(match within.strip_prefix("assets/") {
@@ -104,17 +110,22 @@ impl Interface {
         })
     }
 
-    fn redirect(&self, target: &str) -> Response<Bytes> {
-        let location = format!("{}/ui{target}", self.base);
-        match HeaderValue::try_from(location) {
-            Ok(location) => {
-                let mut response = status(StatusCode::FOUND);
-                response.headers_mut().insert(LOCATION, location);
-                response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
-                response
-            }
-            Err(_) => status(StatusCode::NOT_FOUND),
+    /// The path under which the browser sees this server.
+    fn base<'r>(&'r self, headers: &'r HeaderMap) -> &'r str {
+        let forwarded = self.trusts_forwarded.then(|| prefix::forwarded(headers));
+        forwarded.flatten().unwrap_or(&self.base)
+    }
+}
+
+fn redirect(base: &str, target: &str) -> Response<Bytes> {
+    match HeaderValue::try_from(format!("{base}/ui{target}")) {
+        Ok(location) => {
+            let mut response = status(StatusCode::FOUND);
+            response.headers_mut().insert(LOCATION, location);
+            response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+            response
         }
+        Err(_) => status(StatusCode::NOT_FOUND),
     }
 }
 

@@ -41,7 +41,8 @@ pub fn answer(of: &Interface, document: Document, headers: &HeaderMap) -> Respon
     let template = files::find("index.html").and_then(files::unpacked);
     let mut response = match template.and_then(|bytes| String::from_utf8(bytes).ok()) {
         Some(template) => {
-            let page = filled(&template, of, &nonce, theme(headers), document);
+            let look = (theme(headers), document);
+            let page = filled(&template, (of, of.base(headers)), &nonce, look);
             crate::html(StatusCode::OK, page)
         }
         None => crate::html(
@@ -72,8 +73,12 @@ fn policy(nonce: &str, document: Document) -> String {
 }
 
 /// Fills the template. The build writes addresses relative to the page's directory; pages at any depth need absolute ones.
-fn filled(template: &str, of: &Interface, nonce: &str, theme: &str, document: Document) -> String {
-    let base = &of.base;
+fn filled(
+    template: &str,
+    (of, base): (&Interface, &str),
+    nonce: &str,
+    (theme, document): (&str, Document),
+) -> String {
     template
         .replace("=\"./", &format!("=\"{base}/ui/"))
         .replace("{{base}}", base)
@@ -134,9 +139,46 @@ mod tests {
         };
         let of = Interface::new(&settings, Access::Open);
         assert_eq!(
-            filled(template, &of, "n1", "dark", Document::Main),
+            filled_for(&of, template, &HeaderMap::new()),
             r#"<html data-theme="dark"><meta content="/bpm"><script nonce="n1" src="/bpm/ui/assets/a.js">"#
         );
+    }
+
+    fn filled_for(of: &Interface, template: &str, headers: &HeaderMap) -> String {
+        let place = (of, of.base(headers));
+        filled(template, place, "n1", ("dark", Document::Main))
+    }
+
+    #[test]
+    fn a_template_learns_the_prefix_of_a_proxy_that_is_trusted() {
+        let template = r#"<meta content="{{base}}"><script src="./assets/a.js">"#;
+        let at = |trust: bool, forwarded: &'static str| {
+            let settings = Settings {
+                base_path: "/own".to_string(),
+                trust_forwarded_prefix: trust,
+                ..Default::default()
+            };
+            let mut headers = HeaderMap::new();
+            headers.insert("x-forwarded-prefix", HeaderValue::from_static(forwarded));
+            filled_for(&Interface::new(&settings, Access::Open), template, &headers)
+        };
+        let own = r#"<meta content="/own"><script src="/own/ui/assets/a.js">"#;
+        assert_eq!(at(false, "/bpm"), own);
+        assert_eq!(
+            at(true, "/bpm/"),
+            r#"<meta content="/bpm"><script src="/bpm/ui/assets/a.js">"#
+        );
+        assert_eq!(
+            at(true, "/"),
+            r#"<meta content=""><script src="/ui/assets/a.js">"#
+        );
+        for hostile in [
+            "/\"><script>alert(1)</script>",
+            "//evil.example",
+            "/{{nonce}}",
+        ] {
+            assert_eq!(at(true, hostile), own, "{hostile}");
+        }
     }
 
     #[test]
@@ -153,7 +195,7 @@ mod tests {
         ] {
             let of = Interface::new(&settings, access);
             assert_eq!(
-                filled(template, &of, "n1", "dark", Document::Main),
+                filled_for(&of, template, &HeaderMap::new()),
                 format!(
                     r#"<meta content="https://h/d/skep?orgId=1&amp;from=&quot;&lt;now"><meta content="{name}">"#
                 )

@@ -48,6 +48,61 @@ fn the_root_leads_to_the_interface_also_behind_a_prefix() {
     }
 }
 
+/// Where the root leads to, by a proxy with this header.
+fn forwarded(trust: bool, path: &str, prefix: &[u8]) -> String {
+    let settings = Settings {
+        base_path: "/own".to_string(),
+        trust_forwarded_prefix: trust,
+        ..Default::default()
+    };
+    let mut headers = HeaderMap::new();
+    let prefix = HeaderValue::from_bytes(prefix).unwrap();
+    headers.insert("x-forwarded-prefix", prefix);
+    let interface = Interface::new(&settings, Access::Open);
+    let response = interface.answer(asked(&Method::GET, path, &headers));
+    let response = response.unwrap();
+    assert_eq!(response.status(), StatusCode::FOUND);
+    assert_eq!(header(&response, "cache-control"), "no-store");
+    header(&response, "location")
+}
+
+#[test]
+fn the_prefix_of_a_proxy_counts_where_it_is_trusted() {
+    assert_eq!(forwarded(true, "/", b"/bpm"), "/bpm/ui/");
+    assert_eq!(forwarded(true, "/ui", b"/bpm/"), "/bpm/ui/");
+    let old = "/operate/processes/7";
+    assert_eq!(forwarded(true, old, b"/a/b"), "/a/b/ui/processes/i/7");
+    assert_eq!(forwarded(true, "/", b"/"), "/ui/");
+    assert_eq!(forwarded(false, "/", b"/bpm"), "/own/ui/");
+    assert_eq!(forwarded(false, old, b"/a"), "/own/ui/processes/i/7");
+}
+
+#[test]
+fn a_hostile_prefix_is_ignored() {
+    let long = format!("/{}", "a".repeat(10 << 10));
+    for prefix in [
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example",
+        "evil.example",
+        "/../..",
+        "/a/../b",
+        "/\"><script>",
+        "/a'b",
+        "/a%0d%0ab",
+        "/a, /b",
+        "",
+        &long,
+    ] {
+        let location = forwarded(true, "/", prefix.as_bytes());
+        assert_eq!(location, "/own/ui/", "{prefix}");
+    }
+    assert_eq!(forwarded(true, "/", b"/\xff"), "/own/ui/");
+    // No header can contain them; a prefix that did would be none.
+    assert!(HeaderValue::from_bytes(b"/a\r\nset-cookie: b=c").is_err());
+    assert_eq!(prefix::of("/a\r\nset-cookie: b=c"), None);
+}
+
 #[test]
 fn every_deep_link_is_the_page_which_is_never_kept_and_runs_nothing_foreign() {
     for path in ["/ui/", "/ui/processes/i/7", "/ui/no/such/screen"] {

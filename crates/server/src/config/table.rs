@@ -494,6 +494,8 @@ keys! {
         "Time without data after which a job stream gets a blank line (REST) or a ping (gRPC)."
     "skep.ui.base-path" [] [] Kind::UrlPath => ui.base_path;
         "Path under which a proxy offers this server to browsers, and which the proxy strips from requests. `/`: none. See [web-interface.md](web-interface.md)."
+    "skep.ui.trust-forwarded-prefix" [] [] Kind::Flag => ui.trust_forwarded_prefix;
+        "Takes the path under which a proxy offers this server from the header `X-Forwarded-Prefix` of a request, where the header has a valid one, and `skep.ui.base-path` otherwise. Only for proxies that set the header themselves. See [web-interface.md](web-interface.md)."
     "skep.ui.grafana-url" [] [] Kind::WebUrl => ui.grafana_url;
         "Address of Grafana, or of one of its dashboards, to which the page *Monitor* links. Browsers open it; the server does not. See [web-interface.md](web-interface.md)."
     "skep.shutdown-grace" [] [] Kind::Time(0) => gateway.shutdown_grace;

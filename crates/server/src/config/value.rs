@@ -120,14 +120,7 @@ impl Kind {
                 let valid = numbers.len() == 3 && numbers.iter().all(|n| n.parse::<u32>().is_ok());
                 valid.then(|| Value::Text(text.to_string()))
             }
-            Kind::UrlPath => {
-                let path = text.trim_end_matches('/');
-                let valid = path.starts_with('/')
-                    && path
-                        .chars()
-                        .all(|c| c.is_ascii_alphanumeric() || "/-_.".contains(c));
-                valid.then(|| Value::Text(path.to_string()))
-            }
+            Kind::UrlPath => skep_ui::prefix::of(text).map(|path| Value::Text(path.to_string())),
         }
     }
 
@@ -272,6 +265,22 @@ fn show_time(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_of_a_url_leads_to_no_other_host() {
+        for (text, path) in [
+            ("/actuator", Some("/actuator")),
+            ("/bpm/one/", Some("/bpm/one")),
+            ("/", Some("")),
+            ("actuator", None),
+            ("//evil.example", None),
+            ("/a/../b", None),
+            ("/a?b", None),
+        ] {
+            let expected = path.map(|path| Value::Text(path.to_string()));
+            assert_eq!(Kind::UrlPath.parse(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn passwords_are_not_shown() {
