@@ -3,10 +3,10 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,11 @@ impl Process {
         let pid = i32::try_from(pid).ok()?;
         let started = stat(pid)?.1;
         Some(Self { pid, started })
+    }
+
+    /// A name that no other process has until the machine starts again, in other containers either.
+    pub(crate) fn unique(self) -> String {
+        format!("{}-{}", self.pid, self.started)
     }
 
     /// `R`, `S`, `T` (stopped), `Z` (ended, and not yet waited for) and others. `None`: it no longer exists.
@@ -110,15 +115,7 @@ impl Undo {
                     run(program, &arguments);
                 }
             }
-            Self::Ungroup(group) => {
-                // Gone already, or its processes have ended.
-                let members = std::fs::read_to_string(group.join("cgroup.procs"));
-                let above = group.with_file_name("cgroup.procs");
-                for member in members.unwrap_or_default().lines() {
-                    let _ = std::fs::write(&above, member);
-                }
-                let _ = std::fs::remove_dir(group);
-            }
+            Self::Ungroup(group) => ungroup(group),
             Self::Remove(path) => {
                 let _ = if path.is_dir() {
                     std::fs::remove_dir_all(path)
@@ -147,6 +144,32 @@ fn kill(process: Process) {
     }
 }
 
+/// A killed process is a zombie as soon as its first thread has ended, and the kernel keeps its group until the last one has, which takes
+/// seconds on a busy machine: the group is tried again until it is gone.
+fn ungroup(group: &Path) {
+    let begin = Instant::now();
+    while begin.elapsed() < COMMAND {
+        // Gone already, or its processes have ended.
+        let members = std::fs::read_to_string(group.join("cgroup.procs"));
+        let above = group.with_file_name("cgroup.procs");
+        for member in members.unwrap_or_default().lines() {
+            let _ = std::fs::write(&above, member);
+        }
+        let removed = std::fs::remove_dir(group);
+        if !removed.is_err_and(|error| is_busy(&error)) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn is_busy(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ResourceBusy | io::ErrorKind::DirectoryNotEmpty
+    )
+}
+
 /// A line of the guard's input.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -169,13 +192,11 @@ pub fn serve(input: impl io::Read + Send + 'static, limit: Duration) -> io::Resu
             }
         }
     });
-    let end = std::time::Instant::now() + limit;
+    let end = Instant::now() + limit;
     let mut stack: Vec<(u64, Undo)> = Vec::new();
     let mut result = Ok(());
     // Until the input ends, or the time is over.
-    while let Ok(line) =
-        lines.recv_timeout(end.saturating_duration_since(std::time::Instant::now()))
-    {
+    while let Ok(line) = lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
         match line {
             Ok(Line::Push(number, undo)) => stack.push((number, undo)),
             Ok(Line::Pop(number)) => stack.retain(|(other, _)| *other != number),
@@ -340,6 +361,28 @@ mod tests {
         assert!(process.is_alive());
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// What is left of a process that was killed holds its group for a while.
+    #[test]
+    fn a_group_that_is_busy_is_removed_once_it_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let group = directory.path().join("group");
+        let member = group.join("member");
+        std::fs::create_dir_all(&member).unwrap();
+        let (last, path) = (member.clone(), group.clone());
+        let ends = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(path.exists());
+            std::fs::remove_dir(last).unwrap();
+        });
+        serve(
+            input(&[Line::Push(1, Undo::Ungroup(group.clone()))]),
+            Duration::from_secs(60),
+        )
+        .unwrap();
+        ends.join().unwrap();
+        assert!(!group.exists());
     }
 
     #[test]

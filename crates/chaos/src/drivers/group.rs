@@ -106,7 +106,11 @@ impl Group {
     /// Limits the process with all its threads from now on.
     pub(super) fn set(&mut self, limit: Limit, guard: &SharedGuard) -> io::Result<()> {
         let pid = self.process.pid;
-        let name = format!("skep-chaos-{}-{pid}", std::process::id());
+        let name = format!(
+            "skep-chaos-{}-{}",
+            std::process::id(),
+            self.process.unique()
+        );
         let group = limit.root().join(name);
         if self.created.contains(&group) {
             return limit.write(&group);

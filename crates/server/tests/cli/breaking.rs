@@ -1,6 +1,7 @@
 //! `skep chaos`: breaks a cluster on purpose, judges it, and cleans up.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -188,16 +189,19 @@ fn a_run_that_is_killed_leaves_nothing_behind() {
     eventually("its data is gone", || !here.join("report/nodes").exists());
 }
 
-/// Control groups that the run with this process number has made.
-fn groups_of(run: u32) -> usize {
+/// Control groups of runs with this process number. In another container one can have had the same.
+fn groups_of(run: u32) -> BTreeSet<PathBuf> {
     let prefix = format!("skep-chaos-{run}-");
     let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu"];
     let all = roots
         .into_iter()
         .filter_map(|root| std::fs::read_dir(root).ok());
-    let names = all.flatten().map(|entry| entry.unwrap().file_name());
-    let own = names.filter(|name| name.to_str().is_some_and(|name| name.starts_with(&prefix)));
-    own.count()
+    let paths = all.flatten().map(|entry| entry.unwrap().path());
+    let own = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+    };
+    paths.filter(own).collect()
 }
 
 #[test]
@@ -212,12 +216,15 @@ fn a_limited_node_with_a_disk_goes_with_a_run_that_is_killed() {
     std::fs::write(here.join("plan.yaml"), limited).unwrap();
     let mut chaos = begun(here, "the disk is full", "fill       done: node 0");
     let number = chaos.id();
-    assert!(groups_of(number) > 0);
+    let groups = groups_of(number);
+    assert!(!groups.is_empty());
     chaos.kill().unwrap();
     chaos.wait().unwrap();
     eventually("the node is gone", || processes_of(here).is_empty());
     eventually("its data is gone", || !here.join("report/nodes").exists());
-    eventually("its group is gone", || groups_of(number) == 0);
+    eventually("its group is gone", || {
+        groups_of(number).is_disjoint(&groups)
+    });
 }
 
 fn is_hog(number: &u32) -> bool {
