@@ -512,8 +512,9 @@ impl Engine {
         let migrations = volatile.awaiting_migration.values().copied();
         let waiting = results.chain(distributions).chain(correlations);
         let evaluations = volatile.awaiting_evaluations.values().copied();
+        let deletions = volatile.awaiting_deletion.values().copied();
         let waiting = waiting.chain(user_tasks).chain(evaluations);
-        waiting.chain(migrations).collect()
+        waiting.chain(migrations).chain(deletions).collect()
     }
 
     /// Forgets a request whose client no longer waits.
@@ -529,6 +530,7 @@ impl Engine {
         volatile.awaiting_user_tasks.retain(|_, id| *id != request);
         volatile.awaiting_migration.retain(|_, id| *id != request);
         volatile.awaiting_evaluations.retain(|_, id| *id != request);
+        volatile.awaiting_deletion.retain(|_, id| *id != request);
     }
 
     fn context<'a>(

@@ -99,17 +99,10 @@ impl Grants {
 
     fn gathered(directory: &Directory, owner_type: OwnerType, principal: &Principal) -> Grants {
         let mut grants = Grants::default();
-        let entity_type = match owner_type {
-            OwnerType::User => EntityType::User,
-            OwnerType::Client => EntityType::Client,
-            OwnerType::Role => EntityType::Role,
-            OwnerType::Group => EntityType::Group,
-            OwnerType::MappingRule => EntityType::MappingRule,
-        };
         let mut open = vec![(
             owner_type,
             Member {
-                entity_type,
+                entity_type: owner_type.entity_type(),
                 id: principal.id.clone(),
             },
         )];

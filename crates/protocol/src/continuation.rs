@@ -93,6 +93,9 @@ pub enum Step {
         next: u32,
         at: Key,
     },
+    /// A user, group, role, tenant or mapping rule is being deleted: the next of its memberships and authorizations go. Since version 7 of
+    /// the protocol between nodes.
+    DeleteIdentity(Key),
 }
 
 /// A step with the number of steps that led to it since the last wait: this reveals a loop that never waits.

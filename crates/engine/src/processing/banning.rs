@@ -292,9 +292,10 @@ pub(super) fn instance_of_step(cx: &mut Context<'_>, step: &Step) -> Option<Key>
             let check = cx.state.conditions.checks.get(*check)?;
             Some(check.0.process_instance_key)
         }
-        Step::CorrelateMessage(_) | Step::DeliverSignal { .. } | Step::EvaluateStarts { .. } => {
-            None
-        }
+        Step::CorrelateMessage(_)
+        | Step::DeliverSignal { .. }
+        | Step::EvaluateStarts { .. }
+        | Step::DeleteIdentity(_) => None,
         Step::Modify { instance, .. }
         | Step::ModifyTerminate { instance, .. }
         | Step::ModifyTerminated { instance, .. } => Some(*instance),

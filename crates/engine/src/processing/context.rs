@@ -40,6 +40,8 @@ pub struct Volatile {
     pub awaiting_user_tasks: HashMap<Key, RequestId>,
     /// Migrations that continue in later turns, by process instance.
     pub awaiting_migration: HashMap<Key, RequestId>,
+    /// Deletions of users, groups, roles, tenants and mapping rules that continue in later turns, by row.
+    pub awaiting_deletion: HashMap<Key, RequestId>,
     /// Evaluations of start conditions that continue in later turns.
     pub awaiting_evaluations: HashMap<Key, RequestId>,
     /// The evaluation for which the last command was deferred.

@@ -4,6 +4,7 @@
 //! and decide nothing. The client gets the answer when all of them have written the events.
 
 mod authorization;
+pub(crate) mod deletion;
 mod events;
 mod mapping_rule;
 mod parent;
@@ -14,13 +15,10 @@ pub use events::IdentityEvent;
 pub(crate) use events::arrived;
 use skep_identity::{Directory, Entry, Limits};
 use skep_protocol::command::IdentityCommand;
-use skep_protocol::value::ParentType;
+use skep_protocol::value::{EntityType, ParentType};
 use skep_protocol::{Rejection, RejectionType};
 
 use super::{Context, Outcome, reject};
-
-/// Maximum number of memberships and authorizations removed along with an entity: one command writes an event for each.
-const MAX_REMOVED: usize = 5_000;
 
 pub(crate) fn process(cx: &mut Context<'_>, command: &IdentityCommand) -> Outcome {
     use IdentityCommand as Requested;
@@ -115,17 +113,23 @@ fn not_found(intent: &'static str, verb: &str, what: &str) -> Rejection {
     )
 }
 
-/// Checks that one command does not remove more than it may write.
-fn bounded(what: &str, count: usize) -> Result<(), Rejection> {
-    if count <= MAX_REMOVED {
-        return Ok(());
-    }
-    Err(reject(
-        RejectionType::InvalidState,
-        "DELETE",
-        format!(
-            "Expected to delete {what}, but {count} memberships and authorizations would go with it, and at most {MAX_REMOVED} may. \
-             Remove some of them first"
+/// Whether a new member or owner exists, as far as this cluster can know, and is not being deleted. Only the identity provider knows clients.
+fn is_known(cx: &Context<'_>, kind: EntityType, id: &str) -> bool {
+    let settings = &cx.config.identity;
+    let known = directory(cx);
+    let parent = |kind| known.parent_of(kind, id).map(|value| value.key);
+    let (row, is_managed) = match kind {
+        EntityType::Client => return true,
+        EntityType::User => (
+            known.user(id).map(|user| user.user_key),
+            settings.manages_users,
         ),
-    ))
+        EntityType::Group => (parent(ParentType::Group), settings.manages_groups),
+        EntityType::Role => (parent(ParentType::Role), true),
+        EntityType::MappingRule => (known.rule(id).map(|rule| rule.mapping_rule_key), true),
+    };
+    match row {
+        Some(row) => !cx.state.continuations.deletes(row),
+        None => !is_managed,
+    }
 }

@@ -1,7 +1,7 @@
 //! A leader that loses its leadership, again and again: uncommitted changes are reverted, and the state, with all its indices, equals that
 //! of the committed log.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -189,6 +189,7 @@ fn found(engine: &Engine) -> String {
     add(&state.conditions.of_definitions());
     add(&state.incidents.after(Key::NONE).collect::<Vec<_>>());
     add(&state.continuations.len());
+    add(&deleted(engine));
     add(&(
         state.batch_operations.len(),
         state.batch_operations.has_work(),
@@ -220,6 +221,15 @@ fn found(engine: &Engine) -> String {
         .collect::<Vec<_>>());
     add(&identity(engine));
     all
+}
+
+/// Rows of identity that are being deleted.
+fn deleted(engine: &Engine) -> BTreeSet<Key> {
+    let state = &engine.state;
+    let rows = state.identity.directory.rows();
+    let rows = rows.iter().map(|(key, _)| *key);
+    rows.filter(|row| state.continuations.deletes(*row))
+        .collect()
 }
 
 /// Of users, groups, roles, tenants, and processes.
@@ -309,8 +319,14 @@ fn run_with_users(seed: u64) -> usize {
     let mut rig = Rig::new();
     let mut leader = Leader::of(&mut rig);
     rig.record_batches();
+    // In short turns, deletions take several.
+    rig.turn_steps([1, 2, 1000][random.below(3) as usize]);
     for _ in 0..80 {
+        rig.interrupted = random.below(2) == 0;
         rig.send_async(change_of_identity(&mut random));
+        if random.below(2) == 0 {
+            rig.run_work();
+        }
         leader.wrote(&mut rig);
         match random.below(10) {
             0 => leader.checkpoint(&mut rig),

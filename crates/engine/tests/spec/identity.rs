@@ -66,7 +66,7 @@ fn rejected(answer: Result<Response, Rejection>) -> (RejectionType, String) {
     (rejection.kind, rejection.reason.to_string())
 }
 
-fn grants_of(rig: &Rig, partition: usize, name: &str) -> Grants {
+pub fn grants_of(rig: &Rig, partition: usize, name: &str) -> Grants {
     let principal = Principal {
         id: name.into(),
         ..Principal::default()
@@ -79,7 +79,7 @@ fn grants_of(rig: &Rig, partition: usize, name: &str) -> Grants {
     Grants::of(directory, &Claims::User(principal.into())).expect("a user has grants")
 }
 
-const CREATE: &[skep_protocol::permission::Permission] =
+pub const CREATE: &[skep_protocol::permission::Permission] =
     grants![ProcessDefinition: CreateProcessInstance];
 
 #[test]
@@ -511,30 +511,4 @@ fn updates_do_not_make_the_directory_larger_than_it_may_be() {
     described(0, 4_000_000).unwrap();
     described(0, 10).unwrap();
     described(8, 4_000_000).unwrap();
-}
-
-#[test]
-fn groups_with_too_many_members_are_not_deleted_at_once() {
-    let mut rig = Rig::new();
-    let all = ParentValue {
-        key: Key::NONE,
-        id: "all".into(),
-        name: "All".into(),
-        description: "".into(),
-        member: None,
-    };
-    let app = |n| Member::new(EntityType::Client, &format!("app-{n}"));
-    let setup = IdentitySetupValue {
-        groups: vec![all],
-        group_members: (0..5_001).map(|n| ("all".into(), app(n))).collect(),
-        ..IdentitySetupValue::default()
-    };
-    send(&mut rig, IdentityCommand::SetUp(Box::new(setup))).unwrap();
-    let delete = IdentityCommand::DeleteGroup { id: "all".into() };
-    let (kind, reason) = rejected(send(&mut rig, delete.clone()));
-    assert_eq!(kind, RejectionType::InvalidState, "{reason}");
-    let one = member("all", EntityType::Client, "app-7");
-    send(&mut rig, IdentityCommand::RemoveFromGroup(one)).unwrap();
-    send(&mut rig, delete).unwrap();
-    assert_eq!(rig.partitions[0].engine.state.identity.table.len(), 0);
 }

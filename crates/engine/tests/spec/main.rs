@@ -39,6 +39,7 @@ mod expression;
 mod findings;
 mod global_listeners;
 mod identity;
+mod identity_large;
 mod incidents;
 mod inclusive_gateway;
 mod interleaving;

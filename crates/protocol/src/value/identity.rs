@@ -69,6 +69,19 @@ named! {
     OwnerType { User "USER", Client "CLIENT", Role "ROLE", Group "GROUP", MappingRule "MAPPING_RULE" }
 }
 
+impl OwnerType {
+    /// The owner's type as a member.
+    pub fn entity_type(self) -> EntityType {
+        match self {
+            OwnerType::User => EntityType::User,
+            OwnerType::Client => EntityType::Client,
+            OwnerType::Role => EntityType::Role,
+            OwnerType::Group => EntityType::Group,
+            OwnerType::MappingRule => EntityType::MappingRule,
+        }
+    }
+}
+
 named! {
     /// Whether it is a group, a role or a tenant. Not in the log: there, each has a value type of its own.
     ParentType { Group "GROUP", Role "ROLE", Tenant "TENANT" }

@@ -65,6 +65,16 @@ impl Budget {
         self.steps == 0 || self.evaluation == 0 || batch_bytes >= self.batch_bytes
     }
 
+    /// Steps left.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// Leaves the rest to later turns: the current step has done as much as a whole turn may.
+    pub fn end_turn(&mut self) {
+        self.steps = 0;
+    }
+
     /// Bytes of records that this turn has written.
     pub fn written(&self, batch_bytes: usize) -> usize {
         batch_bytes.saturating_sub(self.batch_bytes.saturating_sub(BYTES))

@@ -10,6 +10,7 @@ use super::{
     multi_instance, throwing, triggers,
 };
 use crate::processing::Context;
+use crate::processing::identity::deletion;
 use crate::processing::message::message_side;
 use crate::processing::process_instance::migration;
 use crate::processing::{conditional_evaluation, conditions, signal};
@@ -63,6 +64,7 @@ fn one(cx: &mut Context<'_>, step: Step, chain: u32) {
         Step::ModifyTerminated { instance, next, at } => {
             modification::terminated(cx, instance, next, at);
         }
+        Step::DeleteIdentity(row) => deletion::carry_on(cx, row),
         Step::CorrelateMessage(key) => message_side::correlate_next(cx, key),
         Step::DeliverSignal { signal, after } => signal::deliver_next(cx, signal, after),
         // The steps that these trigger are counted.
@@ -145,6 +147,7 @@ fn put_off(cx: &mut Context<'_>, step: Step, problem: Problem) {
         | Step::Modify { .. }
         | Step::ModifyTerminate { .. }
         | Step::ModifyTerminated { .. }
+        | Step::DeleteIdentity(_)
         | Step::CorrelateMessage(_)
         | Step::DeliverSignal { .. }
         | Step::EvaluateCondition(_)

@@ -3,11 +3,11 @@
 use skep_identity::{Entry, defaults};
 use skep_protocol::intent::AuthorizationIntent as Intent;
 use skep_protocol::permission::{PermissionType, ResourceType};
-use skep_protocol::value::{AuthorizationValue, OwnerType, ParentType, ResourceMatcher};
+use skep_protocol::value::{AuthorizationValue, OwnerType, ResourceMatcher};
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::events::{Decided, IdentityEvent};
-use super::{directory, fits, may_grow, not_found};
+use super::{directory, fits, is_known, may_grow, not_found};
 use crate::processing::{Context, Outcome, reject};
 
 /// Properties that an authorization by property may name.
@@ -140,37 +140,24 @@ pub(super) fn can_be_granted(
     }
 }
 
-/// Checks that the owner exists, as far as this cluster can know.
+/// Checks that the owner exists.
 fn owner_exists(
     cx: &Context<'_>,
     intent: &'static str,
     value: &AuthorizationValue,
 ) -> Result<(), Rejection> {
-    let settings = &cx.config.identity;
-    let known = directory(cx);
-    let id = &value.owner_id;
-    let is_there = match value.owner_type {
-        OwnerType::Client => true,
-        OwnerType::User => !settings.manages_users || known.user(id).is_some(),
-        OwnerType::Group => {
-            !settings.manages_groups || known.parent_of(ParentType::Group, id).is_some()
-        }
-        OwnerType::Role => known.parent_of(ParentType::Role, id).is_some(),
-        OwnerType::MappingRule => known.rule(id).is_some(),
-    };
-    if is_there {
-        Ok(())
-    } else {
-        Err(reject(
-            RejectionType::NotFound,
-            intent,
-            format!(
-                "Expected to grant {} to {}, but there is no such owner",
-                on(value),
-                owner(value)
-            ),
-        ))
+    if is_known(cx, value.owner_type.entity_type(), &value.owner_id) {
+        return Ok(());
     }
+    Err(reject(
+        RejectionType::NotFound,
+        intent,
+        format!(
+            "Expected to grant {} to {}, but there is no such owner",
+            on(value),
+            owner(value)
+        ),
+    ))
 }
 
 /// Refuses changes to the authorizations of default roles, which every start restores.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use skep_identity::Entry;
+use skep_identity::{Entry, Parent};
 use skep_protocol::intent::{
     AuthorizationIntent, GroupIntent, Intent, MappingRuleIntent, RoleIntent, TenantIntent,
     UserIntent,
@@ -65,21 +65,21 @@ impl IdentityEvent {
         }
     }
 
-    /// The event of a member that joins or leaves.
+    /// The event of a member that joins or leaves the group, role or tenant with this key.
     pub(super) fn member(
-        kind: ParentType,
         became: Became,
-        parent: &ParentValue,
+        parent: &Parent,
+        key: Key,
         member: &Member,
     ) -> IdentityEvent {
         let value = ParentValue {
-            key: parent.key,
+            key,
             id: parent.id.clone(),
             name: "".into(),
             description: "".into(),
             member: Some(member.clone()),
         };
-        IdentityEvent::parent(kind, became, value)
+        IdentityEvent::parent(parent.kind, became, value)
     }
 
     pub(super) fn authorization(
@@ -94,14 +94,9 @@ impl IdentityEvent {
         let parent =
             |kind, value: &ParentValue| IdentityEvent::parent(kind, Became::Created, value.clone());
         let member = |kind, id: &Arc<str>, member: &Member| {
-            let value = ParentValue {
-                key: Key::NONE,
-                id: id.clone(),
-                name: "".into(),
-                description: "".into(),
-                member: Some(member.clone()),
-            };
-            IdentityEvent::parent(kind, Became::EntityAdded, value)
+            let id = id.clone();
+            let parent = Parent { kind, id };
+            IdentityEvent::member(Became::EntityAdded, &parent, Key::NONE, member)
         };
         let event = match entry {
             Entry::User(value) => IdentityEvent::user(UserIntent::Created, value.clone()),
@@ -268,6 +263,12 @@ impl Decided {
         debug_assert_eq!(cx.state.partition, 1, "the first partition decides");
         let distribution = cx.next_key();
         distribution::start(cx, distribution, Distributed::Identity(self.0), answer)
+    }
+
+    /// Distributes a part of a change, whose last part has the answer. The other partitions get the parts in order.
+    pub fn spread_part(self, cx: &mut Context<'_>) {
+        let distribution = cx.next_key();
+        distribution::spread(cx, distribution, Distributed::Identity(self.0));
     }
 }
 

@@ -2,11 +2,11 @@
 
 use skep_identity::Entry;
 use skep_protocol::intent::{Intent as _, MappingRuleIntent as Intent};
-use skep_protocol::value::{EntityType, MappingRuleValue, Member, OwnerType};
+use skep_protocol::value::MappingRuleValue;
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::events::{Decided, IdentityEvent};
-use super::{directory, exists, fits, may_grow, not_found, parent};
+use super::{deletion, directory, exists, fits, may_grow, not_found};
 use crate::processing::{Context, Outcome, reject};
 
 pub(super) fn create(cx: &mut Context<'_>, rule: &MappingRuleValue) -> Outcome {
@@ -41,6 +41,7 @@ pub(super) fn update(cx: &mut Context<'_>, rule: &MappingRuleValue) -> Outcome {
     let old = directory(cx).rule(&rule.mapping_rule_id);
     let old = old.ok_or_else(|| not_found("UPDATE", "update", &what))?;
     let before = old.weight();
+    deletion::stays(cx, old.mapping_rule_key, "UPDATE", "update", &what)?;
     claim_is_free(cx, "UPDATE", rule)?;
     may_grow(cx, &what, rule.weight().saturating_sub(before))?;
     // The record names no key, as in the reference.
@@ -56,24 +57,11 @@ pub(super) fn update(cx: &mut Context<'_>, rule: &MappingRuleValue) -> Outcome {
 
 pub(super) fn delete(cx: &mut Context<'_>, id: &str) -> Outcome {
     let what = described(id);
-    if directory(cx).rule(id).is_none() {
-        return Err(not_found("DELETE", "delete", &what));
-    }
-    let mut decided = Decided::default();
-    let member = Member::new(EntityType::MappingRule, id);
-    parent::leave_all(cx, &what, OwnerType::MappingRule, &member, &mut decided)?;
-    let gone = MappingRuleValue {
-        mapping_rule_key: Key::NONE,
-        mapping_rule_id: id.into(),
-        claim_name: "".into(),
-        claim_value: "".into(),
-        name: "".into(),
-    };
-    // The reference gives the event its own key.
-    let key = cx.next_key();
-    let event = IdentityEvent::MappingRule(key, Intent::Deleted.id(), gone);
-    decided.event(cx, event);
-    Ok(decided.spread(cx, Response::Empty))
+    let found = directory(cx).rule(id);
+    let rule = found.ok_or_else(|| not_found("DELETE", "delete", &what))?;
+    let row = rule.mapping_rule_key;
+    deletion::stays(cx, row, "DELETE", "delete", &what)?;
+    deletion::begin(cx, row, &what)
 }
 
 /// Checks that no other rule has the same claim and value.

@@ -2,14 +2,11 @@
 
 use skep_identity::{Entry, Parent, defaults};
 use skep_protocol::command::{Membership, NewParent, UpdateParent};
-use skep_protocol::intent::AuthorizationIntent;
-use skep_protocol::value::{
-    AuthorizationValue, EntityType, Member, OwnerType, ParentType, ParentValue,
-};
+use skep_protocol::value::{EntityType, Member, ParentType, ParentValue};
 use skep_protocol::{DEFAULT_TENANT, Rejection, RejectionType, Response};
 
 use super::events::{Became, Decided, IdentityEvent};
-use super::{bounded, directory, exists, fits, may_grow, not_found, noun};
+use super::{deletion, directory, exists, fits, is_known, may_grow, not_found, noun};
 use crate::processing::{Context, Outcome, reject};
 
 pub(super) fn create(cx: &mut Context<'_>, kind: ParentType, new: &NewParent) -> Outcome {
@@ -59,68 +56,9 @@ pub(super) fn update(cx: &mut Context<'_>, kind: ParentType, update: &UpdatePare
 }
 
 pub(super) fn delete(cx: &mut Context<'_>, kind: ParentType, id: &str) -> Outcome {
-    let old = found(cx, kind, id, "DELETE", "delete")?;
+    let value = found(cx, kind, id, "DELETE", "delete")?;
     is_changeable(kind, id, "DELETE", "delete")?;
-    let what = described(kind, id);
-    let parent = Parent::new(kind, id);
-    let members: Vec<Member> = (directory(cx).members(&parent))
-        .map(|(member, _)| member.clone())
-        .collect();
-    bounded(&what, members.len())?;
-    let mut decided = Decided::default();
-    let as_member = as_member(kind, id);
-    if let Some((owner, member)) = &as_member {
-        // Remove its own permissions first, so that a long removal does not leave them in effect.
-        leave_all(cx, &what, *owner, member, &mut decided)?;
-    }
-    for member in &members {
-        let event = IdentityEvent::member(kind, Became::EntityRemoved, &old, member);
-        decided.event(cx, event);
-    }
-    let gone = ParentValue {
-        name: "".into(),
-        description: "".into(),
-        ..old
-    };
-    let event = IdentityEvent::parent(kind, Became::Deleted, gone);
-    decided.event(cx, event);
-    Ok(decided.spread(cx, Response::Empty))
-}
-
-/// Groups and roles can be members, and own authorizations; tenants cannot.
-fn as_member(kind: ParentType, id: &str) -> Option<(OwnerType, Member)> {
-    match kind {
-        ParentType::Group => Some((OwnerType::Group, Member::new(EntityType::Group, id))),
-        ParentType::Role => Some((OwnerType::Role, Member::new(EntityType::Role, id))),
-        ParentType::Tenant => None,
-    }
-}
-
-/// Removes all memberships and authorizations of a deleted entity.
-pub(super) fn leave_all(
-    cx: &mut Context<'_>,
-    what: &str,
-    owner: OwnerType,
-    member: &Member,
-    decided: &mut Decided,
-) -> Result<(), Rejection> {
-    let parents: Vec<Parent> = directory(cx).parents_of(member).cloned().collect();
-    let granted: Vec<AuthorizationValue> = directory(cx)
-        .authorizations_of(owner, &member.id)
-        .map(|(_, value)| (**value).clone())
-        .collect();
-    bounded(what, parents.len() + granted.len())?;
-    for parent in parents {
-        if let Some(value) = directory(cx).parent(&parent).cloned() {
-            let left = Became::EntityRemoved;
-            decided.event(cx, IdentityEvent::member(parent.kind, left, &value, member));
-        }
-    }
-    for value in granted {
-        let event = IdentityEvent::authorization(AuthorizationIntent::Deleted, value);
-        decided.event(cx, event);
-    }
-    Ok(())
+    deletion::begin(cx, value.key, &described(kind, id))
 }
 
 pub(super) fn add_member(cx: &mut Context<'_>, kind: ParentType, add: &Membership) -> Outcome {
@@ -155,7 +93,7 @@ pub(super) fn added(
     let what = format!("a membership in {}", described(kind, &parent.id));
     let more = Entry::membership(&name, member.clone());
     fits(cx, "ADD_ENTITY", &what, &more)?;
-    let event = IdentityEvent::member(kind, Became::EntityAdded, parent, member);
+    let event = IdentityEvent::member(Became::EntityAdded, &name, parent.key, member);
     decided.event(cx, event);
     Ok(())
 }
@@ -181,30 +119,19 @@ pub(super) fn remove_member(
     }
     let mut decided = Decided::default();
     let left = Became::EntityRemoved;
-    let event = IdentityEvent::member(kind, left, &value, &remove.member);
+    let event = IdentityEvent::member(left, &parent, value.key, &remove.member);
     decided.event(cx, event);
     Ok(decided.spread(cx, Response::Empty))
 }
 
-/// Checks that the new member exists, as far as this cluster can know. Only the identity provider knows clients.
+/// Checks that the new member exists.
 fn must_exist(
     cx: &Context<'_>,
     kind: ParentType,
     parent: &str,
     member: &Member,
 ) -> Result<(), Rejection> {
-    let settings = &cx.config.identity;
-    let known = directory(cx);
-    let is_there = match member.entity_type {
-        EntityType::Client => true,
-        EntityType::User => !settings.manages_users || known.user(&member.id).is_some(),
-        EntityType::Group => {
-            !settings.manages_groups || known.parent_of(ParentType::Group, &member.id).is_some()
-        }
-        EntityType::Role => known.parent_of(ParentType::Role, &member.id).is_some(),
-        EntityType::MappingRule => known.rule(&member.id).is_some(),
-    };
-    if is_there {
+    if is_known(cx, member.entity_type, &member.id) {
         return Ok(());
     }
     Err(reject(
@@ -226,8 +153,10 @@ fn found(
     intent: &'static str,
     verb: &str,
 ) -> Result<ParentValue, Rejection> {
+    let what = described(kind, id);
     let found = directory(cx).parent_of(kind, id);
-    let found = found.ok_or_else(|| not_found(intent, verb, &described(kind, id)))?;
+    let found = found.ok_or_else(|| not_found(intent, verb, &what))?;
+    deletion::stays(cx, found.key, intent, verb, &what)?;
     Ok((**found).clone())
 }
 

@@ -11,8 +11,8 @@ use skep_protocol::value::{
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::events::{Became, Decided, IdentityEvent};
-use super::{directory, exists, fits, may_grow, not_found, parent};
-use crate::processing::{Context, Outcome, kept, reject};
+use super::{deletion, directory, exists, fits, may_grow, not_found};
+use crate::processing::{Context, Outcome, reject};
 
 pub(super) fn create(cx: &mut Context<'_>, value: &UserValue) -> Outcome {
     let mut decided = Decided::default();
@@ -63,6 +63,7 @@ pub(super) fn update(cx: &mut Context<'_>, update: &UpdateUser) -> Outcome {
     let what = described(&update.username);
     let found = directory(cx).user(&update.username);
     let old = found.ok_or_else(|| not_found("UPDATE", "update", &what))?;
+    deletion::stays(cx, old.user_key, "UPDATE", "update", &what)?;
     let user = UserValue {
         user_key: old.user_key,
         username: old.username.clone(),
@@ -83,14 +84,10 @@ pub(super) fn update(cx: &mut Context<'_>, update: &UpdateUser) -> Outcome {
 pub(super) fn delete(cx: &mut Context<'_>, username: &str) -> Outcome {
     let what = described(username);
     let found = directory(cx).user(username);
-    let user = found.ok_or_else(|| not_found("DELETE", "delete", &what))?;
-    let user = (**user).clone();
-    let mut decided = Decided::default();
-    let member = Member::new(EntityType::User, username);
-    parent::leave_all(cx, &what, OwnerType::User, &member, &mut decided)?;
-    kept::delete_all_of(cx, username);
-    decided.event(cx, IdentityEvent::user(UserIntent::Deleted, user));
-    Ok(decided.spread(cx, Response::Empty))
+    let row = found.ok_or_else(|| not_found("DELETE", "delete", &what))?;
+    let row = row.user_key;
+    deletion::stays(cx, row, "DELETE", "delete", &what)?;
+    deletion::begin(cx, row, &what)
 }
 
 /// Creates the first administrator: the first request wins, later ones are refused.
@@ -118,7 +115,7 @@ pub(super) fn create_initial_admin(cx: &mut Context<'_>, value: &UserValue) -> O
     let mut decided = Decided::default();
     let user = created(cx, INTENT, value, &mut decided)?;
     let member = Member::new(EntityType::User, &user.username);
-    let event = IdentityEvent::member(ParentType::Role, Became::EntityAdded, &role, &member);
+    let event = IdentityEvent::member(Became::EntityAdded, &admins, role.key, &member);
     decided.event(cx, event);
     let done = IdentityEvent::user(UserIntent::InitialAdminCreated, user.clone());
     decided.event(cx, done);

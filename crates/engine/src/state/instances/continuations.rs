@@ -48,21 +48,59 @@ pub struct Continuations {
     pub table: Table<Continuation>,
     /// Keys of all rows, resident or not.
     keys: BTreeSet<Key>,
-    /// Number of elements to be activated, by scope.
+    waiting: Waiting,
+}
+
+/// What the waiting steps are about, with the number of steps.
+#[derive(Default)]
+struct Waiting {
+    /// Scopes in which elements are to be activated. The step refers to the element through the scope's definition.
     activations: HashMap<Key, usize>,
+    /// Rows of identity that are being deleted.
+    deletions: HashMap<Key, usize>,
+}
+
+impl Waiting {
+    /// The counts that the step belongs to, and its key there.
+    fn counts(&mut self, step: &Step) -> Option<(&mut HashMap<Key, usize>, Key)> {
+        match step {
+            Step::Activate(activation) => Some((&mut self.activations, activation.scope)),
+            Step::DeleteIdentity(row) => Some((&mut self.deletions, *row)),
+            _ => None,
+        }
+    }
+
+    fn add<'a>(&mut self, steps: impl Iterator<Item = &'a QueuedStep>) {
+        for queued in steps {
+            if let Some((counts, key)) = self.counts(&queued.step) {
+                *counts.entry(key).or_default() += 1;
+            }
+        }
+    }
+
+    fn remove(&mut self, queued: &QueuedStep) {
+        if let Some((counts, key)) = self.counts(&queued.step)
+            && let Entry::Occupied(mut count) = counts.entry(key)
+        {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
 }
 
 impl Continuations {
     pub fn open(tables: &Arc<Tables>) -> Result<Continuations, StoreError> {
-        let (mut keys, mut activations) = (BTreeSet::new(), HashMap::new());
+        let (mut keys, mut waiting) = (BTreeSet::new(), Waiting::default());
         let table = Table::open_with(tables, |key, row: Continuation| {
             keys.insert(key);
-            count(&mut activations, row.steps.iter());
+            waiting.add(row.steps.iter());
         })?;
         Ok(Continuations {
             table,
             keys,
-            activations,
+            waiting,
         })
     }
 
@@ -112,7 +150,12 @@ impl Continuations {
 
     /// Whether an element is to be activated in this scope.
     pub fn activate_in(&self, scope: Key) -> bool {
-        self.activations.contains_key(&scope)
+        self.waiting.activations.contains_key(&scope)
+    }
+
+    /// Whether this row of identity is being deleted.
+    pub fn deletes(&self, row: Key) -> bool {
+        self.waiting.deletions.contains_key(&row)
     }
 
     /// Removes the finished steps from the front and appends the new ones.
@@ -139,9 +182,9 @@ impl Continuations {
             return;
         };
         let taken = taken.min(row.steps.len());
-        count(&mut self.activations, value.steps.iter());
+        self.waiting.add(value.steps.iter());
         for step in row.steps.drain(..taken) {
-            count_down(&mut self.activations, &step);
+            self.waiting.remove(&step);
         }
         row.steps.extend(&value.steps);
         row.runaway = value.runaway;
@@ -155,14 +198,6 @@ impl Continuations {
     }
 }
 
-/// The scope in which this step activates an element. The step refers to the element through the scope's definition.
-fn activates_in(step: &QueuedStep) -> Option<Key> {
-    match &step.step {
-        Step::Activate(activation) => Some(activation.scope),
-        _ => None,
-    }
-}
-
 impl Indexed<Continuation> for Continuations {
     fn rows(&mut self) -> &mut Table<Continuation> {
         &mut self.table
@@ -170,31 +205,13 @@ impl Indexed<Continuation> for Continuations {
 
     fn add_to_index(&mut self, key: Key, row: &Continuation) {
         self.keys.insert(key);
-        count(&mut self.activations, row.steps.iter());
+        self.waiting.add(row.steps.iter());
     }
 
     fn take_from_index(&mut self, key: Key, row: &Continuation) {
         self.keys.remove(&key);
         for step in &row.steps {
-            count_down(&mut self.activations, step);
-        }
-    }
-}
-
-/// Counts the steps that activate something, by its scope.
-fn count<'a>(counts: &mut HashMap<Key, usize>, steps: impl Iterator<Item = &'a QueuedStep>) {
-    for scope in steps.filter_map(activates_in) {
-        *counts.entry(scope).or_default() += 1;
-    }
-}
-
-fn count_down(counts: &mut HashMap<Key, usize>, step: &QueuedStep) {
-    if let Some(scope) = activates_in(step)
-        && let Entry::Occupied(mut count) = counts.entry(scope)
-    {
-        *count.get_mut() -= 1;
-        if *count.get() == 0 {
-            count.remove();
+            self.waiting.remove(step);
         }
     }
 }
