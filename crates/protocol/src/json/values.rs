@@ -11,14 +11,14 @@ use super::{
     definitions, identity, messages, migration, modification, set, subscriptions,
 };
 use crate::document::JsonText;
-use crate::intent::ValueType;
+use crate::intent::{Intent as _, MappingRuleIntent, ValueType};
 use crate::key::Key;
 use crate::record::{DecodeError, Record};
 use crate::value::{
     ActivateElement, AdHocSubProcessInstructionValue, ClockValue, ClusterVariableValue,
     CommandDistributionValue, ContinuationValue, ErrorValue, ExportingValue, GlobalListenerValue,
-    GroupValue, IncidentValue, JobBatchValue, JobResult, JobValue, KeptValue, MultiInstanceValue,
-    NO_CATCH_EVENT, ParentType, ProcessEventValue, ProcessInstanceBatchValue,
+    GroupValue, IncidentValue, JobBatchValue, JobResult, JobValue, KeptValue, MappingRuleValue,
+    MultiInstanceValue, NO_CATCH_EVENT, ParentType, ProcessEventValue, ProcessInstanceBatchValue,
     ProcessInstanceCreationValue, ProcessInstanceResultValue, ProcessInstanceValue, ProcessValue,
     ResourceDeletionValue, RoleValue, RuntimeInstructionValue, ScaleValue, SessionValue,
     TenantValue, TimerValue, UserTaskValue, VariableDocumentValue, VariableElementValue,
@@ -148,7 +148,14 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
         ValueType::Tenant => {
             identity::parent(ParentType::Tenant, &record.value::<TenantValue>()?.0)
         }
-        ValueType::MappingRule => identity::mapping_rule(&record.value()?),
+        ValueType::MappingRule => {
+            let mut value: MappingRuleValue = record.value()?;
+            // In the reference only the first event names it.
+            if record.intent != MappingRuleIntent::Created.id() {
+                value.mapping_rule_key = Key::NONE;
+            }
+            identity::mapping_rule(&value)
+        }
         ValueType::Authorization => identity::authorization(&record.value()?),
         ValueType::IdentitySetup => identity::setup(&record.value()?),
         ValueType::MultiInstance => {

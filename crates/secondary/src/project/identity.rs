@@ -158,6 +158,10 @@ fn member(
 fn mapping_rule(to: &mut Projection<'_>, record: &Record<'_>) -> Result<(), DecodeError> {
     let intent = intent_of::<MappingRuleValue>(record)?;
     let value: MappingRuleValue = record.value()?;
+    // Updates and deletions by builds before 30 November 2026 do not tell which row they are about.
+    if value.mapping_rule_key.is_none() {
+        return Ok(());
+    }
     set!(to.changes, MAPPING_RULE, value.mapping_rule_key, {
         "mappingRuleId": Value::Text(value.mapping_rule_id),
         "claimName": Value::Text(value.claim_name),

@@ -225,6 +225,37 @@ fn identities_and_their_rights_are_found_but_no_passwords() {
 }
 
 #[test]
+fn mapping_rules_are_found_as_they_were_updated_and_not_once_they_are_deleted() {
+    let (mut rig, store) = rig(super::BACKEND);
+    for id in ["r-1", "r-2"] {
+        rule(&mut rig, id);
+    }
+    let update = MappingRuleValue {
+        mapping_rule_key: Key::NONE,
+        mapping_rule_id: "r-2".into(),
+        claim_name: "city".into(),
+        claim_value: "Ulm".into(),
+        name: "Those of Ulm".into(),
+    };
+    done(&mut rig, IdentityCommand::UpdateMappingRule(update));
+    follow(&mut rig, &store);
+    assert_eq!(
+        store.find(&MAPPING_RULE, "{}"),
+        [
+            json!({"mappingRuleId": "r-1", "claimName": "department", "claimValue": "r-1", "name": "Name of r-1"}),
+            json!({"mappingRuleId": "r-2", "claimName": "city", "claimValue": "Ulm", "name": "Those of Ulm"})
+        ]
+    );
+    done(
+        &mut rig,
+        IdentityCommand::DeleteMappingRule { id: "r-2".into() },
+    );
+    follow(&mut rig, &store);
+    assert_eq!(ids(&store, &MAPPING_RULE, "mappingRuleId"), ["r-1"]);
+    store.check_pages();
+}
+
+#[test]
 fn authorizations_are_found_by_whose_they_are_and_on_what() {
     let (mut rig, store) = rig(super::BACKEND);
     everything(&mut rig);

@@ -190,11 +190,10 @@ fn delete(cx: &mut Context<'_>, entity: Entity, mut decided: Decided) -> Option<
         }
         Entity::MappingRule(rule) => {
             let gone = MappingRuleValue {
-                mapping_rule_key: Key::NONE,
-                mapping_rule_id: rule.mapping_rule_id,
                 claim_name: "".into(),
                 claim_value: "".into(),
                 name: "".into(),
+                ..rule
             };
             // The reference gives the event its own key.
             IdentityEvent::MappingRule(cx.next_key(), MappingRuleIntent::Deleted.id(), gone)

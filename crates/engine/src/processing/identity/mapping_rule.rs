@@ -40,15 +40,15 @@ pub(super) fn update(cx: &mut Context<'_>, rule: &MappingRuleValue) -> Outcome {
     let what = described(&rule.mapping_rule_id);
     let old = directory(cx).rule(&rule.mapping_rule_id);
     let old = old.ok_or_else(|| not_found("UPDATE", "update", &what))?;
-    let before = old.weight();
-    deletion::stays(cx, old.mapping_rule_key, "UPDATE", "update", &what)?;
+    let (before, key) = (old.weight(), old.mapping_rule_key);
+    deletion::stays(cx, key, "UPDATE", "update", &what)?;
     claim_is_free(cx, "UPDATE", rule)?;
     may_grow(cx, &what, rule.weight().saturating_sub(before))?;
-    // The record names no key, as in the reference.
     let rule = MappingRuleValue {
-        mapping_rule_key: Key::NONE,
+        mapping_rule_key: key,
         ..rule.clone()
     };
+    // The record has no key, as in the reference; its value tells the stores which row it is.
     let mut decided = Decided::default();
     let event = IdentityEvent::MappingRule(Key::NONE, Intent::Updated.id(), rule.clone());
     decided.event(cx, event);
