@@ -290,11 +290,33 @@ impl Definitions for Named {
     }
 }
 
+/// Knows no definition, as after lost records.
+struct Lost(Lineage);
+
+impl Definitions for Lost {
+    fn calling_element(&self, _: Key, _: u32) -> Option<u32> {
+        None
+    }
+    fn lineage(&self) -> &Lineage {
+        &self.0
+    }
+    fn element(&self, _: Key, _: u32) -> Option<ElementNames> {
+        None
+    }
+    fn partition_id(&self) -> u32 {
+        2
+    }
+}
+
 fn rendered() -> Vec<serde_json::Value> {
+    rendered_by(&Named(Lineage::default()))
+}
+
+fn rendered_by(definitions: &dyn Definitions) -> Vec<serde_json::Value> {
     let batch = batch();
     let records = BatchReader::new(&batch).unwrap();
     records
-        .map(|r| render(&r.unwrap(), &Named(Lineage::default())).unwrap())
+        .map(|r| render(&r.unwrap(), definitions).unwrap())
         .collect()
 }
 
@@ -595,6 +617,29 @@ fn values_are_shown_by_name_and_not_by_index() {
         (&distribution["valueType"], &distribution["intent"]),
         (&"DEPLOYMENT".into(), &"DISTRIBUTE".into())
     );
+}
+
+/// A reader of records must not take an instance of another tenant for one of the default tenant.
+#[test]
+fn what_has_no_tenant_of_its_own_has_that_of_its_definition() {
+    let tenant = |rendered: &[serde_json::Value], value_type: &str| {
+        let mut records = rendered.iter();
+        let record = records.find(|r| r["valueType"] == value_type && r["recordType"] == "EVENT");
+        record.unwrap()["value"]["tenantId"].clone()
+    };
+    let known = rendered();
+    let lost = rendered_by(&Lost(Lineage::default()));
+    for value_type in [
+        "PROCESS_INSTANCE",
+        "INCIDENT",
+        "TIMER",
+        "VARIABLE",
+        "ESCALATION",
+    ] {
+        assert_eq!(tenant(&known, value_type), "acme", "{value_type}");
+        assert_eq!(tenant(&lost, value_type), "<unknown>", "{value_type}");
+    }
+    assert_eq!(tenant(&lost, "VARIABLE_DOCUMENT"), "<default>");
 }
 
 fn element(scope: i64, caller: i64, definition: i64, element: u32) -> ProcessInstanceValue {

@@ -51,6 +51,7 @@ pub(super) fn escalation(v: EscalationValue, names: &Names<'_>) -> Value {
         "escalationCode": v.escalation_code,
         "throwElementId": throw.element_id,
         "catchElementId": catch.unwrap_or_default().element_id,
+        "tenantId": names.tenant(v.process_definition_key).as_str(),
     })
 }
 

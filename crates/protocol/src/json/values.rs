@@ -14,6 +14,7 @@ use crate::document::JsonText;
 use crate::intent::{Intent as _, MappingRuleIntent, ValueType};
 use crate::key::Key;
 use crate::record::{DecodeError, Record};
+use crate::tenant::TenantId;
 use crate::value::{
     ActivateElement, AdHocSubProcessInstructionValue, ClockValue, ClusterVariableValue,
     CommandDistributionValue, ContinuationValue, ErrorValue, ExportingValue, GlobalListenerValue,
@@ -98,9 +99,8 @@ pub(super) fn render(
     if !TENANTLESS.contains(&record.value_type) && value.get("tenantId").is_none() {
         // An instance belongs to the tenant of its definition.
         let definition = value.get("processDefinitionKey").and_then(Value::as_i64);
-        let process = definition.and_then(|key| definitions.element(Key(key), 0));
-        let tenant = json!(process.unwrap_or_default().tenant.as_str());
-        set(&mut value, "tenantId", tenant);
+        let tenant = names.tenant(definition.map_or(Key::NONE, Key));
+        set(&mut value, "tenantId", json!(tenant.as_str()));
     }
     Ok(value)
 }
@@ -180,6 +180,15 @@ impl Names<'_> {
         self.0
             .element(process_definition_key, element)
             .unwrap_or_default()
+    }
+
+    /// The tenant of a definition and its instances. What has no definition belongs to the default one.
+    pub(super) fn tenant(&self, process_definition_key: Key) -> TenantId {
+        let Some(key) = process_definition_key.some() else {
+            return TenantId::default();
+        };
+        let process = self.0.element(key, 0);
+        process.map_or_else(TenantId::unknown, |process| process.tenant)
     }
 
     fn started(&self, process_instance_key: Key) -> Started {
