@@ -3,11 +3,12 @@
 
     benches/side-by-side/run.py old=PATH new=PATH [more=PATH …] [--rounds 5] [--seconds 4] [--concurrency 300]
                                 [--wires http1,http2,grpc] [--load PATH] [--config NAME=FILE …]
-                                [-- further arguments of skep load]
+                                [--tokens NAME=SECONDS …] [-- further arguments of skep load]
 
 PATH is a binary; the first one is what the others are compared with. --load: the binary whose `skep load` makes the load (the
 last one unless given). --config: the settings of one of them, so that one binary can be compared with itself; its load logs in as
-`bench` with the password `bench-secret`. Each round starts each server in a fresh directory, lets every wire have its slice and ends it; builds
+`bench` with the password `bench-secret`. --tokens: one of them takes tokens of an identity provider (issuer.py) instead, which live so
+many seconds; its load renews them after two thirds, so a slice should last longer. Each round starts each server in a fresh directory, lets every wire have its slice and ends it; builds
 and wires take turns forwards and backwards, so that a drift of the machine meets all alike. Figures are medians over the
 rounds; CPU is what /proc says of the server process.
 
@@ -26,6 +27,8 @@ import tempfile
 import time
 import urllib.request
 
+from issuer import Issuer
+
 WIRES = {
     "http1": ["--transport", "rest", "--http", "1"],
     "http2": ["--transport", "rest", "--http", "2"],
@@ -43,6 +46,7 @@ def arguments():
     parser.add_argument("--concurrency", type=int, default=300)
     parser.add_argument("--wires", default="http1,grpc")
     parser.add_argument("--config", action="append", default=[], metavar="NAME=FILE")
+    parser.add_argument("--tokens", action="append", default=[], metavar="NAME=SECONDS")
     parser.add_argument("--ports", type=int, default=0, help="added to the ports 18080, 16500 and 19600")
     own = sys.argv[1:]
     end = own.index("--") if "--" in own else len(own)
@@ -51,9 +55,9 @@ def arguments():
     return options
 
 
-def start(binary, directory, ports, config):
+def start(binary, directory, ports, config, more):
     """A server with its process, once it answers."""
-    settings = [item for name, port in ports.items() for item in ("--set", f"{name}={port}")]
+    settings = [item for name, value in (ports | more).items() for item in ("--set", f"{name}={value}")]
     log = open(os.path.join(directory, "log"), "w", encoding="utf-8")
     server = subprocess.Popen(
         [binary, "serve", "--data", os.path.join(directory, "data"), *(["--config", config] if config else []), *settings],
@@ -83,11 +87,21 @@ def load(binary, server, wire, ports, options, report, login):
     ]  # fmt: skip
     if "--rate" not in options.rest:
         command += ["--concurrency", str(options.concurrency)]
-    user = {"CAMUNDA_BASIC_AUTH_USERNAME": "bench", "CAMUNDA_BASIC_AUTH_PASSWORD": "bench-secret"}
-    environment = os.environ | (user if login else {})
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ | login)
     with open(report, encoding="utf-8") as file:
         return json.load(file)["results"][0]
+
+
+def logins(options, configs):
+    """By build: the settings of its server and the variables of its load."""
+    user = {"CAMUNDA_BASIC_AUTH_USERNAME": "bench", "CAMUNDA_BASIC_AUTH_PASSWORD": "bench-secret"}
+    found = {build: ({}, user) for build in configs}
+    if options.tokens:
+        issuer = Issuer()
+        for tokens in options.tokens:
+            build, seconds = tokens.split("=", 1)
+            found[build] = (issuer.settings(), issuer.variables(int(seconds)))
+    return found
 
 
 def main():
@@ -95,17 +109,21 @@ def main():
     ports = {name: port + options.ports for name, port in PORTS.items()}
     builds = dict(build.split("=", 1) for build in options.builds)
     configs = dict(config.split("=", 1) for config in options.config)
+    login = logins(options, configs)
+    if unknown := set(login) - set(builds):
+        sys.exit(f"no build has this name: {', '.join(sorted(unknown))}")
     generator = options.load or list(builds.values())[-1]
     wires = options.wires.split(",")
     found = {(build, wire): [] for build in builds for wire in wires}
     for number in range(options.rounds):
         turn = list(builds) if number % 2 == 0 else list(builds)[::-1]
         for build in turn:
+            settings, variables = login.get(build, ({}, {}))
             with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as directory:
-                server = start(builds[build], directory, ports, configs.get(build))
+                server = start(builds[build], directory, ports, configs.get(build), settings)
                 try:
                     for wire in wires if number % 2 == 0 else wires[::-1]:
-                        result = load(generator, server, wire, ports, options, os.path.join(directory, "report"), build in configs)
+                        result = load(generator, server, wire, ports, options, os.path.join(directory, "report"), variables)
                         found[build, wire].append(figures(result))
                 finally:
                     server.send_signal(signal.SIGTERM)
