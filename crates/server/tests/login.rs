@@ -31,6 +31,9 @@ use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(180);
 
+/// Answers of a partition without a leader, or whose leader has just gone.
+const UNAVAILABLE: [u16; 3] = [502, 503, 504];
+
 fn skep(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skep"));
     command.current_dir(directory);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::tenants::{deploy, name_of};
-use super::{Server, eventually};
+use super::{Server, UNAVAILABLE, eventually};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "hush"));
 /// May do everything with instances.
@@ -32,8 +32,6 @@ camunda.security:
 ";
 
 const NODES: usize = 5;
-/// Answers of a partition without a leader, or whose leader has just gone.
-const UNAVAILABLE: [u16; 3] = [502, 503, 504];
 
 /// Three partitions with three copies: the first is on nodes 0 to 2, the second on 1 to 3, the third on 2 to 4.
 struct Cluster {
