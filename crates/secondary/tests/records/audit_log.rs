@@ -9,8 +9,8 @@ use skep_protocol::command::{
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::permission::{PermissionType, ResourceType};
 use skep_protocol::value::{
-    AuthorizationValue, EntityType, IdentitySetupValue, Member, OwnerType, PasswordHash,
-    ResourceMatcher, UserValue,
+    AuthorizationValue, EntityType, IdentitySetupValue, Member, OwnerType, ParentValue,
+    PasswordHash, ResourceMatcher, UserValue,
 };
 use skep_protocol::{Document, RejectionType, TenantId};
 use skep_query::entities::{AUDIT_LOG, USER};
@@ -339,6 +339,40 @@ fn changes_of_identities_and_rights_are_audited_by_id() {
     assert!(key > 0, "{authorization}");
     let created = r#"{"entityType": "GROUP", "operationType": "CREATE"}"#;
     assert_eq!(store.one(&AUDIT_LOG, created)["entityDescription"], "Sales");
+}
+
+/// However many turns it takes.
+#[test]
+fn the_deletion_of_a_group_with_its_members_is_audited_with_the_caller() {
+    let (mut rig, store) = rig(super::BACKEND);
+    let app = |n: usize| Member::new(EntityType::Client, &format!("app-{n}"));
+    let group = ParentValue {
+        key: skep_protocol::Key::NONE,
+        id: "sales".into(),
+        name: "Sales".into(),
+        description: "".into(),
+        member: None,
+    };
+    let setup = IdentitySetupValue {
+        groups: vec![group],
+        group_members: (0..5).map(|n| ("sales".into(), app(n))).collect(),
+        ..IdentitySetupValue::default()
+    };
+    let setup = IdentityCommand::SetUp(Box::new(setup));
+    rig.send(Command::Identity(setup)).unwrap();
+    rig.turn_steps(2);
+    rig.claims = anna();
+    let delete = IdentityCommand::DeleteGroup { id: "sales".into() };
+    rig.send(Command::Identity(delete)).unwrap();
+    assert!(rig.events("CONTINUATION").count() > 1, "it takes turns");
+    follow(&mut rig, &store);
+    let mut expected = vec!["GROUP UNASSIGN SUCCESS"; 5];
+    expected.push("GROUP DELETE SUCCESS");
+    assert_eq!(entries(&store), expected);
+    for row in store.find(&AUDIT_LOG, "{}") {
+        assert_eq!(row["actorId"], "anna", "{row}");
+        assert_eq!(row["entityKey"], "sales", "{row}");
+    }
 }
 
 /// Even with all callers audited: the set-up of a cluster has no user.
