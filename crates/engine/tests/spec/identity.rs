@@ -174,6 +174,38 @@ fn the_set_up_creates_missing_entities_and_a_repetition_nothing() {
     assert_eq!(grants_of(&rig, 2, "anna").roles().len(), 1);
 }
 
+/// Each node sends it when it starts. A directory that has become nearly full meanwhile has room for what is there already.
+#[test]
+fn a_set_up_needs_room_for_what_is_missing() {
+    let mut rig = Rig::new();
+    let group = |id: &str| ParentValue {
+        key: Key::NONE,
+        id: id.into(),
+        name: "Group".into(),
+        description: "x".repeat(9_000_000).into(),
+        member: None,
+    };
+    let set_up = |id: &str| {
+        let mut setup = defaults::setup();
+        setup.groups.push(group(id));
+        IdentityCommand::SetUp(Box::new(setup))
+    };
+    send(&mut rig, set_up("configured")).unwrap();
+    for id in ["a", "b"] {
+        let create = NewParent {
+            description: "x".repeat(8_000_000).into(),
+            ..new(id)
+        };
+        send(&mut rig, IdentityCommand::CreateGroup(create)).unwrap();
+    }
+    send(&mut rig, set_up("configured")).unwrap();
+    let rows = |rig: &Rig| rig.partitions[0].engine.state.identity.table.len();
+    let before = rows(&rig);
+    let (kind, reason) = rejected(send(&mut rig, set_up("missing")));
+    assert_eq!(kind, RejectionType::InvalidState, "{reason}");
+    assert_eq!(rows(&rig), before);
+}
+
 #[test]
 fn a_set_up_that_is_partly_invalid_changes_nothing() {
     let mut rig = Rig::new();

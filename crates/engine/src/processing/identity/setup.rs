@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use skep_identity::{Limits, Parent};
+use skep_identity::{Directory, Limits, Parent};
 use skep_protocol::command::NewParent;
 use skep_protocol::intent::IdentitySetupIntent;
-use skep_protocol::value::{IdentitySetupValue, Member, ParentType, ParentValue};
+use skep_protocol::value::{IdentitySetupValue, MappingRuleValue, Member, ParentType, ParentValue};
 use skep_protocol::{Rejection, RejectionType, Response};
 
 use super::events::Decided;
@@ -26,12 +26,7 @@ pub(super) fn process(cx: &mut Context<'_>, setup: &IdentitySetupValue) -> Outco
         }
     }
     for rule in &setup.mapping_rules {
-        let known = directory(cx);
-        let is_there = known.rule(&rule.mapping_rule_id).is_some()
-            || known
-                .rule_about(&rule.claim_name, &rule.claim_value)
-                .is_some();
-        if !is_there {
+        if is_new(directory(cx), rule) {
             mapping_rule::created(cx, rule, &mut decided)?;
         }
     }
@@ -64,28 +59,70 @@ pub(super) fn process(cx: &mut Context<'_>, setup: &IdentitySetupValue) -> Outco
     Ok(decided.spread(cx, Response::Empty))
 }
 
-/// Checks that there is room for all of it, regardless of what already exists.
+/// Checks that there is room for what is missing. At the next start, nothing is, and a full directory is no reason to refuse it.
 fn fits(cx: &Context<'_>, setup: &IdentitySetupValue) -> Result<(), Rejection> {
-    let parents = setup.groups.len() + setup.roles.len() + setup.tenants.len();
+    let missing = missing(cx, setup);
+    let parents = missing.groups.len() + missing.roles.len() + missing.tenants.len();
     let more = Limits {
-        entities: setup.users.len() + setup.mapping_rules.len() + parents,
-        memberships: setup.group_members.len()
-            + setup.role_members.len()
-            + setup.tenant_members.len(),
+        entities: missing.users.len() + missing.mapping_rules.len() + parents,
+        memberships: missing.group_members.len()
+            + missing.role_members.len()
+            + missing.tenant_members.len(),
         // Each user may read their own entry.
-        authorizations: setup.authorizations.len() + setup.users.len(),
-        bytes: 2 * setup.weight(),
+        authorizations: missing.authorizations.len() + missing.users.len(),
+        bytes: 2 * missing.weight(),
     };
     match directory(cx).exceeds_with(&Limits::STANDARD, &more) {
-        None => Ok(()),
-        Some(why) => Err(reject(
+        Some(why) if more != Limits::default() => Err(reject(
             RejectionType::InvalidState,
             "INITIALIZE",
             format!(
                 "Expected to create what is configured under camunda.security.initialization, but {why}"
             ),
         )),
+        _ => Ok(()),
     }
+}
+
+/// What does not exist yet.
+fn missing(cx: &Context<'_>, setup: &IdentitySetupValue) -> IdentitySetupValue {
+    let known = directory(cx);
+    let parents = |kind, all: &[ParentValue]| -> Vec<ParentValue> {
+        let all = all.iter();
+        let new = all.filter(|value| known.parent_of(kind, &value.id).is_none());
+        new.cloned().collect()
+    };
+    let members = |kind, all: &[(Arc<str>, Member)]| -> Vec<(Arc<str>, Member)> {
+        let new = all.iter().filter(|(id, member)| {
+            let parent = Parent::new(kind, id);
+            known.membership(&parent, member).is_none()
+        });
+        new.cloned().collect()
+    };
+    let users = setup.users.iter();
+    let users = users.filter(|user| known.user(&user.username).is_none());
+    let rules = setup.mapping_rules.iter();
+    let authorizations = setup.authorizations.iter();
+    let authorizations = authorizations.filter(|value| authorization::same(cx, value).is_none());
+    IdentitySetupValue {
+        users: users.cloned().collect(),
+        mapping_rules: rules.filter(|rule| is_new(known, rule)).cloned().collect(),
+        groups: parents(ParentType::Group, &setup.groups),
+        roles: parents(ParentType::Role, &setup.roles),
+        tenants: parents(ParentType::Tenant, &setup.tenants),
+        authorizations: authorizations.cloned().collect(),
+        group_members: members(ParentType::Group, &setup.group_members),
+        role_members: members(ParentType::Role, &setup.role_members),
+        tenant_members: members(ParentType::Tenant, &setup.tenant_members),
+    }
+}
+
+/// Whether there is no rule with this id, nor one about the same claim.
+fn is_new(known: &Directory, rule: &MappingRuleValue) -> bool {
+    known.rule(&rule.mapping_rule_id).is_none()
+        && known
+            .rule_about(&rule.claim_name, &rule.claim_value)
+            .is_none()
 }
 
 fn parents(
