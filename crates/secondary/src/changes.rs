@@ -337,6 +337,13 @@ impl Changes {
             debug_assert!(false, "there is no entity {entity}");
             return;
         };
+        // The keys that stand for texts begin with the same number.
+        let has_texts = || self.texts.get(entity).is_some_and(|all| !all.is_empty());
+        debug_assert!(
+            !key.is_none() || has_texts(),
+            "a row of {} has a key",
+            rows.entity.title
+        );
         let (row, is_new) = rows.row(key.0);
         self.size.rows += usize::from(is_new);
         let Some((mask, values)) = row else {
