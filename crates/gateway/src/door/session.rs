@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use skep_identity::Directory;
 use skep_protocol::Failure;
 use skep_protocol::origin::Claims;
-use skep_protocol::value::PasswordHash;
 
 use super::basic::claims_of;
 use super::{Head, Refused, Scheme, is_safe};
@@ -164,16 +163,17 @@ fn opened(cookie: &str, directory: &Directory) -> Option<(Said, hmac::Key)> {
     }
     let (text, seal) = cookie.rsplit_once('.')?;
     let said = read(text)?;
-    let user = directory.user(&said.user)?;
-    let key = key_of(&user.password)?;
     let seal = URL_SAFE_NO_PAD.decode(seal).ok()?;
-    hmac::verify(&key, text.as_bytes(), &seal).ok()?;
-    (!said.times.are_over()).then_some((said, key))
+    let (key, is_known) = key_for(&said.user, directory);
+    let is_sealed = hmac::verify(&key, text.as_bytes(), &seal).is_ok();
+    (is_sealed && is_known && !said.times.are_over()).then_some((said, key))
 }
 
 fn sealed(said: &Said, directory: &Directory) -> Option<Cookie> {
-    let user = directory.user(&said.user)?;
-    let key = key_of(&user.password)?;
+    let (key, is_known) = key_for(&said.user, directory);
+    if !is_known {
+        return None;
+    }
     let text = write(said);
     let seal = URL_SAFE_NO_PAD.encode(hmac::sign(&key, text.as_bytes()));
     Some(Cookie {
@@ -182,14 +182,24 @@ fn sealed(said: &Said, directory: &Directory) -> Option<Cookie> {
     })
 }
 
+/// As long as a hash. Everybody knows it, so what it seals opens nothing.
+const OF_NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+/// The key of a user, and whether there is that user with a password. An unknown name has a key as well: otherwise the time in which a cookie
+/// is refused would tell which names there are.
+fn key_for(name: &str, directory: &Directory) -> (hmac::Key, bool) {
+    let user = directory.user(name);
+    let hash = user
+        .map(|user| user.password.reveal())
+        .filter(|hash| !hash.is_empty());
+    (key_of(hash.unwrap_or(OF_NOBODY)), hash.is_some())
+}
+
 /// The hash is as secret as the log that contains it, and only the server has it.
-fn key_of(hash: &PasswordHash) -> Option<hmac::Key> {
-    let given = !hash.is_empty();
-    given.then(|| {
-        let purpose = hmac::Key::new(hmac::HMAC_SHA256, b"skep session 1");
-        let derived = hmac::sign(&purpose, hash.reveal().as_bytes());
-        hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
-    })
+fn key_of(hash: &str) -> hmac::Key {
+    let purpose = hmac::Key::new(hmac::HMAC_SHA256, b"skep session 1");
+    let derived = hmac::sign(&purpose, hash.as_bytes());
+    hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref())
 }
 
 fn csrf_of(key: &hmac::Key, said: &Said) -> String {
@@ -229,7 +239,7 @@ mod tests {
     use http::{HeaderMap, Method};
     use skep_identity::Entry;
     use skep_protocol::Key;
-    use skep_protocol::value::UserValue;
+    use skep_protocol::value::{PasswordHash, UserValue};
 
     use super::super::visitor::Visitor;
     use super::*;
@@ -286,6 +296,24 @@ mod tests {
             asked(&value, &Method::GET, None, &Directory::default()),
             gone
         );
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_takes_as_much_work_and_opens_nothing() {
+        let users = directory("$argon2id$1");
+        let said = Said {
+            user: "nobody".into(),
+            times: Times::begin().unwrap(),
+        };
+        let (key, is_known) = key_for("nobody", &users);
+        assert!(!is_known);
+        assert!(sealed(&said, &users).is_none());
+        let text = write(&said);
+        let seal = URL_SAFE_NO_PAD.encode(hmac::sign(&key, text.as_bytes()));
+        let forged = format!("{text}.{seal}");
+        let gone = Err(Refused::NoSession(Scheme::Basic));
+        assert_eq!(asked(&forged, &Method::GET, None, &users), gone);
+        assert_eq!(renewed(&forged, &users), None);
     }
 
     #[test]
