@@ -1,5 +1,5 @@
-//! Random changes of permissions: memberships of groups, roles and tenants and authorizations come and go between commands. Each answer
-//! must match a plain list of grants, read without any index.
+//! Random changes of permissions: memberships of groups, roles and tenants and authorizations come and go between commands, and groups, roles
+//! and tenants with all that belongs to them. Each answer must match a plain list of grants, read without any index.
 //!
 //! `SKEP_SEEDS=10000 cargo test --release -p skep-engine --test rights` tries more of them; `SKEP_SEED=7` only this one.
 
@@ -91,6 +91,14 @@ fn parent(id: &str) -> NewParent {
     }
 }
 
+fn creation(kind: ParentType, id: &str) -> IdentityCommand {
+    match kind {
+        ParentType::Group => IdentityCommand::CreateGroup(parent(id)),
+        ParentType::Role => IdentityCommand::CreateRole(parent(id)),
+        ParentType::Tenant => IdentityCommand::CreateTenant(parent(id)),
+    }
+}
+
 impl World {
     fn new() -> World {
         let rig = Rig::with_configs(PARTITIONS, |partition| EngineConfig {
@@ -121,11 +129,7 @@ impl World {
             world.change(IdentityCommand::CreateUser(user));
         }
         for (kind, id) in PARENTS {
-            world.change(match kind {
-                ParentType::Group => IdentityCommand::CreateGroup(parent(id)),
-                ParentType::Role => IdentityCommand::CreateRole(parent(id)),
-                ParentType::Tenant => IdentityCommand::CreateTenant(parent(id)),
-            });
+            world.change(creation(kind, id));
         }
         for tenant in TENANTS {
             world.rig.tenant = TenantId::new(tenant);
@@ -206,6 +210,29 @@ impl World {
             panic!("{answer:?}");
         };
         self.grants.insert(granted, authorization_key);
+    }
+
+    /// Deletes a group, role or tenant, which takes several turns, and creates one with this id.
+    fn replace(&mut self, random: &mut Random) {
+        let (kind, id) = pick(random, &PARENTS);
+        self.rig.turn_steps(pick(random, &[1, 2]));
+        let id_of = id.into();
+        self.change(match kind {
+            ParentType::Group => IdentityCommand::DeleteGroup { id: id_of },
+            ParentType::Role => IdentityCommand::DeleteRole { id: id_of },
+            ParentType::Tenant => IdentityCommand::DeleteTenant { id: id_of },
+        });
+        self.rig.turn_steps(1_000);
+        let owner = match kind {
+            ParentType::Group => Some((OwnerType::Group, id)),
+            ParentType::Role => Some((OwnerType::Role, id)),
+            ParentType::Tenant => None,
+        };
+        self.members
+            .retain(|(parent, of, member)| (*parent, *of) != (kind, id) && Some(*member) != owner);
+        self.grants
+            .retain(|(granted_to, _, _), _| Some(*granted_to) != owner);
+        self.change(creation(kind, id));
     }
 
     /// The user, the user's groups, and the roles of all of them.
@@ -377,12 +404,13 @@ fn play(seed: u64) -> [usize; 3] {
     let mut world = World::new();
     for _ in 0..120 {
         let user = pick(&mut random, &USERS);
-        match random.below(10) {
-            0..=2 => world.toggle_member(&mut random),
-            3..=4 => world.toggle_grant(&mut random),
-            5..=6 => world.create(&mut random, user),
-            7..=8 => world.touch(&mut random, user),
-            _ => world.work(user),
+        match random.below(21) {
+            0..=5 => world.toggle_member(&mut random),
+            6..=9 => world.toggle_grant(&mut random),
+            10..=13 => world.create(&mut random, user),
+            14..=17 => world.touch(&mut random, user),
+            18..=19 => world.work(user),
+            _ => world.replace(&mut random),
         }
     }
     world.answers
