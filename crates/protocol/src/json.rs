@@ -9,6 +9,7 @@ mod lineage;
 mod messages;
 mod migration;
 mod modification;
+mod names;
 mod subscriptions;
 mod values;
 

@@ -639,7 +639,32 @@ fn what_has_no_tenant_of_its_own_has_that_of_its_definition() {
         assert_eq!(tenant(&known, value_type), "acme", "{value_type}");
         assert_eq!(tenant(&lost, value_type), "<unknown>", "{value_type}");
     }
-    assert_eq!(tenant(&lost, "VARIABLE_DOCUMENT"), "<default>");
+    // No element instance is known either.
+    for value_type in [
+        "VARIABLE_DOCUMENT",
+        "PROCESS_INSTANCE_BATCH",
+        "AD_HOC_SUB_PROCESS_INSTRUCTION",
+    ] {
+        assert_eq!(tenant(&lost, value_type), "<unknown>", "{value_type}");
+    }
+}
+
+#[test]
+fn variables_of_a_scope_belong_to_the_tenant_of_its_definition() {
+    use skep_protocol::intent::ProcessInstanceIntent::ElementActivating;
+    use skep_protocol::intent::VariableDocumentIntent::Updated;
+    let values = rendered_with_lineage(|batch| {
+        batch.event(Key(1), ElementActivating, &element(0, 0, 70, 0));
+        for scope in [1, 9] {
+            let variables = VariableDocumentValue {
+                scope_key: Key(scope),
+                ..variable_document()
+            };
+            batch.event(Key(5), Updated, &variables);
+        }
+    });
+    let tenants: Vec<_> = values.iter().map(|value| &value["tenantId"]).collect();
+    assert_eq!(tenants, ["acme", "acme", "<unknown>"]);
 }
 
 fn element(scope: i64, caller: i64, definition: i64, element: u32) -> ProcessInstanceValue {

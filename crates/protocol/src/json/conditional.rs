@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::values::{Names, object};
+use super::names::Names;
+use super::values::object;
 use crate::value::{ConditionCheckValue, ConditionalEvaluationValue, ConditionalSubscriptionValue};
 
 pub(super) fn subscription(v: ConditionalSubscriptionValue, names: &Names<'_>) -> Value {

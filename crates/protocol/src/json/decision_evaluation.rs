@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::values::Names;
+use super::names::Names;
 use crate::key::Key;
 use crate::tenant::TenantId;
 use crate::value::{DecisionEvaluationValue, EvaluatedDecision, EvaluatedValue};

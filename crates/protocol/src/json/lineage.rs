@@ -221,6 +221,12 @@ impl Lineage {
         started.cloned().unwrap_or_default()
     }
 
+    /// The definition of an element instance, if it is known.
+    pub fn definition(&self, element_instance_key: Key) -> Option<Key> {
+        let element = self.elements.get(&element_instance_key)?;
+        Some(element.definition)
+    }
+
     pub fn root(&self, process_instance_key: Key) -> Key {
         let process = self.elements.get(&process_instance_key);
         process.map_or(Key::NONE, |process| process.root)

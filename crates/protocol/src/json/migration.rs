@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::values::Names;
+use super::names::Names;
 use crate::value::ProcessInstanceMigrationValue;
 
 pub(super) fn render(v: ProcessInstanceMigrationValue, names: &Names<'_>) -> Value {

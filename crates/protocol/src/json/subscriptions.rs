@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::values::{Names, object};
+use super::names::Names;
+use super::values::object;
 use crate::value::{
     CompensationSubscriptionValue, EscalationValue, MessageStartEventSubscriptionValue,
     SignalSubscriptionValue, SignalValue,

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
+use super::names::Names;
 use super::{
-    Definitions, ElementNames, Started, batch_operations, conditional, decision_evaluation,
-    definitions, identity, messages, migration, modification, set, subscriptions,
+    Definitions, ElementNames, batch_operations, conditional, decision_evaluation, definitions,
+    identity, messages, migration, modification, set, subscriptions,
 };
 use crate::document::JsonText;
 use crate::intent::{Intent as _, MappingRuleIntent, ValueType};
 use crate::key::Key;
 use crate::record::{DecodeError, Record};
-use crate::tenant::TenantId;
 use crate::value::{
     ActivateElement, AdHocSubProcessInstructionValue, ClockValue, ClusterVariableValue,
     CommandDistributionValue, ContinuationValue, ErrorValue, ExportingValue, GlobalListenerValue,
@@ -68,7 +68,7 @@ pub(super) fn render(
         ValueType::ConditionCheck => conditional::check(record.value()?),
         ValueType::ClusterVariable => cluster_variable(record.value()?),
         ValueType::Variable => variable(record.value()?, &names),
-        ValueType::VariableDocument => variable_document(record.value()?),
+        ValueType::VariableDocument => variable_document(record.value()?, &names),
         ValueType::ProcessInstanceCreation => process_instance_creation(record.value()?, &names),
         ValueType::Error => error(record.value()?),
         ValueType::ProcessInstanceResult => process_instance_result(record.value()?, &names),
@@ -77,7 +77,7 @@ pub(super) fn render(
         ValueType::ResourceDeletion => resource_deletion(record.value()?),
         ValueType::CommandDistribution => command_distribution(record.value()?),
         ValueType::MessageCorrelation => messages::message_correlation(record.value()?),
-        ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?),
+        ValueType::ProcessInstanceBatch => process_instance_batch(record.value()?, &names),
         ValueType::RuntimeInstruction => runtime_instruction(record.value()?, &names),
         ValueType::GlobalListener => global_listener(record.key, record.value()?),
         ValueType::ProcessInstanceMigration => migration::render(record.value()?, &names),
@@ -90,7 +90,7 @@ pub(super) fn render(
             decision_evaluation::render(record.key, record.value()?, &names)
         }
         ValueType::UserTask => user_task(record.key, record.value()?, &names),
-        ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?),
+        ValueType::AdHocSubProcessInstruction => ad_hoc_instruction(record.value()?, &names),
         ValueType::VariableElement => variable_element(record.value()?, &names),
         ValueType::ProcessInstanceModification => modification::render(record.value()?, &names),
         // The other types were handled above; expressions have no events.
@@ -173,42 +173,6 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
     }))
 }
 
-pub(super) struct Names<'a>(pub(super) &'a dyn Definitions);
-
-impl Names<'_> {
-    pub(super) fn of(&self, process_definition_key: Key, element: u32) -> ElementNames {
-        self.0
-            .element(process_definition_key, element)
-            .unwrap_or_default()
-    }
-
-    /// The tenant of a definition and its instances. What has no definition belongs to the default one.
-    pub(super) fn tenant(&self, process_definition_key: Key) -> TenantId {
-        let Some(key) = process_definition_key.some() else {
-            return TenantId::default();
-        };
-        let process = self.0.element(key, 0);
-        process.map_or_else(TenantId::unknown, |process| process.tenant)
-    }
-
-    fn started(&self, process_instance_key: Key) -> Started {
-        self.0.lineage().started(process_instance_key)
-    }
-
-    /// Adds the three paths of an element instance.
-    fn with_path(&self, mut value: Value, element_instance_key: Key) -> Value {
-        let path = self.0.lineage().path(element_instance_key, self.0);
-        for (name, keys) in [
-            ("elementInstancePath", json!(path.element_instances)),
-            ("processDefinitionPath", json!(path.definitions)),
-            ("callingElementPath", json!(path.calling_elements)),
-        ] {
-            set(&mut value, name, keys);
-        }
-        value
-    }
-}
-
 /// Names with the JSON texts of their values, as an object.
 pub(super) fn object(variables: &[(Arc<str>, JsonText)]) -> Value {
     let pairs = variables
@@ -227,12 +191,13 @@ fn json_value(text: &str) -> Value {
     Value::deserialize(&mut reader).unwrap_or(Value::Null)
 }
 
-fn process_instance_batch(v: ProcessInstanceBatchValue) -> Value {
+fn process_instance_batch(v: ProcessInstanceBatchValue, names: &Names<'_>) -> Value {
     json!({
         "processInstanceKey": v.process_instance_key,
         "batchElementInstanceKey": v.batch_element_instance_key,
         "index": v.index,
         "processDefinitionKey": Key::NONE,
+        "tenantId": names.tenant_of_instance(v.process_instance_key).as_str(),
     })
 }
 
@@ -281,12 +246,13 @@ fn activate_elements(elements: &[ActivateElement]) -> Value {
     elements.iter().map(element).collect()
 }
 
-fn ad_hoc_instruction(v: AdHocSubProcessInstructionValue) -> Value {
+fn ad_hoc_instruction(v: AdHocSubProcessInstructionValue, names: &Names<'_>) -> Value {
     json!({
         "adHocSubProcessInstanceKey": v.ad_hoc_sub_process_instance_key,
         "activateElements": activate_elements(&v.activate_elements),
         "cancelRemainingInstances": v.cancel_remaining_instances,
         "completionConditionFulfilled": v.completion_condition_fulfilled,
+        "tenantId": names.tenant_of_instance(v.ad_hoc_sub_process_instance_key).as_str(),
     })
 }
 
@@ -419,11 +385,12 @@ fn variable(v: VariableValue, names: &Names<'_>) -> Value {
     })
 }
 
-fn variable_document(v: VariableDocumentValue) -> Value {
+fn variable_document(v: VariableDocumentValue, names: &Names<'_>) -> Value {
     json!({
         "scopeKey": v.scope_key,
         "updateSemantics": if v.local { "LOCAL" } else { "PROPAGATE" },
         "variables": object(&v.variables),
+        "tenantId": names.tenant_of_instance(v.scope_key).as_str(),
     })
 }
 
