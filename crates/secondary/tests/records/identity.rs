@@ -256,6 +256,70 @@ fn mapping_rules_are_found_as_they_were_updated_and_not_once_they_are_deleted() 
 }
 
 #[test]
+fn roles_and_tenants_are_found_as_they_were_updated_and_not_once_they_are_deleted() {
+    let (mut rig, store) = rig(super::BACKEND);
+    let update = |id: &str| UpdateParent {
+        id: id.into(),
+        name: "Renamed".into(),
+        description: Some("".into()),
+    };
+    for command in [
+        IdentityCommand::CreateRole(new("clerk")),
+        IdentityCommand::CreateTenant(new("acme")),
+        IdentityCommand::UpdateRole(update("clerk")),
+        IdentityCommand::UpdateTenant(update("acme")),
+    ] {
+        done(&mut rig, command);
+    }
+    follow(&mut rig, &store);
+    for (entity, id, own) in [(&ROLE, "roleId", "clerk"), (&TENANT, "tenantId", "acme")] {
+        let expected = json!({id: own, "name": "Renamed", "description": ""});
+        assert_eq!(store.find(entity, "{}"), [expected]);
+    }
+    done(&mut rig, IdentityCommand::DeleteRole { id: "clerk".into() });
+    done(
+        &mut rig,
+        IdentityCommand::DeleteTenant { id: "acme".into() },
+    );
+    follow(&mut rig, &store);
+    assert_eq!(ids(&store, &ROLE, "roleId"), [""; 0]);
+    assert_eq!(ids(&store, &TENANT, "tenantId"), [""; 0]);
+}
+
+#[test]
+fn authorizations_are_found_as_they_were_updated_and_not_once_they_are_deleted() {
+    let (mut rig, store) = rig(super::BACKEND);
+    user(&mut rig, "anna");
+    authorize(&mut rig, "anna", ResourceMatcher::Id("order".into()));
+    follow(&mut rig, &store);
+    let of_processes = r#"{"resourceType": "PROCESS_DEFINITION"}"#;
+    let created = store.one(&AUTHORIZATION, of_processes);
+    let key = created["authorizationKey"].as_str().unwrap();
+    let key = Key(key.parse().unwrap());
+    let update = AuthorizationValue {
+        authorization_key: key,
+        owner_type: OwnerType::User,
+        owner_id: "anna".into(),
+        resource_type: ResourceType::ProcessDefinition,
+        matcher: ResourceMatcher::Id("invoice".into()),
+        permissions: vec![PermissionType::ReadProcessInstance],
+    };
+    done(&mut rig, IdentityCommand::UpdateAuthorization(update));
+    follow(&mut rig, &store);
+    let updated = store.one(&AUTHORIZATION, of_processes);
+    assert_eq!(updated["authorizationKey"], created["authorizationKey"]);
+    assert_eq!(updated["resourceId"], "invoice");
+    assert_eq!(updated["permissionTypes"], json!(["READ_PROCESS_INSTANCE"]));
+    let delete = IdentityCommand::DeleteAuthorization {
+        authorization_key: key,
+    };
+    done(&mut rig, delete);
+    follow(&mut rig, &store);
+    let of_anna = ids(&store, &AUTHORIZATION, "resourceId");
+    assert_eq!(of_anna, ["anna"], "her own entry");
+}
+
+#[test]
 fn authorizations_are_found_by_whose_they_are_and_on_what() {
     let (mut rig, store) = rig(super::BACKEND);
     everything(&mut rig);
