@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
+use rpds::RedBlackTreeMapSync;
 use serde_json_path::JsonPath;
 use skep_protocol::value::{
     AuthorizationValue, MappingRuleValue, Member, OwnerType, ParentType, ParentValue, UserValue,
@@ -20,7 +20,6 @@ use crate::keys::Keys;
 use crate::leaves::Leaves;
 
 type Map<K, V> = RedBlackTreeMapSync<K, V>;
-type Set<T> = RedBlackTreeSetSync<T>;
 
 /// How many different paths of mapping rules are kept in parsed form. Further ones are parsed for each caller.
 const MAX_PARSED: usize = 1_000;
@@ -72,7 +71,8 @@ pub struct Directory {
     /// The parsed form of claims that are paths.
     paths: Map<Arc<str>, Arc<JsonPath>>,
     authorizations: Map<Key, Arc<AuthorizationValue>>,
-    by_owner: Map<(OwnerType, Arc<str>), Set<Key>>,
+    /// The authorizations of each owner: there may be very many, and all of them make up the permissions of each caller.
+    by_owner: Map<(OwnerType, Arc<str>), Leaves<Key, Arc<AuthorizationValue>>>,
     /// Members, with the key of the row.
     members: Map<Parent, Leaves<Member, Key>>,
     memberships: Map<Member, Leaves<Parent, ()>>,
@@ -153,10 +153,11 @@ impl Directory {
             }
             Entry::Authorization(value) => {
                 let owner = (value.owner_type, value.owner_id.clone());
+                let value = Arc::new(value.clone());
                 let mut owned = self.by_owner.get(&owner).cloned().unwrap_or_default();
-                owned.insert_mut(key);
+                owned.insert(key, Arc::clone(&value));
                 self.by_owner.insert_mut(owner, owned);
-                self.authorizations.insert_mut(key, Arc::new(value.clone()));
+                self.authorizations.insert_mut(key, value);
             }
             Entry::GroupMember { parent, member } => {
                 self.add_member(key, Parent::new(ParentType::Group, parent), member);
@@ -190,7 +191,8 @@ impl Directory {
             Entry::Authorization(value) => {
                 let owner = (value.owner_type, value.owner_id.clone());
                 if let Some(owned) = self.by_owner.get(&owner) {
-                    let left = owned.remove(&key);
+                    let mut left = owned.clone();
+                    left.remove(&key);
                     if left.is_empty() {
                         self.by_owner.remove_mut(&owner);
                     } else {
@@ -337,8 +339,8 @@ impl Directory {
         id: &Arc<str>,
     ) -> impl Iterator<Item = (Key, &Arc<AuthorizationValue>)> {
         let owned = self.by_owner.get(&(owner_type, id.clone()));
-        let keys = owned.into_iter().flat_map(Set::iter);
-        keys.filter_map(|key| Some((*key, self.authorizations.get(key)?)))
+        let owned = owned.into_iter().flat_map(Leaves::iter);
+        owned.map(|(key, value)| (*key, value))
     }
 
     /// The members of a group, role or tenant, with the keys of their rows.
