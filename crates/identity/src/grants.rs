@@ -69,6 +69,39 @@ pub enum Visible {
     Ids(Vec<Arc<str>>),
 }
 
+/// Owners with more authorizations than these have them once for all callers.
+const MANY: usize = 64;
+
+/// Permissions by the type of the resources.
+#[derive(Clone, Debug, Default)]
+struct Granted(FxHashMap<ResourceType, OnType>);
+
+impl Granted {
+    fn of<'d>(all: impl Iterator<Item = &'d Arc<AuthorizationValue>>) -> Granted {
+        let mut granted = Granted::default();
+        all.for_each(|authorization| granted.add(authorization));
+        granted
+    }
+
+    fn add(&mut self, authorization: &AuthorizationValue) {
+        let mut bits = Bits::default();
+        for permission in &authorization.permissions {
+            bits.add(Bits::of(*permission));
+        }
+        let on = self.0.entry(authorization.resource_type).or_default();
+        match &authorization.matcher {
+            ResourceMatcher::Any => on.any.add(bits),
+            ResourceMatcher::Id(id) => on.by_id.entry(id.clone()).or_default().add(bits),
+            ResourceMatcher::Property(name) => on.by_property.push((name.clone(), bits)),
+        }
+    }
+}
+
+/// What owners with very many authorizations are granted under one version of a directory. A role may have tens of thousands, and a thousand
+/// callers: together they would take gigabytes if each had all of it.
+#[derive(Debug, Default)]
+pub struct Shared(FxHashMap<(OwnerType, Arc<str>), Arc<Granted>>);
+
 /// A caller's permissions. See the [module](self).
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
@@ -76,7 +109,10 @@ pub struct Grants {
     groups: BTreeSet<Arc<str>>,
     roles: BTreeSet<Arc<str>>,
     tenants: BTreeSet<TenantId>,
-    on: FxHashMap<ResourceType, OnType>,
+    /// Of all owners with few authorizations.
+    granted: Granted,
+    /// Of each owner with many.
+    shared: Vec<Arc<Granted>>,
     /// The owners of the authorizations that make up these permissions.
     owners: BTreeSet<(OwnerType, Arc<str>)>,
 }
@@ -84,20 +120,29 @@ pub struct Grants {
 impl Grants {
     /// Builds the permissions of an authenticated caller. `None`: nothing is checked for this caller.
     pub fn of(directory: &Directory, claims: &Claims) -> Option<Grants> {
-        match claims {
-            Claims::Anonymous | Claims::Internal => None,
-            Claims::User(principal) => {
-                let mut grants = Grants::gathered(directory, OwnerType::User, principal);
-                grants.user = Some(principal.id.clone());
-                Some(grants)
-            }
-            Claims::Client(principal) => {
-                Some(Grants::gathered(directory, OwnerType::Client, principal))
-            }
-        }
+        Grants::sharing(directory, claims, &mut Shared::default())
     }
 
-    fn gathered(directory: &Directory, owner_type: OwnerType, principal: &Principal) -> Grants {
+    /// The same, sharing with other callers of this directory what very many authorizations make up.
+    pub fn sharing(directory: &Directory, claims: &Claims, shared: &mut Shared) -> Option<Grants> {
+        let (owner_type, principal) = match claims {
+            Claims::Anonymous | Claims::Internal => return None,
+            Claims::User(principal) => (OwnerType::User, principal),
+            Claims::Client(principal) => (OwnerType::Client, principal),
+        };
+        let mut grants = Grants::gathered(directory, owner_type, principal, shared);
+        if owner_type == OwnerType::User {
+            grants.user = Some(principal.id.clone());
+        }
+        Some(grants)
+    }
+
+    fn gathered(
+        directory: &Directory,
+        owner_type: OwnerType,
+        principal: &Principal,
+        shared: &mut Shared,
+    ) -> Grants {
         let mut grants = Grants::default();
         let mut open = vec![(
             owner_type,
@@ -125,10 +170,7 @@ impl Grants {
             if !seen.insert(member.clone()) {
                 continue;
             }
-            for (_, authorization) in directory.authorizations_of(owner, &member.id) {
-                grants.add(authorization);
-                grants.owners.insert((owner, member.id.clone()));
-            }
+            grants.take((owner, &member.id), directory, shared);
             for parent in directory.parents_of(&member) {
                 grants.enter(parent, managed_groups, &mut open);
             }
@@ -165,37 +207,53 @@ impl Grants {
         }
     }
 
-    fn add(&mut self, authorization: &AuthorizationValue) {
-        let mut bits = Bits::default();
-        for permission in &authorization.permissions {
-            bits.add(Bits::of(*permission));
+    /// Takes the permissions of this owner.
+    fn take(&mut self, owner: (OwnerType, &Arc<str>), directory: &Directory, shared: &mut Shared) {
+        let (owner_type, id) = owner;
+        let all = || {
+            let all = directory.authorizations_of(owner_type, id);
+            all.map(|(_, authorization)| authorization)
+        };
+        if all().next().is_none() {
+            return;
         }
-        let on = self.on.entry(authorization.resource_type).or_default();
-        match &authorization.matcher {
-            ResourceMatcher::Any => on.any.add(bits),
-            ResourceMatcher::Id(id) => on.by_id.entry(id.clone()).or_default().add(bits),
-            ResourceMatcher::Property(name) => on.by_property.push((name.clone(), bits)),
+        let owner = (owner_type, id.clone());
+        if all().nth(MANY).is_some() {
+            let granted = shared.0.entry(owner.clone());
+            let granted = granted.or_insert_with(|| Arc::new(Granted::of(all())));
+            self.shared.push(Arc::clone(granted));
+        } else {
+            all().for_each(|authorization| self.granted.add(authorization));
         }
+        self.owners.insert(owner);
+    }
+
+    /// The permissions on a type, of all owners.
+    fn on(&self, resource_type: ResourceType) -> impl Iterator<Item = &OnType> {
+        let granted = self.granted.0.get(&resource_type);
+        let shared = self.shared.iter();
+        let shared = shared.filter_map(move |granted| granted.0.get(&resource_type));
+        granted.into_iter().chain(shared)
     }
 
     /// Whether the permission is granted for all resources of its type.
     pub fn allows_any(&self, permission: Permission) -> bool {
-        let on = self.on.get(&permission.on);
-        on.is_some_and(|on| on.any.has(permission.to))
+        let mut all = self.on(permission.on);
+        all.any(|on| on.any.has(permission.to))
     }
 
     /// Whether the permission is granted on at least one resource.
     pub fn allows_some(&self, permission: Permission) -> bool {
-        let on = self.on.get(&permission.on);
-        on.is_some_and(|on| {
+        let mut all = self.on(permission.on);
+        all.any(|on| {
             on.any.has(permission.to) || on.by_id.values().any(|bits| bits.has(permission.to))
         })
     }
 
     /// Whether the permission is granted on this resource.
     pub fn allows(&self, permission: Permission, id: &str) -> bool {
-        let on = self.on.get(&permission.on);
-        on.is_some_and(|on| {
+        let mut all = self.on(permission.on);
+        all.any(|on| {
             on.any.has(permission.to)
                 || on.by_id.get(id).is_some_and(|bits| bits.has(permission.to))
         })
@@ -209,15 +267,10 @@ impl Grants {
         candidate_users: &[Arc<str>],
         candidate_groups: &[Arc<str>],
     ) -> bool {
-        let Some(on) = self.on.get(&permission.on) else {
-            return false;
-        };
-        let granted = on
-            .by_property
-            .iter()
-            .filter(|(_, bits)| bits.has(permission.to));
+        let all = self.on(permission.on).flat_map(|on| &on.by_property);
+        let mut granted = all.filter(|(_, bits)| bits.has(permission.to));
         let user = self.user.as_deref();
-        granted.into_iter().any(|(property, _)| match &**property {
+        granted.any(|(property, _)| match &**property {
             "assignee" => user.is_some_and(|user| user == assignee),
             "candidateUsers" => {
                 user.is_some_and(|user| candidate_users.iter().any(|c| **c == *user))
@@ -231,8 +284,7 @@ impl Grants {
 
     /// The properties by which the permission is granted on user tasks.
     pub fn properties(&self, permission: Permission) -> Vec<Arc<str>> {
-        let on = self.on.get(&permission.on);
-        let all = on.into_iter().flat_map(|on| &on.by_property);
+        let all = self.on(permission.on).flat_map(|on| &on.by_property);
         let granted = all.filter(|(_, bits)| bits.has(permission.to));
         granted.map(|(name, _)| name.clone()).collect()
     }
@@ -241,14 +293,13 @@ impl Grants {
     pub fn visible(&self, permissions: &[Permission]) -> Visible {
         let mut ids = BTreeSet::new();
         for permission in permissions {
-            let Some(on) = self.on.get(&permission.on) else {
-                continue;
-            };
-            if on.any.has(permission.to) {
-                return Visible::All;
+            for on in self.on(permission.on) {
+                if on.any.has(permission.to) {
+                    return Visible::All;
+                }
+                let granted = on.by_id.iter().filter(|(_, bits)| bits.has(permission.to));
+                ids.extend(granted.map(|(id, _)| id.clone()));
             }
-            let granted = on.by_id.iter().filter(|(_, bits)| bits.has(permission.to));
-            ids.extend(granted.map(|(id, _)| id.clone()));
         }
         Visible::Ids(ids.into_iter().collect())
     }
@@ -307,4 +358,109 @@ fn matching(directory: &Directory, principal: &Principal) -> Vec<Arc<str>> {
         }
     }
     matched
+}
+
+#[cfg(test)]
+mod tests {
+    use skep_protocol::{Key, grants};
+
+    use super::*;
+    use crate::Entry;
+
+    fn authorization(
+        owner: (OwnerType, &str),
+        on: ResourceType,
+        matcher: ResourceMatcher,
+        to: PermissionType,
+    ) -> AuthorizationValue {
+        AuthorizationValue {
+            authorization_key: Key::NONE,
+            owner_type: owner.0,
+            owner_id: owner.1.into(),
+            resource_type: on,
+            matcher,
+            permissions: vec![to],
+        }
+    }
+
+    /// The role `clerk` with this many processes and a property, and two members who may start another process each.
+    fn directory(many: usize) -> Directory {
+        let clerk = (OwnerType::Role, "clerk");
+        let create = |owner, id: &str| {
+            let matcher = ResourceMatcher::Id(id.into());
+            let to = PermissionType::CreateProcessInstance;
+            authorization(owner, ResourceType::ProcessDefinition, matcher, to)
+        };
+        let property = ResourceMatcher::Property("assignee".into());
+        let property = authorization(
+            clerk,
+            ResourceType::UserTask,
+            property,
+            PermissionType::Read,
+        );
+        let mut all = vec![property];
+        all.extend((1..many).map(|n| create(clerk, &format!("process-{n}"))));
+        let users = ["anna", "bert"];
+        all.extend(users.map(|name| create((OwnerType::User, name), &format!("of-{name}"))));
+        let mut entries: Vec<Entry> = all.into_iter().map(Entry::Authorization).collect();
+        let role = Parent::new(ParentType::Role, "clerk");
+        entries.extend(users.map(|name| {
+            let member = Member::new(EntityType::User, name);
+            Entry::membership(&role, member)
+        }));
+        let mut directory = Directory::default();
+        for (key, entry) in (1..).zip(entries) {
+            directory.add(Key(key), &entry);
+        }
+        directory
+    }
+
+    fn claims(name: &str) -> Claims {
+        Claims::User(Arc::new(Principal {
+            id: name.into(),
+            ..Principal::default()
+        }))
+    }
+
+    #[test]
+    fn callers_share_the_permissions_of_an_owner_with_many_authorizations() {
+        for (many, are_shared) in [(MANY, false), (MANY + 1, true)] {
+            let (directory, mut shared) = (directory(many), Shared::default());
+            let mut of = |name| Grants::sharing(&directory, &claims(name), &mut shared).unwrap();
+            let (anna, bert) = (of("anna"), of("bert"));
+            assert_eq!(anna.shared.len(), usize::from(are_shared), "{many}");
+            let mut both = anna.shared.iter().zip(&bert.shared);
+            assert!(both.all(|(a, b)| Arc::ptr_eq(a, b)));
+            assert_eq!(anna.owners().len(), 2);
+        }
+    }
+
+    #[test]
+    fn shared_permissions_add_to_those_of_the_caller() {
+        for many in [MANY, MANY + 1] {
+            let anna = Grants::of(&directory(many), &claims("anna")).unwrap();
+            let create = grants![ProcessDefinition: CreateProcessInstance][0];
+            let read = grants![UserTask: Read][0];
+            let last = format!("process-{}", many - 1);
+            for (id, expected) in [
+                ("of-anna", true),
+                ("process-1", true),
+                (last.as_str(), true),
+                ("of-bert", false),
+                ("process-0", false),
+            ] {
+                assert_eq!(anna.allows(create, id), expected, "{many}: {id}");
+            }
+            assert!(anna.allows_some(create) && !anna.allows_any(create));
+            let Visible::Ids(ids) = anna.visible(&[create]) else {
+                panic!("not all are visible");
+            };
+            assert_eq!(ids.len(), many, "{many}");
+            assert!(anna.allows_by_property(read, "anna", &[], &[]));
+            assert!(!anna.allows_by_property(read, "bert", &[], &[]));
+            let properties = anna.properties(read);
+            assert_eq!(properties.len(), 1);
+            assert_eq!(&*properties[0], "assignee");
+        }
+    }
 }

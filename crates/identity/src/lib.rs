@@ -17,4 +17,4 @@ mod leaves;
 
 pub use directory::{Directory, Limits, Parent};
 pub use entry::Entry;
-pub use grants::{Grants, Tenancy, Visible};
+pub use grants::{Grants, Shared, Tenancy, Visible};

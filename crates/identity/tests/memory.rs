@@ -1,13 +1,17 @@
-//! Memory of a directory with 10,000 users and 100,000 memberships: every node holds it, so it is bounded. Bytes are counted, not measured:
-//! they are the same on every machine.
+//! Memory of a directory with 10,000 users and 100,000 memberships, which every node holds, and of the permissions of 1,000 callers, which
+//! every partition remembers. Bytes are counted, not measured: they are the same on every machine.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use skep_identity::{Directory, Entry, Grants, Parent};
-use skep_protocol::Key;
+use skep_identity::{Directory, Entry, Grants, Parent, Shared};
 use skep_protocol::origin::{Claims, Principal};
-use skep_protocol::value::{EntityType, Member, ParentType, ParentValue, PasswordHash, UserValue};
+use skep_protocol::permission::{PermissionType, ResourceType};
+use skep_protocol::value::{
+    AuthorizationValue, EntityType, Member, OwnerType, ParentType, ParentValue, PasswordHash,
+    ResourceMatcher, UserValue,
+};
+use skep_protocol::{Key, grants};
 
 /// Counts allocated and unfreed bytes.
 struct Counting;
@@ -79,8 +83,14 @@ fn group(number: usize) -> String {
     format!("department-{number:04}")
 }
 
+/// One after the other: both count the bytes of the whole process.
 #[test]
-fn ten_thousand_users_with_a_hundred_thousand_memberships_take_little_memory() {
+fn directories_and_permissions_take_little_memory() {
+    ten_thousand_users_with_a_hundred_thousand_memberships_take_little();
+    a_thousand_callers_with_a_role_of_twenty_thousand_authorizations_take_little();
+}
+
+fn ten_thousand_users_with_a_hundred_thousand_memberships_take_little() {
     let before = HELD.load(Ordering::Relaxed);
     let directory = filled();
     let held = HELD.load(Ordering::Relaxed) - before;
@@ -90,12 +100,51 @@ fn ten_thousand_users_with_a_hundred_thousand_memberships_take_little_memory() {
     let copy = directory.clone();
     assert!(HELD.load(Ordering::Relaxed) - before < held + 4_096);
     drop(directory);
-    let anna = Claims::User(std::sync::Arc::new(Principal {
-        id: user(4_711).into(),
-        groups: None,
-        token: "".into(),
-    }));
-    let grants = Grants::of(&copy, &anna).unwrap();
+    let grants = Grants::of(&copy, &claims(4_711)).unwrap();
     assert_eq!(grants.groups().len(), GROUPS_OF_A_USER);
     assert!(mib < 16.0, "{mib:.1} MiB");
+}
+
+fn claims(number: usize) -> Claims {
+    Claims::User(std::sync::Arc::new(Principal {
+        id: user(number).into(),
+        groups: None,
+        token: "".into(),
+    }))
+}
+
+fn a_thousand_callers_with_a_role_of_twenty_thousand_authorizations_take_little() {
+    const CALLERS: usize = 1_000;
+    const AUTHORIZATIONS: usize = 20_000;
+    let mut directory = Directory::default();
+    let mut next = 0;
+    let mut add = |entry: Entry| {
+        next += 1;
+        directory.add(Key(next), &entry);
+    };
+    for number in 0..AUTHORIZATIONS {
+        add(Entry::Authorization(AuthorizationValue {
+            authorization_key: Key(number as i64),
+            owner_type: OwnerType::Role,
+            owner_id: "clerk".into(),
+            resource_type: ResourceType::ProcessDefinition,
+            matcher: ResourceMatcher::Id(format!("process-{number}").into()),
+            permissions: vec![PermissionType::CreateProcessInstance],
+        }));
+    }
+    let role = Parent::new(ParentType::Role, "clerk");
+    for number in 0..CALLERS {
+        let member = Member::new(EntityType::User, &user(number));
+        add(Entry::membership(&role, member));
+    }
+    let before = HELD.load(Ordering::Relaxed);
+    let mut shared = Shared::default();
+    let of = |number| Grants::sharing(&directory, &claims(number), &mut shared).unwrap();
+    let callers: Vec<Grants> = (0..CALLERS).map(of).collect();
+    let held = HELD.load(Ordering::Relaxed) - before;
+    let mib = held as f64 / f64::from(1 << 20);
+    println!("{mib:.1} MiB for the permissions of {CALLERS} callers");
+    let create = grants![ProcessDefinition: CreateProcessInstance][0];
+    assert!(callers.iter().all(|it| it.allows(create, "process-19999")));
+    assert!(mib < 8.0, "{mib:.1} MiB");
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use skep_identity::{Directory, Grants};
+use skep_identity::{Directory, Grants, Shared};
 use skep_protocol::origin::Claims;
 
 use super::generations::Generations;
@@ -19,6 +19,7 @@ pub struct Sights(Mutex<Known>);
 struct Known {
     directory: Option<Arc<Directory>>,
     by_name: Generations<Arc<str>, (Claims, Arc<Grants>)>,
+    shared: Shared,
 }
 
 impl Default for Known {
@@ -26,6 +27,7 @@ impl Default for Known {
         Known {
             directory: None,
             by_name: Generations::new(MAX_CALLERS),
+            shared: Shared::default(),
         }
     }
 }
@@ -49,7 +51,7 @@ impl Sights {
         {
             return Some(Arc::clone(grants));
         }
-        let grants = Arc::new(Grants::of(directory, claims)?);
+        let grants = Arc::new(Grants::sharing(directory, claims, &mut known.shared)?);
         let entry = (claims.clone(), Arc::clone(&grants));
         known.by_name.add(principal.id.clone(), entry);
         Some(grants)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use skep_identity::{Directory, Grants};
+use skep_identity::{Directory, Grants, Shared};
 use skep_protocol::origin::{Claims, Principal};
 
 /// Maximum number of cached callers.
@@ -16,6 +16,7 @@ pub struct GrantsCache {
     version: u64,
     /// Permissions by name, with the exact claims: two tokens of one client may have different claims.
     known: FxHashMap<Arc<str>, (Claims, Arc<Grants>)>,
+    shared: Shared,
 }
 
 impl GrantsCache {
@@ -28,13 +29,14 @@ impl GrantsCache {
         if self.version != directory.version() {
             self.version = directory.version();
             self.known.clear();
+            self.shared = Shared::default();
         }
         if let Some((known, grants)) = self.known.get(&principal.id)
             && is_same(known, claims)
         {
             return Some(Arc::clone(grants));
         }
-        let grants = Arc::new(Grants::of(directory, claims)?);
+        let grants = Arc::new(Grants::sharing(directory, claims, &mut self.shared)?);
         if self.known.len() >= MAX_CALLERS && !self.known.contains_key(&principal.id) {
             self.known.clear();
         }
