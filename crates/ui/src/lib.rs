@@ -110,8 +110,8 @@ impl Interface {
         })
     }
 
-    /// The path under which the browser sees this server.
-    fn base<'r>(&'r self, headers: &'r HeaderMap) -> &'r str {
+    /// The path under which the browser sees this server, without a slash at its end; empty without a proxy that adds one.
+    pub fn base<'r>(&'r self, headers: &'r HeaderMap) -> &'r str {
         let forwarded = self.trusts_forwarded.then(|| prefix::forwarded(headers));
         forwarded.flatten().unwrap_or(&self.base)
     }

@@ -4,7 +4,7 @@
 mod provider;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderName, Method, Response, StatusCode};
 use hyper::body::Incoming;
@@ -23,6 +23,9 @@ const MAX_FORM: usize = 8 << 10;
 
 const CSRF_HEADER: HeaderName = HeaderName::from_static(CSRF);
 
+/// The path of cookies without a proxy.
+const ROOT: &str = "/";
+
 /// The answer, if the request is a login or logout and authentication is on.
 pub async fn answer(
     front: &FrontEnd,
@@ -39,7 +42,7 @@ pub async fn answer(
     match parts.uri.path() {
         "/login" => Some(log_in(front, head, body).await),
         "/logout" => Some(match front.is_own(head) {
-            Ok(()) => Ok(log_out(front)),
+            Ok(()) => Ok(log_out(&Jar::of(front, head.headers))),
             Err(refused) => Err(refused.into()),
         }),
         _ => None,
@@ -67,38 +70,81 @@ async fn log_in(
         Claims::User(user) => {
             let cookie = session::begin(&user.id, &directory)?;
             let mut response = empty();
-            give(front, &mut response, &cookie);
+            Jar::of(front, head.headers).give(&mut response, &cookie);
             Ok(response)
         }
         Claims::Anonymous | Claims::Client(_) | Claims::Internal => Err(Refused::Wrong.into()),
     }
 }
 
-/// The browser forgets the session.
-fn log_out(front: &FrontEnd) -> Response<RestBody> {
-    let mut response = empty();
-    forget(front, &mut response, front.door.cookie);
-    response
+/// The cookies that a browser keeps of this server.
+struct Jar<'r> {
+    /// Name of the session's cookie.
+    session: &'static str,
+    /// Browsers send them with requests below this path only, so that no other application behind the same proxy gets them.
+    path: &'r str,
+    is_secure: bool,
 }
 
-fn forget(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &str) {
-    keep(front, response, (cookie, ""), 0);
-}
-
-/// A cookie that no page can read.
-fn keep(
-    front: &FrontEnd,
-    response: &mut Response<RestBody>,
-    (name, value): (&str, &str),
-    seconds: u64,
-) {
-    let text = format!(
-        "{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{}",
-        secure(front)
-    );
-    if let Ok(value) = HeaderValue::try_from(text) {
-        response.headers_mut().append(SET_COOKIE, value);
+impl<'r> Jar<'r> {
+    fn of(front: &'r FrontEnd, headers: &'r HeaderMap) -> Jar<'r> {
+        let is_secure = is_over_tls(front);
+        Jar {
+            session: front.door.cookie,
+            path: match base(front, headers) {
+                under if !under.is_empty() && !is_secure => under,
+                // Browsers refuse a cookie whose name begins with `__Host-` and that has another path.
+                _ => ROOT,
+            },
+            is_secure,
+        }
     }
+
+    fn forget(&self, response: &mut Response<RestBody>, name: &str) {
+        self.keep(response, (name, ""), 0);
+    }
+
+    /// A cookie that no page can read.
+    fn keep(&self, response: &mut Response<RestBody>, (name, value): (&str, &str), seconds: u64) {
+        self.set(response, &format!("{name}={value}"), seconds, "; HttpOnly");
+    }
+
+    /// Begins or renews a session.
+    fn give(&self, response: &mut Response<RestBody>, cookie: &Cookie) {
+        self.keep(response, (self.session, &cookie.value), LONGEST);
+        // Pages read this one, to send it back.
+        let csrf = format!("X-CSRF-TOKEN={}", cookie.csrf);
+        self.set(response, &csrf, LONGEST, "");
+        if let Ok(value) = HeaderValue::try_from(&*cookie.csrf) {
+            response.headers_mut().insert(CSRF_HEADER, value);
+        }
+    }
+
+    fn set(&self, response: &mut Response<RestBody>, pair: &str, seconds: u64, more: &str) {
+        let path = self.path;
+        let secure = if self.is_secure { "; Secure" } else { "" };
+        let text = format!("{pair}; Path={path}; Max-Age={seconds}{more}; SameSite=Lax{secure}");
+        if let Ok(value) = HeaderValue::try_from(text) {
+            response.headers_mut().append(SET_COOKIE, value);
+        }
+    }
+}
+
+/// The path that a proxy adds for browsers; empty without one.
+fn base<'r>(front: &'r FrontEnd, headers: &'r HeaderMap) -> &'r str {
+    let pages = front.config.hooks.pages.as_ref();
+    pages.map_or("", |pages| pages.base(headers))
+}
+
+/// The browser forgets the session.
+fn log_out(jar: &Jar<'_>) -> Response<RestBody> {
+    let mut response = empty();
+    jar.forget(&mut response, jar.session);
+    if jar.path != ROOT {
+        // Earlier versions kept it there whatever the proxy's path, and it would still be valid.
+        Jar { path: ROOT, ..*jar }.forget(&mut response, jar.session);
+    }
+    response
 }
 
 /// Adds to the answer the cookie that records the use of the session, if it is due.
@@ -110,7 +156,7 @@ pub fn renew(front: &FrontEnd, parts: &Parts, response: &mut Response<RestBody>)
         return;
     };
     if let Some(cookie) = front.door.renewed(&shown, &front.broker.directory()) {
-        give(front, response, &cookie);
+        Jar::of(front, &parts.headers).give(response, &cookie);
     }
 }
 
@@ -123,27 +169,6 @@ pub fn leave_to_the_page(parts: &Parts, response: &mut Response<RestBody>) {
     if opens && mode.is_some_and(|mode| mode != "navigate") {
         response.headers_mut().remove(WWW_AUTHENTICATE);
     }
-}
-
-fn give(front: &FrontEnd, response: &mut Response<RestBody>, cookie: &Cookie) {
-    keep(front, response, (front.door.cookie, &cookie.value), LONGEST);
-    // Pages read this one, to send it back.
-    let csrf = format!(
-        "X-CSRF-TOKEN={}; Path=/; Max-Age={LONGEST}; SameSite=Lax{}",
-        cookie.csrf,
-        secure(front)
-    );
-    let headers = response.headers_mut();
-    if let Ok(value) = HeaderValue::try_from(csrf) {
-        headers.append(SET_COOKIE, value);
-    }
-    if let Ok(value) = HeaderValue::try_from(&*cookie.csrf) {
-        headers.insert(CSRF_HEADER, value);
-    }
-}
-
-fn secure(front: &FrontEnd) -> &'static str {
-    if is_over_tls(front) { "; Secure" } else { "" }
 }
 
 fn is_over_tls(front: &FrontEnd) -> bool {

@@ -42,6 +42,7 @@ mod own_authorizations;
 mod pages;
 mod path_escapes;
 mod providers;
+mod proxied;
 mod rest_errors;
 mod rest_routes;
 mod schema;

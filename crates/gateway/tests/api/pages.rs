@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt;
 use hyper::body::Bytes;
+use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use parking_lot::Mutex;
 use skep_gateway::Pages;
@@ -21,6 +22,10 @@ impl Pages for Fake {
         let path = request.uri.path();
         self.asked.lock().push(path.to_string());
         (path == "/ui/").then(|| Response::new(Bytes::from_static(b"a page")))
+    }
+
+    fn base<'r>(&'r self, _: &'r HeaderMap) -> &'r str {
+        ""
     }
 }
 

@@ -8,7 +8,7 @@ use http::{HeaderName, Method, Response, StatusCode};
 
 use super::super::RestBody;
 use super::super::problem::Problem;
-use super::{empty, forget, give, is_over_tls, keep, log_out};
+use super::{Jar, base, empty, is_over_tls, log_out};
 use crate::call::FrontEnd;
 use crate::door::bearer::Bearer;
 use crate::door::browsers::{self, ATTEMPT_TIME, Arrival, Departure};
@@ -68,7 +68,8 @@ fn begin(
     })?;
     let mut response = redirect(&to);
     let name = kept(front, &state);
-    keep(front, &mut response, (&name, &cookie), ATTEMPT_TIME);
+    let jar = Jar::of(front, &parts.headers);
+    jar.keep(&mut response, (&name, &cookie), ATTEMPT_TIME);
     Ok(response)
 }
 
@@ -76,10 +77,11 @@ fn begin(
 async fn back(front: &FrontEnd, bearer: &Bearer, parts: &Parts) -> Response<RestBody> {
     let state = parameter(parts, "state").unwrap_or_default();
     let name = kept(front, &state);
+    let jar = Jar::of(front, &parts.headers);
     let mut response = match arrival(front, bearer, &name, &state, parts).await {
         Ok(Arrival { to, cookie }) => {
             let mut response = redirect(&to);
-            give(front, &mut response, &cookie);
+            jar.give(&mut response, &cookie);
             response
         }
         Err(failed) => {
@@ -88,7 +90,7 @@ async fn back(front: &FrontEnd, bearer: &Bearer, parts: &Parts) -> Response<Rest
             redirect(&format!("ui/login?failed={}", failed.0))
         }
     };
-    forget(front, &mut response, &name);
+    jar.forget(&mut response, &name);
     response
 }
 
@@ -134,7 +136,7 @@ async fn leave(
     };
     // A page of another site must not log anybody out.
     let provider = bearer.leave(&shown, head).await?;
-    let mut response = log_out(front);
+    let mut response = log_out(&Jar::of(front, &parts.headers));
     let back = format!("{}{OUT}", here(front, parts));
     let there = provider.and_then(|provider| bearer.providers().end(&provider, &back));
     if let Some(value) = there.and_then(|there| HeaderValue::try_from(there).ok()) {
@@ -150,12 +152,13 @@ fn kept(front: &FrontEnd, state: &str) -> String {
     format!("{prefix}skep-login-{}", short.collect::<String>())
 }
 
-/// This server's address, as the browser sees it.
+/// This server's address, as the browser sees it, with the path that a proxy adds.
 fn here(front: &FrontEnd, parts: &Parts) -> String {
     let scheme = if is_over_tls(front) { "https" } else { "http" };
     let named = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
     let authority = parts.uri.authority().map(|it| it.as_str());
-    format!("{scheme}://{}", authority.or(named).unwrap_or_default())
+    let authority = authority.or(named).unwrap_or_default();
+    format!("{scheme}://{authority}{}", base(front, &parts.headers))
 }
 
 fn parameter(parts: &Parts, wanted: &str) -> Option<String> {

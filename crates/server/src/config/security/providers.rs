@@ -99,7 +99,7 @@ fields! {
         let is_default = uri == "{baseUrl}/sso-callback";
         it.browsers.redirect_uri = (!is_default).then_some(uri);
     };
-        "URL that browsers return to; it ends in `/sso-callback`. Default: the address that the browser used. Set it if a proxy is in between."
+        "URL that browsers return to; it ends in `/sso-callback`. Default: the address that the browser used, below `skep.ui.base-path`. Set it if a proxy changes the host or ends TLS."
     "authorization-uri" Kind::Text, "", |it, uri: Text| it.browsers.authorization_uri = Some(uri);
         "URL where browsers log in, instead of the one in the discovery document."
     "token-uri" Kind::Text, "", |it, uri: Text| it.browsers.token_uri = Some(uri);
