@@ -2,7 +2,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Locator, type Page } from "@playwright/test";
+import { type Locator, type Page, expect } from "@playwright/test";
 
 const src = fileURLToPath(new URL("../src", import.meta.url));
 /** What others are made of, and the page of all parts, which no release has. */
@@ -34,10 +34,16 @@ export interface Float {
   steps: readonly ((page: Page) => Promise<unknown>)[];
 }
 
-/** To the last columns of a table, which are drawn when they come into view. */
+/** To the last columns of a table, which are drawn when they come into view. A table that still scrolls loses what is pressed in it. */
 const aside = async (page: Page) => {
-  await page.getByRole("row").nth(1).hover();
-  await page.mouse.wheel(2_000, 0);
+  const table = page.getByRole("grid");
+  await expect(async () => {
+    await page.getByRole("row").nth(1).hover();
+    await page.mouse.wheel(2_000, 0);
+    const isThere = await table.evaluate((all) => all.scrollLeft + all.clientWidth >= all.scrollWidth - 1);
+    expect(isThere, "the last columns are in view").toBe(true);
+    await expect(page.getByRole("row").nth(1), "it stands still").toHaveCSS("pointer-events", "auto", { timeout: 2_000 });
+  }).toPass();
 };
 
 /** A batch operation that goes on: a real one is over at once. */
