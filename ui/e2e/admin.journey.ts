@@ -78,3 +78,18 @@ test("on a phone all parts are there, and nothing sticks out", async ({ page, gu
     await fits(page);
   }
 });
+
+test("who there is, and who did what, are sorted by columns", async ({ page, guarded }) => {
+  await enter(page, guarded.url, "/admin/users?sort=-name");
+  const row = page.getByRole("row").nth(1);
+  await expect(row).toContainText("Root");
+  await page.getByRole("columnheader", { name: "E-mail" }).click();
+  await expect(page).toHaveURL(/sort=email/);
+  await expect(row).toContainText("anna@example.org");
+  await page.goto(`${guarded.url}/ui/admin/audit`);
+  await expect(page.getByRole("columnheader", { name: "When" })).toHaveAttribute("aria-sort", "descending");
+  const asked = page.waitForResponse((each) => (each.request().postData() ?? "").includes('"field":"operationType"'));
+  await page.getByRole("columnheader", { name: "What" }).click();
+  expect((await asked).status()).toBe(200);
+  await expect(row).toBeVisible();
+});

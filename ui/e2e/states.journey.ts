@@ -54,7 +54,8 @@ test("without incidents the page says when the last one was", async ({ page }) =
   }
 });
 
-test("lists are sorted by their columns, as their addresses say", async ({ page, open }) => {
+test("lists are sorted by their columns, as their addresses say", async ({ page, open, api }) => {
+  await api.post("/cluster-variables/global", { name: "sorted", value: 1 });
   const incidents = page.waitForRequest((each) => each.url().endsWith("/incidents/search") && (each.postData() ?? "").includes('"elementId"'));
   await open("/incidents");
   const head = (name: string) => page.getByRole("columnheader", { name, exact: true });
@@ -70,13 +71,47 @@ test("lists are sorted by their columns, as their addresses say", async ({ page,
   await expect(cell(1, 2)).toHaveText(/^\w/);
   await page.reload();
   await expect(head("Element")).toHaveAttribute("aria-sort", "descending");
-  for (const [address, name, sort] of [["/messages", "Message", "messageName"], ["/decisions", "Decision", "decisionDefinitionName"]] as const) {
+  const others = [
+    ["/messages", "Message", "messageName"], ["/messages?view=timers", "Element", "elementId"], ["/messages?view=timers", "Instance", "processInstanceKey"],
+    ["/decisions", "Decision", "decisionDefinitionName"], ["/jobs/charge-card", "Worker", "worker"], ["/admin/roles", "Name", "name"], ["/admin/variables", "Value, as JSON", "value"],
+  ] as const;
+  for (const [address, name, sort] of others) {
+    const asked = page.waitForResponse((each) => each.request().method() === "POST" && (each.request().postData() ?? "").includes(`"field":"${sort}"`));
     await open(address);
     await head(name).click();
     await expect(page).toHaveURL(new RegExp(`sort=${sort}`));
     await expect(head(name)).toHaveAttribute("aria-sort", "ascending");
+    expect((await asked).status(), `${address} by ${sort}`).toBe(200);
     await expect(page.getByRole("row").nth(1)).toBeVisible();
   }
+});
+
+test("jobs stand by their tries, and timers by when they are due, from either end; also on a phone", async ({ page, open, api }) => {
+  await page.setViewportSize({ width: 360, height: 760 });
+  const { items } = await api.post("/jobs/search", { filter: { type: "charge-card", state: "FAILED" }, sort: [{ field: "retries", order: "DESC" }, { field: "jobKey", order: "DESC" }], page: { limit: 1 } });
+  await open("/jobs/charge-card?view=failed&sort=-retries");
+  const row = page.getByRole("row").nth(1);
+  await expect(row).toContainText(String(items[0]?.processInstanceKey));
+  await open("/messages?view=timers");
+  const due = page.getByRole("columnheader", { name: "Due" });
+  await expect(due).toHaveAttribute("aria-sort", "ascending");
+  await expect(row).toContainText(/in 2h|in 1h|in \d+m/);
+  await due.click();
+  await expect(page).toHaveURL(/sort=-due/);
+  await expect(due).toHaveAttribute("aria-sort", "descending");
+  await expect(row).not.toContainText(/in 2h|in 1h|in \d+m/);
+});
+
+test("tasks stand in the order that is chosen, those that are done as well", async ({ page, open, api }) => {
+  await open("/tasks");
+  const order = page.getByLabel("Order");
+  await order.selectOption("By name");
+  await expect(page).toHaveURL(/sort=name/);
+  const first = async (filter: object, sort: object) => String((await api.post("/user-tasks/search", { filter, sort: [sort], page: { limit: 1 } })).items[0]?.name);
+  await expect(page.locator(".task-name").first()).toHaveText(await first({ state: "CREATED" }, { field: "name", order: "ASC" }));
+  await open("/tasks?view=done&sort=due");
+  await expect(order).toHaveValue("done");
+  await expect(order.locator("option")).toHaveText(["Done last", "Newest first", "Most important", "By name"]);
 });
 
 test("the key / leads to the filter of each list", async ({ page, open }) => {

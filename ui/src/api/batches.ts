@@ -36,12 +36,16 @@ export const batch = (key: BatchKey) =>
 export const request = (key: BatchKey) =>
   once(["batches", "request", key], (how) => get("/skep/v1/batch-operations/{batchOperationKey}/request", { batchOperationKey: key }, how));
 
+const ITEM_SORTS = ["processInstanceKey", "state", "processedDate", "itemKey"] as const;
+/** By their keys, unless the address says otherwise. */
+export const itemOrder = (sort: string | undefined) => orderIn(sort, ITEM_SORTS, { field: "itemKey", order: "ASC" });
+
 /** What became of each instance; `failed` leaves out the rest. */
-export const useItems = (key: BatchKey, failed: boolean, after?: string) =>
-  useList(["batches", "items", key, failed], (how, from) =>
+export const useItems = (key: BatchKey, failed: boolean, order: ReturnType<typeof itemOrder>, after?: string) =>
+  useList(["batches", "items", key, failed, order], (how, from) =>
     post("/batch-operation-items/search", {}, {
       filter: { batchOperationKey: key, ...(failed ? { state: "FAILED" as const } : {}) },
-      sort: [{ field: "itemKey", order: "ASC" }],
+      sort: withKey(order, "itemKey"),
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after, 2_000);
 

@@ -2,6 +2,7 @@
 import { type PathWith, send } from "./client";
 import { PAGE, type Page, useList } from "./list";
 import { type Ask, done, live } from "./live";
+import { orderIn, withKey } from "./order";
 
 export const KINDS = ["users", "groups", "roles", "tenants", "mapping-rules"] as const;
 export type Kind = (typeof KINDS)[number];
@@ -58,10 +59,16 @@ export const memberPath = (kind: Kind, member: Member): string => `${ONE[kind]}/
 /** Only users and groups are found by a part of their id; of the others there are few. */
 const canFind = (kind: Kind): boolean => kind === "users" || kind === "groups";
 
-export const useEntities = (kind: Kind, find: string | undefined, after?: string) =>
-  useList(["admin", kind, "list", find ?? ""], (how, from) => {
+type SortedBy = "id" | "name" | "email" | "claimName" | "claimValue";
+const SORTS: Record<Kind, readonly SortedBy[]> = { users: ["id", "name", "email"], groups: ["id", "name"], roles: ["id", "name"], tenants: ["id", "name"], "mapping-rules": ["id", "name", "claimName", "claimValue"] };
+/** By their ids, unless the address says otherwise. */
+export const entityOrder = (kind: Kind, sort: string | undefined) => orderIn(sort, SORTS[kind], { field: "id", order: "ASC" });
+
+export const useEntities = (kind: Kind, find: string | undefined, order: ReturnType<typeof entityOrder>, after?: string) =>
+  useList(["admin", kind, "list", find ?? "", order], (how, from) => {
     const filter = find !== undefined && canFind(kind) ? { filter: { [IDS[kind]]: { $like: `*${find}*` } } } : {};
-    return search(kind, { ...filter, sort: [{ field: IDS[kind], order: "ASC" }], page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how);
+    const sort = withKey(order, "id").map(({ field, order: way }) => ({ field: field === "id" ? IDS[kind] : field, order: way }));
+    return search(kind, { ...filter, sort, page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how);
   }, after, 15_000);
 
 /** The first of a kind, for lists to choose from. */

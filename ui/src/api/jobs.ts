@@ -3,6 +3,7 @@ import { type Answer, type Body, command, get, patch, post } from "./client";
 import type { JobKey } from "./keys";
 import { PAGE, useList } from "./list";
 import { done, live } from "./live";
+import { orderIn, withKey } from "./order";
 import { here } from "./tenant";
 
 export type JobRow = Answer<"/jobs/search", "post">["items"][number];
@@ -67,12 +68,16 @@ export type View = (typeof VIEWS)[number];
 const filterOf = (type: string, view: View): JobFilter =>
   view === "open" ? { type, state: OPEN } : view === "failed" ? { type, state: "FAILED" } : { type };
 
-/** Jobs of a type, the oldest first while they are open. */
-export const useJobs = (type: string, view: View, after?: string) =>
-  useList(["jobs", "list", type, view], (how, from) =>
+const SORTS = ["processInstanceKey", "elementId", "worker", "errorMessage", "retries", "creationTime", "jobKey"] as const;
+/** The oldest of a partition first while they are open, unless the address says otherwise. */
+export const jobOrder = (sort: string | undefined, view: View) => orderIn(sort, SORTS, { field: "jobKey", order: view === "all" ? "DESC" : "ASC" });
+
+/** Jobs of a type. */
+export const useJobs = (type: string, view: View, order: ReturnType<typeof jobOrder>, after?: string) =>
+  useList(["jobs", "list", type, view, order], (how, from) =>
     post("/jobs/search", {}, {
       filter: { ...filterOf(type, view), ...here() },
-      sort: [{ field: "jobKey", order: view === "all" ? "DESC" : "ASC" }],
+      sort: withKey(order, "jobKey"),
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);
 

@@ -51,10 +51,16 @@ export const useCame = ({ name, key, process }: Wanted, order: ReturnType<typeof
     post("/correlated-message-subscriptions/search", {}, { filter, sort: withKey(order, "messageKey"), page: page(from) }, how), after);
 };
 
-/** Elements that wait for a timer, a signal or a condition. */
-export const useWaitStates = (kind: "TIMER" | "SIGNAL" | "CONDITION", after?: string) =>
-  useList(["messages", "waits", kind], (how, from) =>
-    post("/element-instances/wait-states/search", {}, { filter: { waitStateType: kind }, sort: [{ field: "elementInstanceKey" }], page: page(from) }, how), after);
+const WAITS = ["due", "elementId", "processInstanceKey"] as const;
+/** The soonest first, unless the address says otherwise. */
+export const waitOrder = (sort: string | undefined) => orderIn(sort, WAITS, { field: "due", order: "ASC" });
+
+/** Elements that wait for a timer, a signal or a condition. The server does not know the order by `due`. */
+export const useWaitStates = (kind: "TIMER" | "SIGNAL" | "CONDITION", { field, order }: ReturnType<typeof waitOrder>, after?: string) => {
+  const sort = withKey(field === "due" ? { field: "elementInstanceKey", order: "ASC" } : { field, order }, "elementInstanceKey");
+  return useList(["messages", "waits", kind, sort], (how, from) =>
+    post("/element-instances/wait-states/search", {}, { filter: { waitStateType: kind }, sort, page: page(from) }, how), after);
+};
 
 const member = (name: string, value: string): string => `${JSON.stringify(name)}:${value}`;
 const text = (name: string, value: string): string[] => (value === "" ? [] : [member(name, JSON.stringify(value))]);

@@ -2,17 +2,21 @@
 import { type Answer, type Body, get, post, remove, send } from "./client";
 import { PAGE, useList } from "./list";
 import { done, live } from "./live";
+import { orderIn, withKey } from "./order";
 
 export type ClusterVariable = Answer<"/cluster-variables/search", "post">["items"][number];
 export type Listener = Answer<"/global-task-listeners/search", "post">["items"][number];
 export type Deed = Answer<"/audit-logs/search", "post">["items"][number];
 export type DeedFilter = NonNullable<NonNullable<Body<"/audit-logs/search", "post">>["filter"]>;
 
-export const useClusterVariables = (find: string | undefined, after?: string) =>
-  useList(["admin", "variables", find ?? ""], (how, from) =>
+const VARIABLES = ["name", "value", "tenantId"] as const;
+export const clusterVariableOrder = (sort: string | undefined) => orderIn(sort, VARIABLES, { field: "name", order: "ASC" });
+
+export const useClusterVariables = (find: string | undefined, order: ReturnType<typeof clusterVariableOrder>, after?: string) =>
+  useList(["admin", "variables", find ?? "", order], (how, from) =>
     post("/cluster-variables/search", {}, {
       filter: find === undefined ? {} : { name: { $like: `*${find}*` } },
-      sort: [{ field: "name" }],
+      sort: withKey(order, "name"),
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after, 15_000);
 
@@ -45,10 +49,14 @@ export const dropListener = (id: string): Promise<void> => done(remove("/global-
 export const usage = (from: string, to: string) =>
   live(["admin", "usage", from, to], (how) => get("/system/usage-metrics", {}, { ...how, query: { startTime: from, endTime: to, withTenants: "true" } }), 60_000);
 
-export const useDeeds = (filter: DeedFilter, after?: string) =>
-  useList(["admin", "audit", filter], (how, from) =>
+const DEEDS = ["operationType", "actorId", "timestamp"] as const;
+/** The newest first, unless the address says otherwise. */
+export const deedOrder = (sort: string | undefined) => orderIn(sort, DEEDS, { field: "timestamp", order: "DESC" });
+
+export const useDeeds = (filter: DeedFilter, order: ReturnType<typeof deedOrder>, after?: string) =>
+  useList(["admin", "audit", filter, order], (how, from) =>
     post("/audit-logs/search", {}, {
       filter,
-      sort: [{ field: "timestamp", order: "DESC" }, { field: "auditLogKey", order: "DESC" }],
+      sort: withKey(order, "auditLogKey"),
       page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from },
     }, how), after);

@@ -11,16 +11,24 @@ export type TaskFilter = NonNullable<Body<"/user-tasks/search", "post">["filter"
 export type TaskVariable = Answer<"/user-tasks/{userTaskKey}/effective-variables/search", "post">["items"][number];
 type TaskSort = NonNullable<Body<"/user-tasks/search", "post">["sort"]>;
 
-export const SORTS = ["due", "new", "priority"] as const;
-export type Sort = (typeof SORTS)[number];
-
-/** Tasks without a due date come behind those that have one. */
-const sorts: Record<Sort | "done", TaskSort> = {
+/** Tasks without the date that comes first here stand behind those that have it. */
+const sorts = {
   due: [{ field: "dueDate", order: "ASC" }, { field: "creationDate", order: "ASC" }],
+  followUp: [{ field: "followUpDate", order: "ASC" }, { field: "creationDate", order: "ASC" }],
   new: [{ field: "creationDate", order: "DESC" }],
   priority: [{ field: "priority", order: "DESC" }, { field: "creationDate", order: "ASC" }],
+  name: [{ field: "name", order: "ASC" }, { field: "creationDate", order: "ASC" }],
   done: [{ field: "completionDate", order: "DESC" }],
-};
+} as const satisfies Record<string, TaskSort>;
+export type Sort = keyof typeof sorts;
+
+/** In which orders tasks are listed, the usual one first: those to be done, and those that are. */
+const SORTS = { open: ["due", "followUp", "new", "priority", "name"], done: ["done", "new", "priority", "name"] } as const satisfies Record<string, readonly Sort[]>;
+
+export const taskSorts = (done: boolean): readonly Sort[] => (done ? SORTS.done : SORTS.open);
+
+/** As the address says, or as it is usual. */
+export const taskSort = (sort: string | undefined, done: boolean): Sort => taskSorts(done).find((each) => each === sort) ?? (done ? "done" : "due");
 
 /** All states in which somebody still has to do it, also while a listener is at work. */
 export const OPEN: TaskFilter["state"] = { $in: ["CREATED", "CREATING", "ASSIGNING", "UPDATING", "COMPLETING"] };
@@ -35,13 +43,13 @@ export const openTasks = () =>
 /** The open ones of one person: those that are due first, and how many there are. */
 export const tasksOf = (assignee: string) =>
   live(["tasks", "of", assignee], async (how) => {
-    const { items, page } = await post("/user-tasks/search", {}, { filter: { state: OPEN, assignee, ...here() }, sort: sorts.due, page: { limit: 5 } }, how);
+    const { items, page } = await post("/user-tasks/search", {}, { filter: { state: OPEN, assignee, ...here() }, sort: [...sorts.due], page: { limit: 5 } }, how);
     return { items, total: page.totalItems, more: page.hasMoreTotalItems };
   });
 
-export const useTasks = (filter: TaskFilter, sort: Sort | "done", after?: string) =>
+export const useTasks = (filter: TaskFilter, sort: Sort, after?: string) =>
   useList(["tasks", "list", filter, sort], (how, from) =>
-    post("/user-tasks/search", {}, { filter: { ...filter, ...here() }, sort: sorts[sort], page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how), after);
+    post("/user-tasks/search", {}, { filter: { ...filter, ...here() }, sort: [...sorts[sort]], page: from === undefined ? { limit: PAGE } : { limit: PAGE, after: from } }, how), after);
 
 export const task = (key: TaskKey) =>
   live(["tasks", "one", key], (how) => get("/user-tasks/{userTaskKey}", { userTaskKey: key }, how), 2_000);
@@ -71,7 +79,7 @@ export const assignTask = (key: TaskKey, assignee: string, override = false): Pr
 /** Gives somebody the first task of a list that nobody has; undefined when there is none. Others may take one at the same time. */
 export async function claimFirst(filter: TaskFilter, sort: Sort, assignee: string): Promise<TaskKey | undefined> {
   const free = { ...filter, state: "CREATED", assignee: { $exists: false }, ...here() } as const;
-  const { items } = await post("/user-tasks/search", {}, { filter: free, sort: sorts[sort], page: { limit: 20 } });
+  const { items } = await post("/user-tasks/search", {}, { filter: free, sort: [...sorts[sort]], page: { limit: 20 } });
   for (const { userTaskKey } of items) {
     try {
       await assignTask(userTaskKey, assignee);

@@ -1,11 +1,12 @@
 // One batch operation: its progress, its errors, and what became of each instance.
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { type Batch as Operation, type BatchItem, batch, useItems } from "../../api/batches";
+import { type Batch as Operation, type BatchItem, batch, itemOrder, useItems } from "../../api/batches";
 import { type BatchKey, asKey } from "../../api/keys";
 import { router } from "../../app/router";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
+import { ordered } from "../../parts/ordered";
 import { PageTitle } from "../../parts/PageTitle";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -90,8 +91,9 @@ function Head({ operation }: { operation: Operation }) {
 
 const columns: readonly Col<BatchItem>[] = [
   {
-    id: "item",
+    id: "processInstanceKey",
     name: t.item,
+    sorts: true,
     width: 200,
     cell: (row) =>
       row.processInstanceKey === null ? (
@@ -102,14 +104,15 @@ const columns: readonly Col<BatchItem>[] = [
         </Link>
       ),
   },
-  { id: "state", name: t.state, width: 140, cell: (row) => <State name={row.state} /> },
-  { id: "processed", name: t.processed, width: 120, cell: (row) => <Time at={row.processedDate} /> },
+  { id: "state", name: t.state, sorts: true, width: 140, cell: (row) => <State name={row.state} /> },
+  { id: "processedDate", name: t.processed, sorts: true, width: 120, cell: (row) => <Time at={row.processedDate} /> },
   { id: "error", name: t.error, width: "1fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
 ];
 
 function Items({ of, ended, search }: { of: BatchKey; ended: boolean; search: BatchSearch }) {
   const failed = search.items === "failed";
-  const { query, list } = useItems(of, failed, search.after);
+  const order = itemOrder(search.sort);
+  const { query, list } = useItems(of, failed, order, search.after);
   return (
     <section className="list" aria-label={t.items}>
       <div className="list-head">
@@ -128,6 +131,7 @@ function Items({ of, ended, search }: { of: BatchKey; ended: boolean; search: Ba
               label={t.items}
               columns={columns}
               rows={list.rows}
+              {...ordered(order, (sort) => void router.navigate({ to: "/batches/$key", params: { key: of }, search: { ...search, sort, after: undefined }, replace: true }))}
               idOf={(row) => row.itemKey}
               onOpen={(row) => void (row.processInstanceKey && router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey } }))}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}

@@ -6,7 +6,7 @@ export type BatchesSearch = Partial<Record<(typeof OF_ALL)[number], string>>;
 
 export const batchesSearch = (search: Record<string, unknown>): BatchesSearch => only(search, OF_ALL);
 
-const NAMES = ["items", "after"] as const;
+const NAMES = ["items", "sort", "after"] as const;
 export type BatchSearch = Partial<Record<(typeof NAMES)[number], string>>;
 
 export const batchSearch = (search: Record<string, unknown>): BatchSearch => only(search, NAMES);

@@ -4,10 +4,11 @@ import { Link } from "@tanstack/react-router";
 import { Pencil } from "lucide-react";
 import { Suspense, lazy, useMemo, useState } from "react";
 import { Button } from "react-aria-components";
-import { type JobRow, VIEWS, type View, jobWorkers, useJobs } from "../../api/jobs";
+import { type JobRow, VIEWS, type View, jobOrder, jobWorkers, useJobs } from "../../api/jobs";
 import { router } from "../../app/router";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
+import { ordered } from "../../parts/ordered";
 import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
 import { State } from "../../parts/State";
@@ -26,8 +27,9 @@ const t = text.jobs;
 
 const columns: readonly Col<JobRow>[] = [
   {
-    id: "instance",
+    id: "processInstanceKey",
     name: t.instance,
+    sorts: true,
     width: 184,
     cell: (row) => (
       <>
@@ -38,16 +40,17 @@ const columns: readonly Col<JobRow>[] = [
       </>
     ),
   },
-  { id: "element", name: t.element, width: "1fr", minWidth: 128, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
-  { id: "worker", name: t.worker, width: "1fr", minWidth: 148, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
-  { id: "error", name: t.error, width: "4fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
-  { id: "since", name: t.since, width: 104, number: true, cell: (row) => <Time at={row.creationTime} /> },
+  { id: "elementId", name: t.element, sorts: true, width: "1fr", minWidth: 128, cell: (row) => <span className="clip" title={row.processDefinitionId}>{row.elementId}</span> },
+  { id: "worker", name: t.worker, sorts: true, width: "1fr", minWidth: 148, cell: (row) => <span className="clip" title={row.worker}>{row.worker}</span> },
+  { id: "errorMessage", name: t.error, sorts: true, width: "4fr", minWidth: 160, cell: (row) => <span className="clip" title={row.errorMessage ?? undefined}>{row.errorMessage}</span> },
+  { id: "creationTime", name: t.since, sorts: true, width: 104, number: true, cell: (row) => <Time at={row.creationTime} /> },
 ];
 
 /** With the way to change what can be changed. */
 const tries = (change: (job: JobRow) => void): Col<JobRow> => ({
-  id: "tries",
+  id: "retries",
   name: t.tries,
+  sorts: true,
   width: 108,
   number: true,
   cell: (row) => (
@@ -73,10 +76,11 @@ interface OfTypeProps {
 
 export function OfType({ type, search, known, since }: OfTypeProps) {
   const view: View = VIEWS.find((each) => each === search.view) ?? "open";
-  const { query, list } = useJobs(type, view, search.after);
+  const order = jobOrder(search.sort, view);
+  const { query, list } = useJobs(type, view, order, search.after);
   const [changed, change] = useState<JobRow>();
   const all = useMemo(() => columns.toSpliced(-1, 0, tries(change)), []);
-  const shown = useTenantColumn(all, "element");
+  const shown = useTenantColumn(all, "elementId");
   return (
     <section className="list" aria-label={t.listed}>
       <Head type={type} known={known} since={since} />
@@ -97,6 +101,7 @@ export function OfType({ type, search, known, since }: OfTypeProps) {
               label={t.listed}
               columns={shown}
               rows={list.rows}
+              {...ordered(order, (sort) => void router.navigate({ to: "/jobs/$type", params: { type }, search: { ...search, sort, after: undefined }, replace: true }))}
               idOf={(row) => row.jobKey}
               onOpen={(row) => void router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey }, search: { scope: row.elementInstanceKey, tab: "jobs" } })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}

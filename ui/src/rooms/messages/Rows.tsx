@@ -25,8 +25,7 @@ interface RowsProps<Row extends object> {
   search: MessageSearch;
   found: { query: ReturnType<typeof useList<Row>>["query"]; list: List<Row> };
   columns: readonly Col<Row>[];
-  /** Where columns sort. */
-  order?: Order;
+  order: Order;
   idOf: (row: Row) => string;
 }
 
@@ -45,7 +44,7 @@ export function Rows<Row extends InAnInstance>({ view, search, found: { query, l
               label={t.views[view]}
               columns={columns}
               rows={list.rows}
-              {...(order === undefined ? {} : ordered(order, (sort) => void router.navigate({ to: "/messages", search: { ...search, sort, after: undefined }, replace: true })))}
+              {...ordered(order, (sort) => void router.navigate({ to: "/messages", search: { ...search, sort, after: undefined }, replace: true }))}
               idOf={idOf}
               onOpen={(row) => {
                 if (row.processInstanceKey !== null) void router.navigate({ to: "/processes/i/$key", params: { key: row.processInstanceKey }, search: { scope: row.elementInstanceKey ?? undefined, tab: "messages" } });

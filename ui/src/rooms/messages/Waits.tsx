@@ -1,6 +1,6 @@
 // Elements that wait for a time, a signal or a condition.
 import { useMemo } from "react";
-import { type WaitState, useWaitStates } from "../../api/messages";
+import { type WaitState, useWaitStates, waitOrder } from "../../api/messages";
 import { rightsOn } from "../../api/rights";
 import type { Col } from "../../parts/Table";
 import { useTenantColumn } from "../../parts/tenant";
@@ -16,12 +16,13 @@ const KINDS = { timers: "TIMER", signals: "SIGNAL", conditions: "CONDITION" } as
 
 const first: readonly Col<WaitState>[] = [
   { id: "process", name: t.process, width: "1fr", minWidth: 120, cell: (row) => <span className="clip">{row.bpmnProcessId}</span> },
-  { id: "element", name: t.element, width: "1fr", minWidth: 120, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
-  { id: "instance", name: t.instance, width: 184, cell: (row) => <InstanceCell row={row} /> },
+  { id: "elementId", name: t.element, sorts: true, width: "1fr", minWidth: 120, cell: (row) => <span className="clip" title={row.elementId}>{row.elementId}</span> },
+  { id: "processInstanceKey", name: t.instance, sorts: true, width: 184, cell: (row) => <InstanceCell row={row} /> },
 ];
 
-const timers: readonly Col<WaitState>[] = [
-  { id: "due", name: t.due, width: 160, cell: ({ details }) => (details.waitStateType === "TIMER" ? <Due details={details} /> : null) },
+/** Only a whole list can be in the order of its times. */
+const timed = (whole: boolean): readonly Col<WaitState>[] => [
+  { id: "due", name: t.due, sorts: whole, width: 160, cell: ({ details }) => (details.waitStateType === "TIMER" ? <Due details={details} /> : null) },
   ...first,
 ];
 
@@ -45,13 +46,17 @@ const signals: readonly Col<WaitState>[] = [
   { id: "send", name: t.send, width: 104, number: true, cell: ({ details, tenantId, bpmnProcessId }) => (details.waitStateType === "SIGNAL" ? <SendButton way="signal" name={details.signalName} tenant={tenantId} needs={rightsOn(bpmnProcessId).update} /> : null) },
 ];
 
-const columns = { timers, signals, conditions };
+const columns = { timers: timed(true), signals, conditions };
+const part = timed(false);
+const KEYS = { field: "elementInstanceKey", order: "ASC" } as const;
 
 export function Waits({ view, search }: { view: keyof typeof KINDS; search: MessageSearch }) {
-  const found = useWaitStates(KINDS[view], search.after);
+  const order = waitOrder(search.sort);
+  const found = useWaitStates(KINDS[view], order, search.after);
   const { query, list } = found;
   const isWhole = !query.hasNextPage && list.next === undefined && search.after === undefined;
-  const rows = useMemo(() => (view === "timers" && isWhole ? byDue(list.rows) : list.rows), [view, isWhole, list.rows]);
-  const shown = useTenantColumn(columns[view], "process", true);
-  return <Rows view={view} search={search} found={{ query, list: { ...list, rows } }} columns={shown} idOf={(row) => `${row.elementInstanceKey} ${row.elementId} ${JSON.stringify(row.details)}`} />;
+  const isDue = order.field === "due" && view === "timers" && isWhole;
+  const rows = useMemo(() => (isDue ? byDue(list.rows, order.order) : list.rows), [isDue, order.order, list.rows]);
+  const shown = useTenantColumn(view === "timers" && !isWhole ? part : columns[view], "process", true);
+  return <Rows view={view} search={search} found={{ query, list: { ...list, rows } }} columns={shown} order={order.field === "due" && !isDue ? KEYS : order} idOf={(row) => `${row.elementInstanceKey} ${row.elementId} ${JSON.stringify(row.details)}`} />;
 }

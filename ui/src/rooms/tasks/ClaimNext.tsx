@@ -2,7 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { RIGHTS } from "../../api/rights";
-import { SORTS, type TaskFilter, claimFirst } from "../../api/tasks";
+import { type TaskFilter, claimFirst, taskSort } from "../../api/tasks";
 import { announce } from "../../parts/announce";
 import { failed } from "../../parts/failed";
 import { MayButton } from "../../parts/MayButton";
@@ -21,7 +21,7 @@ export function ClaimNext({ search, filter }: { search: TaskSearch; filter: Task
   const claim = async (name: string) => {
     setBusy(true);
     try {
-      const task = await claimFirst(filter, SORTS.find((each) => each === search.sort) ?? "due", name);
+      const task = await claimFirst(filter, taskSort(search.sort, false), name);
       if (task === undefined) announce("done", t.claimNextNone);
       else {
         announce("done", t.claimed);

@@ -2,7 +2,7 @@
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useState } from "react";
-import { SORTS } from "../../api/tasks";
+import { taskSort, taskSorts } from "../../api/tasks";
 import { FindField } from "../../parts/FindField";
 import { Views } from "../../parts/views/Views";
 import { text } from "../../text";
@@ -17,6 +17,8 @@ export function FilterBar({ search }: { search: TaskSearch }) {
   const navigate = route.useNavigate();
   const set = (next: TaskSearch) => void navigate({ search: { ...search, after: undefined, ...next }, replace: true });
   const view = viewOf(search);
+  const done = view === "done";
+  const usual = taskSort(undefined, done);
   const groups = useGroups();
   const [kind, setKind] = useState<Filter | "">(() => FILTERS.find((each) => search[each] !== undefined) ?? "");
   const open = (saved: Record<string, unknown>) => {
@@ -58,15 +60,13 @@ export function FilterBar({ search }: { search: TaskSearch }) {
             </option>
           ))}
         </select>
-        {view === "done" ? null : (
-          <select className="field grow" aria-label={t.sort} value={search.sort ?? "due"} onChange={(event) => set({ sort: event.target.value === "due" ? undefined : event.target.value })}>
-            {SORTS.map((each) => (
-              <option key={each} value={each}>
-                {t.sorts[each]}
-              </option>
-            ))}
-          </select>
-        )}
+        <select className="field grow" aria-label={t.sort} value={taskSort(search.sort, done)} onChange={(event) => set({ sort: event.target.value === usual ? undefined : event.target.value })}>
+          {taskSorts(done).map((each) => (
+            <option key={each} value={each}>
+              {t.sorts[each]}
+            </option>
+          ))}
+        </select>
         <Views room="tasks" search={viewIn(search)} open={open} />
       </div>
       {kind === "" ? null : <FindField key={kind} label={t.filters[kind]} value={search[kind] ?? ""} autoFocus={search[kind] === undefined} set={(value) => set({ ...none, [kind]: value })} />}

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { type TaskKey, asKey, looksLikeKey } from "../../api/keys";
-import { SORTS, task, useTasks } from "../../api/tasks";
+import { task, taskSort, useTasks } from "../../api/tasks";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Shown } from "../../parts/Shown";
@@ -31,7 +31,7 @@ export function Tasks() {
   const groups = useGroups();
   const filter = useMemo(() => filterOf(search, who, groups), [search, who, groups]);
   const view = viewOf(search);
-  const found = useTasks(filter, view === "done" ? "done" : (SORTS.find((each) => each === search.sort) ?? "due"), search.after);
+  const found = useTasks(filter, taskSort(search.sort, view === "done"), search.after);
   useEffect(() => {
     forgetOld();
     // What cannot be taken away now is taken away another time.

@@ -1,10 +1,11 @@
 // Who did what, the newest first.
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { type Deed, type DeedFilter, useDeeds } from "../../../api/settings";
+import { type Deed, type DeedFilter, deedOrder, useDeeds } from "../../../api/settings";
 import { FindField } from "../../../parts/FindField";
 import { NextWindow } from "../../../parts/NextWindow";
 import { Note } from "../../../parts/Note";
+import { ordered } from "../../../parts/ordered";
 import { Shown } from "../../../parts/Shown";
 import { State } from "../../../parts/State";
 import { type Col, Table } from "../../../parts/Table";
@@ -19,8 +20,9 @@ const RESULTS = ["SUCCESS", "FAIL"] as const;
 
 const columns: readonly Col<Deed>[] = [
   {
-    id: "what",
+    id: "operationType",
     name: t.auditWhat,
+    sorts: true,
     width: "2fr",
     minWidth: 220,
     cell: (row) => (
@@ -46,8 +48,8 @@ const columns: readonly Col<Deed>[] = [
         </span>
       ),
   },
-  { id: "who", name: t.auditWho, width: "1fr", minWidth: 120, cell: (row) => <span className="clip">{row.actorId ?? t.somebody}</span> },
-  { id: "when", name: t.auditWhen, width: 148, cell: (row) => <Time at={row.timestamp} /> },
+  { id: "actorId", name: t.auditWho, sorts: true, width: "1fr", minWidth: 120, cell: (row) => <span className="clip">{row.actorId ?? t.somebody}</span> },
+  { id: "timestamp", name: t.auditWhen, sorts: true, width: 148, cell: (row) => <Time at={row.timestamp} /> },
 ];
 
 export default function Audit({ search, change }: SectionProps) {
@@ -55,7 +57,8 @@ export default function Audit({ search, change }: SectionProps) {
     const [category, result] = [CATEGORIES.find((each) => each === search.category), RESULTS.find((each) => each === search.result)];
     return { ...(category ? { category } : {}), ...(result ? { result } : {}), ...(search.actor === undefined ? {} : { actorId: search.actor }) };
   }, [search.category, search.result, search.actor]);
-  const { query, list } = useDeeds(filter, search.after);
+  const order = deedOrder(search.sort);
+  const { query, list } = useDeeds(filter, order, search.after);
   return (
     <section className="list" aria-label={t.sections.audit}>
       <div className="list-head">
@@ -71,6 +74,7 @@ export default function Audit({ search, change }: SectionProps) {
               label={t.sections.audit}
               columns={columns}
               rows={list.rows}
+              {...ordered(order, (sort) => change({ ...search, sort }))}
               idOf={(row) => row.auditLogKey}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
               isLoadingMore={query.isFetchingNextPage}

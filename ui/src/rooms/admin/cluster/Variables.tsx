@@ -2,10 +2,11 @@
 import { Pencil, Plus, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
 import { RIGHTS, rightsOnVariable } from "../../../api/rights";
-import { type ClusterVariable, dropClusterVariable, useClusterVariables } from "../../../api/settings";
+import { type ClusterVariable, clusterVariableOrder, dropClusterVariable, useClusterVariables } from "../../../api/settings";
 import { FindField } from "../../../parts/FindField";
 import { MayButton } from "../../../parts/MayButton";
 import { Filtered, Note } from "../../../parts/Note";
+import { ordered } from "../../../parts/ordered";
 import { Shown } from "../../../parts/Shown";
 import { type Col, Table } from "../../../parts/Table";
 import { text } from "../../../text";
@@ -19,9 +20,9 @@ const t = text.admin;
 type Asked = { what: "edit" | "erase"; of: ClusterVariable } | { what: "new" };
 
 const columnsOf = (tenants: boolean, ask: (what: Asked) => void): readonly Col<ClusterVariable>[] => [
-  { id: "name", name: t.variableName, width: "1fr", minWidth: 100, cell: (row) => <span className="clip mono" title={row.name}>{row.name}</span> },
-  { id: "value", name: text.commands.value, width: "2fr", minWidth: 110, cell: (row) => <span className="clip mono" title={row.value}>{row.value}</span> },
-  ...(tenants ? [{ id: "tenant", name: t.variableScope, width: "1fr" as const, minWidth: 120, cell: (row: ClusterVariable) => <span className="clip">{row.tenantId ?? t.variableGlobal}</span> }] : []),
+  { id: "name", name: t.variableName, sorts: true, width: "1fr", minWidth: 100, cell: (row) => <span className="clip mono" title={row.name}>{row.name}</span> },
+  { id: "value", name: text.commands.value, sorts: true, width: "2fr", minWidth: 110, cell: (row) => <span className="clip mono" title={row.value}>{row.value}</span> },
+  ...(tenants ? [{ id: "tenantId", name: t.variableScope, sorts: true, width: "1fr" as const, minWidth: 120, cell: (row: ClusterVariable) => <span className="clip">{row.tenantId ?? t.variableGlobal}</span> }] : []),
   {
     id: "acts",
     name: t.acts,
@@ -40,7 +41,8 @@ const columnsOf = (tenants: boolean, ask: (what: Asked) => void): readonly Col<C
 ];
 
 export default function Variables({ search, change }: SectionProps) {
-  const { query, list } = useClusterVariables(search.find, search.after);
+  const order = clusterVariableOrder(search.sort);
+  const { query, list } = useClusterVariables(search.find, order, search.after);
   const [asked, ask] = useState<Asked>();
   const close = () => ask(undefined);
   const tenants = list.rows.some((row) => row.tenantId !== null);
@@ -63,6 +65,7 @@ export default function Variables({ search, change }: SectionProps) {
               label={t.sections.variables}
               columns={columns}
               rows={list.rows}
+              {...ordered(order, (sort) => change({ ...search, sort }))}
               idOf={(row) => JSON.stringify([row.tenantId, row.name])}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
               isLoadingMore={query.isFetchingNextPage}

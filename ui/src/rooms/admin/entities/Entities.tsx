@@ -2,13 +2,14 @@
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
-import { type Entity, type Kind, useEntities } from "../../../api/identity";
+import { type Entity, type Kind, entityOrder, useEntities } from "../../../api/identity";
 import { RIGHTS } from "../../../api/rights";
 import { router } from "../../../app/router";
 import { FindField } from "../../../parts/FindField";
 import { MayButton } from "../../../parts/MayButton";
 import { NextWindow } from "../../../parts/NextWindow";
 import { Filtered, Note } from "../../../parts/Note";
+import { ordered } from "../../../parts/ordered";
 import { Shown } from "../../../parts/Shown";
 import { type Col, Table } from "../../../parts/Table";
 import { text } from "../../../text";
@@ -18,12 +19,13 @@ import { EntityForm } from "./EntityForm";
 
 const t = text.admin;
 
-const plain = (id: keyof Entity, name: string): Col<Entity> => ({ id, name, width: "1fr", minWidth: 120, cell: (row) => <span className="clip" title={row[id]}>{row[id]}</span> });
+const plain = (id: keyof Entity, name: string): Col<Entity> => ({ id, name, sorts: id !== "description", width: "1fr", minWidth: 120, cell: (row) => <span className="clip" title={row[id]}>{row[id]}</span> });
 
 const columnsOf = (kind: Kind): readonly Col<Entity>[] => [
   {
     id: "id",
     name: t.id[kind],
+    sorts: true,
     width: "1fr",
     minWidth: 160,
     cell: (row) => (
@@ -41,7 +43,8 @@ const columnsOf = (kind: Kind): readonly Col<Entity>[] => [
 const COLUMNS = Object.fromEntries((["users", "groups", "roles", "tenants", "mapping-rules"] as const).map((kind) => [kind, columnsOf(kind)])) as Record<Kind, readonly Col<Entity>[]>;
 
 export default function Entities({ kind, search, change }: SectionProps & { kind: Kind }) {
-  const { query, list } = useEntities(kind, search.find, search.after);
+  const order = entityOrder(kind, search.sort);
+  const { query, list } = useEntities(kind, search.find, order, search.after);
   const [making, make] = useState(false);
   const wanted = search.find?.toLowerCase();
   // Where the server does not look for a part of a name, what there is is few.
@@ -65,6 +68,7 @@ export default function Entities({ kind, search, change }: SectionProps & { kind
               label={t.sections[kind]}
               columns={COLUMNS[kind]}
               rows={rows}
+              {...ordered(order, (sort) => change({ ...search, sort }))}
               idOf={(row) => row.id}
               onOpen={(row) => void router.navigate({ to: "/admin/$section/$id", params: { section: kind, id: row.id }, search: {} })}
               loadMore={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
