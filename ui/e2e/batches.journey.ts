@@ -42,6 +42,44 @@ test("a suspended batch operation is resumed, and does then what it was asked fo
   await expect(page.getByRole("button", { name: /^(Resume|Suspend|Cancel)$/ })).toHaveCount(0);
 });
 
+/** One at work that chooses no instances: it tries each second, and whenever it does the store lacks something. */
+async function waiting(api: Client, url: string, process: string): Promise<string> {
+  const key = await suspended(api, url, process);
+  const state = async () => String((await api.send("GET", `/batch-operations/${key}`)).state);
+  await expect.poll(state).toBe("SUSPENDED");
+  await exporting(url, "pause");
+  await api.post(`/batch-operations/${key}/resumption`);
+  // Long enough for the store to learn that it goes on.
+  await exporting(url, "resume");
+  await expect.poll(state, { intervals: [20] }).not.toBe("SUSPENDED");
+  await exporting(url, "pause");
+  await api.start(process);
+  return key;
+}
+
+test("a batch operation at work is suspended, and goes on when it is resumed", async ({ page, open, api, server }) => {
+  let key = "";
+  try {
+    // Where it tried again just then, it is over, and another one is begun.
+    await expect(async () => {
+      await exporting(server.url, "resume");
+      key = await waiting(api, server.url, "held");
+      expect(await active(api, "held")).toBe(HOW_MANY);
+    }).toPass();
+    await open(`/batches/${key}`);
+    await expect(page.locator(".batch-head").getByText(/Created|Active/)).toBeVisible();
+    await page.getByRole("button", { name: "Suspend", exact: true }).click();
+  } finally {
+    await exporting(server.url, "resume");
+  }
+  const head = page.locator(".batch-head");
+  await expect(head.getByText("Suspended")).toBeVisible();
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  await expect(head.getByText("Completed")).toBeVisible();
+  // All but the one that was started after it.
+  await expect.poll(() => active(api, "held")).toBe(1);
+});
+
 test("a suspended batch operation is cancelled after a question, and leaves alone what it has not done", async ({ page, open, api, server }) => {
   const key = await suspended(api, server.url, "stopped");
   await open(`/batches/${key}`);
