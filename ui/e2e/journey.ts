@@ -16,7 +16,7 @@ interface OfTest {
 }
 
 /** A page that says something to the console, asks another host, or is refused by its policy fails its journey. */
-export function watch(page: Page, allowed: () => string): string[] {
+function watch(page: Page, allowed: () => string): string[] {
   const wrong: string[] = [];
   page.on("pageerror", (error) => wrong.push(`broke: ${error.message}`));
   page.on("console", (message) => {

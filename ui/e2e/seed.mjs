@@ -52,7 +52,7 @@ export const BIG = "12345678901234567890123";
 const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 
 /** A process whose names are those of people who do not mean well. */
-export function hostileModel() {
+function hostileModel() {
   return model("hostile", escape(LONG), `
     <bpmn:startEvent id="s"><bpmn:outgoing>f</bpmn:outgoing></bpmn:startEvent>
     <bpmn:serviceTask id="t" name="${escape(HOSTILE)}">

@@ -49,7 +49,7 @@ async function entities(kind: Member, asked: Promise<Response>): Promise<Page<En
 const search = (kind: Kind, body: object, how?: Partial<Ask>): Promise<Page<Entity>> => entities(kind, send("post", `/${kind}/search`, {}, JSON.stringify(body), how));
 
 /** Where one of a kind is; all take the same names, each its own. */
-export const ONE = { users: "/users/{username}", groups: "/groups/{groupId}", roles: "/roles/{roleId}", tenants: "/tenants/{tenantId}", "mapping-rules": "/mapping-rules/{mappingRuleId}" } as const;
+const ONE = { users: "/users/{username}", groups: "/groups/{groupId}", roles: "/roles/{roleId}", tenants: "/tenants/{tenantId}", "mapping-rules": "/mapping-rules/{mappingRuleId}" } as const;
 const named = (id: string) => ({ username: id, groupId: id, roleId: id, tenantId: id, mappingRuleId: id });
 
 /** Where the members of one are, and where one of them is. Not all kinds have all members: `MEMBERS` says which, and a test that the API has them. */

@@ -29,7 +29,7 @@ export const byDefinition = (error: number) =>
     }, how));
 
 /** Elements of one definition that an error is shown at. */
-export const ELEMENTS = 20;
+const ELEMENTS = 20;
 
 export interface ErrorElement {
   elementId: string;

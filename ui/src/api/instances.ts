@@ -81,7 +81,7 @@ export const elementInstance = (key: ElementKey) =>
   live(["instances", "element", key], (how) => get("/element-instances/{elementInstanceKey}", { elementInstanceKey: key }, how), AT_WORK);
 
 /** Rows of a list of an instance that are shown at once; those behind them begin at the cursor `after`. */
-export const ROWS = 1_000;
+const ROWS = 1_000;
 const rowsFrom = (after: string | undefined) => (after === undefined ? { limit: ROWS } : { limit: ROWS, after });
 
 /** Variables of a scope, by name. */

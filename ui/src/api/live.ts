@@ -93,7 +93,7 @@ export function interval(key: QueryKey, every: number, hidden: boolean): number 
 }
 
 /** Whether answers must hold a command of one's own. */
-export const isOwn = (): boolean => Date.now() < ownAt + OWN;
+const isOwn = (): boolean => Date.now() < ownAt + OWN;
 
 /** Asks, and remembers how long it took, and whether it failed. */
 export async function measured<T>(key: QueryKey, ask: () => Promise<T>): Promise<T> {

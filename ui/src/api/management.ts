@@ -7,7 +7,6 @@ const EVERY = 5_000;
 /** A store for backups is another machine: it is asked less often. */
 const OF_STORE = 15_000;
 
-export type ClusterState = Answer<`${typeof ROOT}/cluster`, "get">;
 export type Change = Answer<`${typeof ROOT}/cluster/changes`, "get">[number];
 export type Step = Change["pending"][number];
 export type Planned = Answer<`${typeof ROOT}/cluster`, "patch">;
@@ -17,7 +16,6 @@ export type Backup = Answer<`${typeof ROOT}/backups`, "get">[number];
 export type BackupState = Answer<`${typeof ROOT}/backups/state`, "get">;
 export type Settings = Answer<`${typeof ROOT}/configprops`, "get">;
 
-export const clusterState = () => live(["cluster", "state"], ({ signal }) => get(`${ROOT}/cluster`, {}, { signal }), EVERY);
 /** A change goes on step by step: it is looked at every second while it does. */
 export const changes = (isRunning: boolean) => live(["cluster", "changes"], ({ signal }) => get(`${ROOT}/cluster/changes`, {}, { signal }), isRunning ? 1_000 : EVERY);
 export const exporters = () => live(["cluster", "exporters"], ({ signal }) => get(`${ROOT}/exporters`, {}, { signal }), EVERY);

@@ -10,9 +10,9 @@ import type { Problem } from "./problem";
 /** Steps of one window: as many as one answer holds. */
 const STEP = 10_000;
 /** Steps that are read before somebody asks for more. */
-export const AT_ONCE = 100_000;
+const AT_ONCE = 100_000;
 /** Steps that a page holds, in some 25 MB. */
-export const MOST = 1_000_000;
+const MOST = 1_000_000;
 const AT_WORK = 5_000;
 const AT_REST = 60_000;
 

@@ -6,9 +6,7 @@ import { here } from "./tenant";
 
 export type Definition = Answer<"/process-definitions/search", "post">["items"][number];
 export type Load = Answer<"/process-definitions/statistics/process-instances", "post">["items"][number];
-export type VersionLoad = Answer<"/process-definitions/statistics/process-instances-by-version", "post">["items"][number];
 export type ElementCount = Answer<"/process-instances/{processInstanceKey}/statistics/element-instances", "get">["items"][number];
-export type InstanceFilter = NonNullable<Body<"/process-instances/search", "post">["filter"]>;
 export type CountFilter = NonNullable<NonNullable<Body<"/process-definitions/{processDefinitionKey}/statistics/element-instances", "post">>["filter"]>;
 
 /** The latest version of each process. */
@@ -31,15 +29,6 @@ export const startForm = (key: DefinitionKey) =>
 /** Instances at work, per process; with incidents first. */
 export const loads = () =>
   live(["instances", "loads"], (how) => post("/process-definitions/statistics/process-instances", {}, { page: { limit: 1000 } }, how));
-
-/** The same per version of one process. */
-export const loadsByVersion = (id: string) =>
-  live(["instances", "loads", id], (how) =>
-    post("/process-definitions/statistics/process-instances-by-version", {}, {
-      filter: { processDefinitionId: id, ...here() },
-      sort: [{ field: "processDefinitionVersion", order: "DESC" }],
-      page: { limit: 1000 },
-    }, how));
 
 /** What a filter says of incidents when it asks for nothing but instances at work; `undefined`: it asks for something else. */
 export function atWork(filter: CountFilter): { hasIncident?: boolean } | undefined {

@@ -4,7 +4,7 @@
 const kind = typeof document === "undefined" ? "" : (document.querySelector('meta[name="skep-document"]')?.getAttribute("content") ?? "");
 
 /** Which document shows an address within the application. */
-export const documentOf = (path: string): "studio" | "main" => (/^\/studio(\/|$)/.test(path) ? "studio" : "main");
+const documentOf = (path: string): "studio" | "main" => (/^\/studio(\/|$)/.test(path) ? "studio" : "main");
 
 interface Going {
   location: { pathname: string; publicHref: string };

@@ -35,7 +35,7 @@ const known: Record<string, Look> = {
   NOT_FOUND: "cancelled",
 };
 
-export const lookOf = (state: string): Look => known[state] ?? "pending";
+const lookOf = (state: string): Look => known[state] ?? "pending";
 
 /** A pill with icon and word; `bare` leaves the word to the screen reader. */
 export function State({ name, bare = false }: { name: string; bare?: boolean }) {

@@ -30,7 +30,7 @@ function keep(name: string, value: string) {
 
 /** The zone that somebody chose, `UTC` for instance; empty: that of the browser. */
 export const zoneNow = (): string => zone;
-export const exactNow = (): boolean => isExact;
+const exactNow = (): boolean => isExact;
 
 export function setZone(name: string) {
   zone = name;

@@ -7,4 +7,3 @@ export type ClusterSearch = Partial<Record<(typeof NAMES)[number], string>>;
 export const clusterSearch = (search: Record<string, unknown>): ClusterSearch => only(search, NAMES);
 
 export const TABS = ["nodes", "exporters", "changes", "backups", "settings"] as const;
-export type Tab = (typeof TABS)[number];

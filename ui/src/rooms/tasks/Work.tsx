@@ -48,7 +48,7 @@ export function Work({ task, next }: { task: Task; next: TaskKey | undefined }) 
 }
 
 /** What a form is to see of the values. */
-export const forForm = (schema: string | undefined, values: Record<string, unknown>): Record<string, unknown> =>
+const forForm = (schema: string | undefined, values: Record<string, unknown>): Record<string, unknown> =>
   schema === undefined ? values : (shownSafely(withoutFiles(values, fileFields(schema))) as Record<string, unknown>);
 
 interface DeskProps {

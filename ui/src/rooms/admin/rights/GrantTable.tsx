@@ -15,7 +15,7 @@ const t = text.admin;
 
 const SECTIONS: Partial<Record<Owner, Kind>> = { USER: "users", GROUP: "groups", ROLE: "roles", MAPPING_RULE: "mapping-rules" };
 
-export function OwnerLink({ type, id }: { type: Owner; id: string }) {
+function OwnerLink({ type, id }: { type: Owner; id: string }) {
   const section = SECTIONS[type];
   return (
     <span className="row admin-owner">

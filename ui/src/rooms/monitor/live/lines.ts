@@ -28,7 +28,7 @@ const sum = (values: readonly number[]): number => values.reduce((all, each) => 
 /** Of all nodes and partitions together. */
 export const summed = (measured: Measured, name: string): Points => across(named(measured, name), measured.times.length, sum);
 
-export const TONES = 10;
+const TONES = 10;
 const toneOf = (at: number): string => `plot-${(at % TONES) + 1}`;
 
 export const STAGES = ["authentication", "gateway_queue", "decode", "route", "inbox_wait", "evaluation", "append", "fsync", "commit", "response"] as const;

@@ -8,7 +8,7 @@ import { completeTaskWith } from "../../../api/tasks";
 import { stringIn } from "../../../parts/fields";
 
 /** `move` moves the clock. */
-export const ACTS = ["complete", "fail", "error", "finish", "publish", "broadcast", "retry", "set", "move"] as const;
+const ACTS = ["complete", "fail", "error", "finish", "publish", "broadcast", "retry", "set", "move"] as const;
 export type Act = (typeof ACTS)[number];
 
 /** What was written for it: JSON text, and one more text that a failure or an error needs. */
