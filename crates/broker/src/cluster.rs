@@ -268,11 +268,11 @@ impl Cluster {
         transport.is_some_and(|transport| transport.is_connected(node, class))
     }
 
-    /// Prevents further steps of a change here. Waits for the running one.
-    pub(crate) fn stop_steps(&self) {
+    /// Prevents further steps of a change here. Waits for the running one; false: not until it had ended.
+    pub(crate) fn stop_steps(&self) -> bool {
         self.life.stopped.store(true, Ordering::Release);
         self.notify_hosting(HostingEvent::Look);
-        drop(self.life.step.try_lock_for(PATIENCE));
+        self.life.step.try_lock_for(PATIENCE).is_some()
     }
 
     /// Carries out a step of a change, unless the node is stopping.
@@ -281,16 +281,17 @@ impl Cluster {
         (!self.is_stopped()).then(carry_out)
     }
 
-    /// Ends all connections. Blocks.
-    pub fn stop(&self) {
+    /// Ends all connections. Blocks. False: the thread of the cluster's state still runs at the deadline.
+    pub fn stop(&self, deadline: Instant) -> bool {
         self.life.stopped.store(true, Ordering::Release);
         self.bootstrap.give_up("the node stops");
         self.answer_the_last();
         self.forget_incoming();
-        self.stop_metadata_group();
+        let has_ended = self.stop_metadata_group(deadline);
         if let Some(transport) = self.transport.as_ref() {
             transport.stop();
         }
+        has_ended
     }
 
     /// Tells the others that this node no longer leads anything. Answers requests sent before, so that no outcome stays unknown.

@@ -1,6 +1,8 @@
 //! Starts and stops replicas of partitions on this node: at startup, and later as the cluster's state requires.
 
 mod given_up;
+#[cfg(test)]
+mod hanging_tests;
 pub(crate) mod purging;
 pub(crate) mod scaling;
 pub(crate) mod unsafe_recovery;
@@ -288,9 +290,10 @@ impl Hosting {
                 return;
             }
         }
-        if let Some(failed) = there {
-            shared.local.hosted.remove(partition);
-            failed.stop();
+        if let Some(failed) = there
+            && !stop(shared, &failed)
+        {
+            return;
         }
         let replica = ReplicaOf { own, members };
         let begun = self.begin(partition, replica);
@@ -328,8 +331,9 @@ impl Hosting {
             let Some(own) = own.filter(|own| from == Some(old) && *own != old) else {
                 continue;
             };
-            shared.local.hosted.remove(partition);
-            handle.stop();
+            if !stop(shared, &handle) {
+                continue;
+            }
             drop(handle);
             let begun = unsafe_recovery::begin(&self.directory(partition), own, state, partition);
             let outcome = begun
@@ -354,9 +358,12 @@ impl Hosting {
             if own == 0 || !state.has_given_up(own, partition) {
                 continue;
             }
-            tracing::info!(partition, "this node removes its copy of the partition");
-            shared.local.hosted.remove(partition);
-            handle.stop();
+            if !handle.is_ending() {
+                tracing::info!(partition, "this node removes its copy of the partition");
+            }
+            if !stop(shared, &handle) {
+                continue;
+            }
             let generation = skep_cluster::generation(own);
             let outcome = if state.went_on_since(partition, generation) {
                 self.put_aside(partition)
@@ -461,6 +468,18 @@ impl Hosting {
             }
         }
     }
+}
+
+/// Ends a copy. False: a thread of it still runs and may write into its directory, so nothing may be done with that; the copy stays in the
+/// list, as one that has failed, and this is tried again with the next look or message.
+fn stop(shared: &Shared, handle: &Arc<PartitionHandle>) -> bool {
+    // No requests arrive from here on.
+    shared.local.hosted.remove(handle.status.partition);
+    let has_ended = handle.stop();
+    if !has_ended {
+        shared.local.hosted.put(handle.clone());
+    }
+    has_ended
 }
 
 fn remove(directory: &Path) -> std::io::Result<()> {

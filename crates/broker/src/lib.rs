@@ -14,6 +14,7 @@ pub mod confirmation;
 mod directory;
 pub mod directory_view;
 pub mod disk;
+mod ending;
 pub mod flow_control;
 mod hosted;
 mod hosting;
@@ -36,6 +37,7 @@ use jobs::{delivered_jobs, long_polling, stream_receiver, workers};
 use queries::{asking, freshness};
 
 pub use config::{BrokerConfig, ClusterConfig, NodeLease};
+pub use ending::LIMIT as STOP_LIMIT;
 pub use hosted::Partitions;
 pub use router::{Broker, OpenError};
 pub use skep_transport::TlsFiles;

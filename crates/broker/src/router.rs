@@ -28,6 +28,7 @@ use crate::config::BrokerConfig;
 use crate::delivered_jobs::DeliveredJobs;
 use crate::directory;
 use crate::disk::DiskSpace;
+use crate::ending::LIMIT;
 use crate::hosted::Partitions;
 use crate::hosting::Hosting;
 use crate::job_streams::{Stream, StreamHub};
@@ -74,6 +75,8 @@ pub enum OpenError {
 
 /// Election timeouts without a leader in which a node expects to find a majority of the cluster that it knows.
 const ELECTIONS: u32 = 3;
+/// What the thread of the cluster's state has in any case to end, once the partitions have had their time.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Finds the other nodes, if there are any, and waits until the cluster is there. Returns its id.
 fn join(
@@ -107,7 +110,7 @@ fn join(
     match joined {
         Ok(id) => Ok((cluster, id)),
         Err(reason) => {
-            cluster.stop();
+            cluster.stop(Instant::now() + LIMIT);
             Err(OpenError::Cluster(reason))
         }
     }
@@ -124,7 +127,7 @@ pub struct Broker {
     last_pulse: LastPulse,
     reports: NodeReports,
     /// Held for the lifetime of the process: one directory, one owner.
-    _lock: Option<std::fs::File>,
+    lock: Option<Arc<std::fs::File>>,
 }
 
 impl Broker {
@@ -178,7 +181,7 @@ impl Broker {
             next_activation: AtomicUsize::new(0),
             last_pulse: LastPulse::default(),
             reports: NodeReports::default(),
-            _lock: directory.lock,
+            lock: directory.lock.map(Arc::new),
         }))
     }
 
@@ -305,19 +308,32 @@ impl Broker {
         self.metrics.node.open_streams.set(streams);
     }
 
-    /// Stops all partitions after a last checkpoint of each. Blocks.
-    pub fn stop(&self) {
+    /// Stops all partitions after a last checkpoint of each. Blocks: partitions have [`LIMIT`](crate::STOP_LIMIT), other nodes 2 s more.
+    /// False: a thread does not end, because its disk may not answer. Then the data directory stays locked until the process has ended.
+    pub fn stop(&self) -> bool {
+        self.stop_until(Instant::now() + LIMIT)
+    }
+
+    pub(crate) fn stop_until(&self, deadline: Instant) -> bool {
         let local = &self.shared.local;
-        self.shared.cluster.stop_steps();
+        let mut have_ended = self.shared.cluster.stop_steps();
         local.disk.stop();
         local.streams.end_all();
         for partition in self.partitions() {
             partition.inbox.send(Report::Stop);
         }
         for partition in self.partitions() {
-            partition.stop();
+            have_ended &= partition.stop_until(deadline);
         }
-        self.shared.cluster.stop();
+        have_ended &= self
+            .shared
+            .cluster
+            .stop(deadline.max(Instant::now() + SOON));
+        if !have_ended {
+            // Another process, or another broker of this one, must not open files to which a thread may still write.
+            std::mem::forget(self.lock.clone());
+        }
+        have_ended
     }
 
     /// Hands a request to a partition; `Err` is the answer.

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use prometheus_client::registry::Registry;
 use skep_broker::clock::Clock;
-use skep_broker::{Broker, NodeLease, OpenError};
+use skep_broker::{Broker, NodeLease, OpenError, STOP_LIMIT};
 use skep_documents::Stores;
 use skep_gateway::{Gateway, GatewayMetrics, SpanListener};
 
@@ -32,9 +32,9 @@ use crate::otlp::Exporter;
 use crate::process::ProcessMetrics;
 use crate::throttling::Throttling;
 
-/// After the gateways have stopped, partitions get this long for a last checkpoint. Without it nothing is lost: the next
-/// start replays a little more of the log.
-const CHECKPOINT_GRACE: Duration = Duration::from_secs(20);
+/// After the gateways have stopped, the broker gets its own limit, with which it says what hangs, and this long beyond it. Without a last
+/// checkpoint nothing is lost: the next start replays a little more of the log.
+const BEYOND: Duration = Duration::from_secs(10);
 
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -239,15 +239,12 @@ async fn sweep(documents: Arc<Stores>) {
 /// Stops the broker. Returns false if parts of it may still be running.
 async fn stop_broker(broker: Arc<Broker>) -> anyhow::Result<bool> {
     let stopped = tokio::task::spawn_blocking(move || broker.stop());
-    let stopped = tokio::time::timeout(CHECKPOINT_GRACE, stopped).await;
+    let stopped = tokio::time::timeout(STOP_LIMIT + BEYOND, stopped).await;
     match stopped {
-        Ok(result) => {
-            result?;
-            Ok(true)
-        }
+        Ok(has_stopped) => Ok(has_stopped?),
         Err(_) => {
             tracing::warn!(
-                "a partition took too long for its last checkpoint; the next start replays its log"
+                "the node takes too long to stop; the next start replays the log after the last checkpoint"
             );
             Ok(false)
         }

@@ -180,6 +180,7 @@ mod tests {
     use crate::clock::Clock;
     use crate::cluster::bootstrap::{Bootstrap, Identity};
     use crate::config::{BrokerConfig, ClusterConfig};
+    use crate::ending::LIMIT;
     use crate::local::Local;
     use crate::metrics::BrokerMetrics;
     use crate::preparation::Preparation;
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(gateway.bootstrap().wait().unwrap(), "a");
         learns_of(&gateway, "another");
         assert_eq!(gateway.state().cluster_id, "a");
-        gateway.stop();
+        assert!(gateway.stop(Instant::now() + LIMIT));
     }
 
     fn eventually(what: &str, is_so: impl Fn() -> bool) {
@@ -274,7 +275,7 @@ mod tests {
         }
         let own = another_member.member(cluster.node()).unwrap();
         assert!(!cluster.can_be_admitted(7, own, &another_member));
-        cluster.stop_metadata_group();
+        assert!(cluster.stop_metadata_group(Instant::now() + LIMIT));
         assert!(cluster.can_be_admitted(7, own, &another_member));
         cluster.receive_state(7, &without_copies);
         assert_eq!(cluster.state().revision, known.revision, "it is a member");
@@ -296,6 +297,6 @@ mod tests {
         assert!(gateway.bootstrap().identity().cluster_id.is_empty());
         learns_of(&gateway, "b");
         assert_eq!(gateway.bootstrap().identity().cluster_id, "b");
-        gateway.stop();
+        assert!(gateway.stop(Instant::now() + LIMIT));
     }
 }

@@ -24,6 +24,7 @@ use super::metadata_member::{
 use super::state::DIRECTORY;
 use super::wire::{ClusterMessage, NodeMessage};
 use crate::directory::write_durably;
+use crate::ending::Running;
 use crate::partition::thread::{HEARTBEAT_TICKS, HIBERNATE_AFTER_TICKS};
 use crate::replica_file::ReplicaOf;
 use crate::started::Started;
@@ -64,7 +65,7 @@ pub(super) struct MetadataGroup {
     hibernates: Arc<AtomicBool>,
     /// Why the member takes no part, while it does not.
     trouble: Arc<Mutex<Option<String>>>,
-    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    thread: Running,
 }
 
 /// The member's thread.
@@ -115,11 +116,31 @@ impl MetadataGroup {
         self.leader() == Some(self.own)
     }
 
-    pub(super) fn stop(&self) {
-        let _ = self.inbox.send(MetadataEvent::Stop);
-        if let Some(thread) = self.thread.lock().take() {
-            let _ = thread.join();
+    /// Ends the thread. False: it still runs at the deadline and may write to its files, which nobody else may use until a later call returns
+    /// true.
+    pub(super) fn stop_until(&self, deadline: Instant) -> bool {
+        let ended = self.thread.wait_until(deadline, "ends-state", |thread| {
+            let inbox = self.inbox.clone();
+            let ends = move || {
+                // The queue of a thread that hangs may be full.
+                let _ = inbox.send(MetadataEvent::Stop);
+                if let Some(thread) = thread {
+                    let _ = thread.join();
+                }
+            };
+            vec![("the thread", Box::new(ends))]
+        });
+        let Err(overdue) = ended else {
+            return true;
+        };
+        self.leader.store(0, Ordering::Release);
+        let reason = "this node takes no part in changes of the cluster: its thread for them does not end, as the disk of cluster-state may \
+                      not answer";
+        *self.trouble.lock() = Some(reason.to_string());
+        if overdue.is_first {
+            tracing::error!(code = "CLUSTER_STATE", %reason, "the data directory stays locked until this process has ended");
         }
+        false
     }
 }
 
@@ -204,7 +225,7 @@ pub(super) fn start(
         leader,
         hibernates,
         trouble,
-        thread: Mutex::new(Some(thread)),
+        thread: Running::new(Some(thread)),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use skep_cluster::{Layout, NodeState, State, member, node_of};
@@ -16,6 +16,7 @@ use super::metadata_group::{self, MetadataEvent, MetadataGroup};
 use super::unsafe_recovery::{FIRST, first_state};
 use crate::config::BrokerConfig;
 use crate::directory::{Claimed, write_durably};
+use crate::ending::LIMIT;
 use crate::replica_file::ReplicaOf;
 use crate::started;
 
@@ -177,11 +178,18 @@ impl Cluster {
         self.notify_metadata_group(MetadataEvent::Message(Box::new(message)));
     }
 
-    pub(super) fn stop_metadata_group(&self) {
+    /// Ends this node's member of the metadata group. False: its thread still runs at the deadline and may write to its files, so it stays the
+    /// member of this node.
+    pub(super) fn stop_metadata_group(&self, deadline: Instant) -> bool {
         let own = self.metadata.own.lock().take();
-        if let Some(own) = own {
-            own.stop();
+        let Some(own) = own else {
+            return true;
+        };
+        let has_ended = own.stop_until(deadline);
+        if !has_ended {
+            *self.metadata.own.lock() = Some(own);
         }
+        has_ended
     }
 
     /// Begins or continues to hold the state, once the node belongs to a cluster. Blocks until the state is known.
@@ -328,7 +336,9 @@ impl Cluster {
             self.bootstrap.admitted(&state.cluster_id, state.epoch)?;
         }
         // An earlier member of this node was removed: nobody relies on it any more.
-        self.stop_metadata_group();
+        if !self.stop_metadata_group(Instant::now() + LIMIT) {
+            return Err("its former member does not end".to_string());
+        }
         let directory = self.metadata_directory();
         let there = ReplicaOf::read(&directory).map_err(|error| error.to_string())?;
         if directory.exists() && there.is_none_or(|there| there.own != replica.own) {

@@ -23,6 +23,7 @@ use super::changes::now;
 use super::management::{Answer, Ask, Outcome};
 use super::metadata_group::MetadataEvent;
 use crate::directory::write_durably;
+use crate::ending::LIMIT;
 use crate::partition::Report;
 use crate::replica_file::ReplicaOf;
 
@@ -222,7 +223,9 @@ impl Cluster {
             nodes = ?first.nodes.keys().collect::<Vec<_>>(),
             "this node recovers the cluster without a majority of its former nodes"
         );
-        self.stop_metadata_group();
+        if !self.stop_metadata_group(std::time::Instant::now() + LIMIT) {
+            return Err("the former member of this node does not end".to_string());
+        }
         remove(&directory).map_err(text)?;
         std::fs::rename(&decided, &directory).map_err(text)?;
         let parent = directory.parent().map(std::fs::File::open);
@@ -247,7 +250,7 @@ impl Cluster {
         let cluster = self.clone();
         // Stopping threads takes a moment.
         std::thread::spawn(move || {
-            cluster.stop_metadata_group();
+            cluster.stop_metadata_group(std::time::Instant::now() + LIMIT);
             for handle in cluster.local.partitions() {
                 handle.status.fail(reason.clone());
                 handle.stop();

@@ -101,6 +101,13 @@ impl Hosting {
         let gone = self.gone(partition).map_err(io)?;
         let gone = gone.filter(|gone| gone.member == own);
         let left = match (shared.local.partition(partition), gone) {
+            // It was recorded and told to end before, and can report nothing any more.
+            (Some(handle), Some(gone)) if handle.is_ending() => {
+                if !abandon(shared, &handle) {
+                    return Err(hangs(&handle));
+                }
+                gone.left
+            }
             // A record of a copy that still runs may be outdated: the attempt that wrote it failed.
             (Some(handle), _) => self.end(shared, own, &handle)?,
             (None, Some(gone)) => gone.left,
@@ -163,12 +170,11 @@ impl Hosting {
                 return Err(reason);
             }
         };
-        handle.abandon();
-        if let Some(cluster) = shared.others() {
-            // Others that rely on this copy should know soon.
-            cluster.role_changed();
+        if abandon(shared, handle) {
+            Ok(left)
+        } else {
+            Err(hangs(handle))
         }
-        Ok(left)
     }
 
     /// Records durably what a copy leaves behind. From here on nobody opens it again.
@@ -271,6 +277,27 @@ impl Hosting {
     }
 }
 
+/// Ends a copy whose record is written. False: a thread of it still runs and may write into its directory, which must stay until then.
+fn abandon(shared: &Shared, handle: &Arc<PartitionHandle>) -> bool {
+    shared.local.hosted.remove(handle.status.partition);
+    let has_ended = handle.abandon();
+    if let Some(cluster) = shared.others() {
+        // Others that rely on this copy should know soon.
+        cluster.role_changed();
+    }
+    if !has_ended {
+        shared.local.hosted.put(handle.clone());
+    }
+    has_ended
+}
+
+/// Why a copy cannot be removed yet.
+fn hangs(handle: &PartitionHandle) -> String {
+    let reason = handle.status.failure().unwrap_or_default();
+    let partition = handle.status.partition;
+    format!("partition {partition} cannot be emptied: {reason}")
+}
+
 /// The partition's surviving copy, described after all earlier messages were handled.
 fn surviving_copy(handle: &PartitionHandle) -> Option<SurvivingCopy> {
     let (sender, receiver) = crossbeam_channel::bounded(1);
@@ -343,4 +370,40 @@ fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -
         drop(shared.local.submit(partition, request, Instant::now()));
     }
     changes.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use skep_cluster::{Left, member};
+
+    use crate::hosting::hanging_tests::{hangs, hosting, open};
+
+    #[test]
+    fn a_purge_removes_no_files_of_a_copy_whose_thread_still_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let broker = open(directory.path()).unwrap();
+        let (hosting, shared, state) = (hosting(&broker), broker.shared(), broker.cluster_state());
+        let release = hangs(&broker, 1);
+        let left = Left {
+            last_key: 77,
+            ..Left::default()
+        };
+        hosting.record(1, member(0, 0), left).unwrap();
+        let refused = hosting.leave(shared, &state, 1).unwrap_err();
+        assert!(
+            refused.contains("the partition's thread does not end"),
+            "{refused}"
+        );
+        assert!(hosting.directory(1).exists());
+        drop(release);
+        let left = loop {
+            match hosting.leave(shared, &state, 1) {
+                Ok(left) => break left,
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(left.last_key, 77, "as it was recorded");
+        assert!(!hosting.directory(1).exists());
+        assert!(broker.stop());
+    }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use parking_lot::Mutex;
 use skep_engine::{Engine, EngineConfig, OldestNode, TurnTime};
 use skep_exporting::ExportMetrics;
 use skep_protocol::Routing;
@@ -17,6 +16,7 @@ use skep_storage::log::{Log, LogConfig, LogReader, LogWriter, WriterConfig};
 use super::{Partition, Replica};
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
+use crate::ending::Running;
 use crate::flow_control::{RequestLimit, WriteLimit};
 use crate::metrics::{PartitionMetrics, WorkCounter};
 use crate::partition::attention::Attention;
@@ -102,7 +102,7 @@ pub(crate) fn start(
         secondary,
         exporters: board,
         progress,
-        thread: Mutex::new(Some(thread)),
+        thread: Running::new(Some(thread)),
         attention: Attention::default(),
     }))
 }
