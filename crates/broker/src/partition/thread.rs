@@ -219,6 +219,9 @@ impl Partition {
                 let parts = (&mut self.core, &mut self.exporters, &mut self.log);
                 let (env, now) = (&self.env, Instant::now());
                 self.checkpointer.done((number, result), parts, env, now);
+                if let Some(arrival) = self.replica.snapshots.take_waiting() {
+                    self.snapshot_built(arrival)?;
+                }
             }
             Report::TakeSnapshot(waiter) => {
                 self.checkpointer.waits(waiter);
@@ -286,7 +289,8 @@ impl Partition {
     /// Captures a checkpoint, which is stored once its entry is committed.
     fn capture_checkpoint(&mut self) {
         let started = Instant::now();
-        if !self.checkpointer.capture(&mut self.core, started) {
+        if self.replica.snapshots.is_ready() || !self.checkpointer.capture(&mut self.core, started)
+        {
             return;
         }
         let took = started.elapsed();
@@ -301,6 +305,10 @@ impl Partition {
     }
 
     fn store_checkpoint(&mut self) {
+        // The snapshot takes the place of all that would be stored.
+        if self.replica.snapshots.is_ready() {
+            return;
+        }
         let (applied, env) = (self.core.applied(), &self.env);
         if let Err(reason) = self.checkpointer.store(applied, env) {
             self.checkpointer.failed(reason, env, Instant::now());

@@ -51,6 +51,8 @@ struct Captured {
     started: Instant,
     /// The task that stores it, once its entry is committed.
     storing: Option<Task>,
+    /// The state that it was captured from was replaced: nothing follows from it once it is stored.
+    is_abandoned: bool,
 }
 
 impl Checkpointer {
@@ -129,6 +131,7 @@ impl Checkpointer {
             exporting: state.exporting.value().clone(),
             started: now,
             storing: None,
+            is_abandoned: false,
         });
         self.last = now;
         self.log_bytes = 0;
@@ -185,11 +188,14 @@ impl Checkpointer {
         env: &Environment,
         now: Instant,
     ) {
-        // A checkpoint that was in progress when the state was rebuilt is no longer waited for.
         let captured = self.current.take_if(|captured| captured.number == number);
         let Some(captured) = captured else {
             return;
         };
+        if captured.is_abandoned {
+            self.rows.clear();
+            return;
+        }
         let meta = match result {
             Ok(meta) => meta,
             Err(reason) => return self.failed(reason, env, now),
@@ -264,9 +270,23 @@ impl Checkpointer {
         }
     }
 
-    /// The state is about to be replaced. Waits for a checkpoint being stored, and drops one that is not: the store must not change while a
-    /// state is read from it, as rows of a later checkpoint would be newer than the entries that are applied to them.
-    pub fn abandon(&mut self) {
+    /// The state is about to be replaced: drops a checkpoint that is not being stored yet. False while one is being stored: the state must
+    /// stay until that is done, and nothing else follows from it. The store must not change while a state is read from it, as rows of a later
+    /// checkpoint would be newer than the entries that are applied to them.
+    pub fn abandon(&mut self) -> bool {
+        if let Some(captured) = &mut self.current
+            && captured.storing.is_some()
+        {
+            captured.is_abandoned = true;
+            return false;
+        }
+        self.current = None;
+        self.rows.clear();
+        true
+    }
+
+    /// The same for a state that cannot stay: waits for a checkpoint being stored.
+    pub fn abandon_now(&mut self) {
         if let Some(storing) = self.current.take().and_then(|captured| captured.storing) {
             storing.wait();
         }

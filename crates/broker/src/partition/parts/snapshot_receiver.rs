@@ -34,6 +34,10 @@ pub struct SnapshotReceiver {
     /// Where the next snapshot is built. The store itself may be busy.
     staging: Staging,
     snapshot: Option<IncomingSnapshot>,
+    /// The thread that builds a snapshot, and the number of that: one at a time, in one place. The snapshot may be unwanted by now.
+    builder: Option<(u64, Task)>,
+    /// The snapshot whose builder has ended while a checkpoint was being stored.
+    waiting: Option<u64>,
     /// Set if there was no space for a snapshot.
     lack: Option<Lack>,
     /// The checkpoint of an installed snapshot, until the log reaches it.
@@ -45,9 +49,10 @@ struct IncomingSnapshot {
     arrival: u64,
     /// The newest part.
     part: Part,
-    /// Passes parts to the thread while more are expected.
+    /// Passes parts to the thread while more are expected. The leader keeps few unacknowledged parts in flight.
     parts: Option<Sender<(Part, Bytes)>>,
-    builder: Option<Task>,
+    /// Until the thread begins, which it does when the one before has ended.
+    arrived: Option<Receiver<(Part, Bytes)>>,
     /// The thread's result, once it has ended.
     outcome: Outcome,
     built: Option<Built>,
@@ -77,6 +82,8 @@ impl SnapshotReceiver {
         SnapshotReceiver {
             staging,
             snapshot: None,
+            builder: None,
+            waiting: None,
             lack: None,
             installing: None,
         }
@@ -102,14 +109,17 @@ impl SnapshotReceiver {
         now: Instant,
     ) -> Result<Taken, CoreError> {
         if part.number == 0 {
-            self.snapshot = None;
+            self.forget();
             let lack = self.lack.as_ref();
-            if lack.is_some_and(|l| now < l.then && env.free_bytes() < l.enough) {
+            // An unwanted snapshot that is still being built takes the space that is looked for.
+            let is_taken = |l: &Lack| self.builder.is_some() || env.free_bytes() < l.enough;
+            if lack.is_some_and(|l| now < l.then && is_taken(l)) {
                 env.status.space.no_room.store(true, Ordering::Relaxed);
                 group.abandon_snapshot(part);
                 return Ok(Taken::Refused);
             }
-            self.snapshot = Some(self.begin(part, env)?);
+            self.snapshot = Some(IncomingSnapshot::new(part));
+            self.build_next(env)?;
         }
         if let Some(snapshot) = self.of(part.arrival) {
             snapshot.part = part;
@@ -130,13 +140,21 @@ impl SnapshotReceiver {
         snapshot.filter(|snapshot| snapshot.arrival == arrival)
     }
 
-    fn begin(&self, part: Part, env: &Environment) -> Result<IncomingSnapshot, CoreError> {
-        // The leader keeps few unacknowledged parts in flight.
-        let (parts, arrived) = crossbeam_channel::unbounded();
-        let staging = self.staging.clone();
-        let (stays_free, inbox) = (env.stays_free(), env.inbox.clone());
-        let outcome = Outcome::default();
-        let done = outcome.clone();
+    /// Begins to build the snapshot, unless an earlier one is still being built: its builder ends without the parts that it lacks, and
+    /// reports that.
+    fn build_next(&mut self, env: &Environment) -> Result<(), CoreError> {
+        let Some(snapshot) = self.snapshot.as_mut().filter(|_| self.builder.is_none()) else {
+            return Ok(());
+        };
+        let Some(arrived) = snapshot.arrived.take() else {
+            return Ok(());
+        };
+        let (staging, stays_free) = (self.staging.clone(), env.stays_free());
+        let (arrival, done, inbox) = (
+            snapshot.arrival,
+            snapshot.outcome.clone(),
+            env.inbox.clone(),
+        );
         let work = move || {
             let taken = inbox.clone();
             let taken = move |part| taken.send(Report::SnapshotTaken(part));
@@ -144,20 +162,30 @@ impl SnapshotReceiver {
             let built = catch_unwind(AssertUnwindSafe(build));
             let panicked = |_| Err(StorageError::Snapshot("the store panicked".into()));
             *done.lock() = Some(built.unwrap_or_else(panicked));
-            inbox.send(Report::SnapshotBuilt {
-                arrival: part.arrival,
-            });
+            // If the snapshot is not wanted any more, this removes its files, before the next one is built in their place.
+            drop(done);
+            inbox.send(Report::SnapshotBuilt { arrival });
         };
         let builder = env.background.run("snapshot", Box::new(work));
         let builder = builder.map_err(|error| CoreError::Snapshot(error.to_string()))?;
-        Ok(IncomingSnapshot {
-            arrival: part.arrival,
-            part,
-            parts: Some(parts),
-            builder: Some(builder),
-            outcome,
-            built: None,
-        })
+        self.builder = Some((arrival, builder));
+        Ok(())
+    }
+
+    /// A checkpoint is being stored: the snapshot is looked at when that is done.
+    pub fn waits_for_checkpoint(&mut self, arrival: u64) {
+        self.waiting = Some(arrival);
+    }
+
+    /// Returns once the snapshot that has waited for a checkpoint.
+    pub fn take_waiting(&mut self) -> Option<u64> {
+        self.waiting.take()
+    }
+
+    /// Whether a snapshot is about to take the place of the state.
+    pub fn is_ready(&self) -> bool {
+        let snapshot = self.snapshot.as_ref();
+        snapshot.is_some_and(|snapshot| snapshot.built.is_some())
     }
 
     /// Either the whole snapshot is ready to take the place of the state, or it cannot be built. True if there is no space for it.
@@ -171,13 +199,16 @@ impl SnapshotReceiver {
         env: &Environment,
         now: Instant,
     ) -> Result<bool, CoreError> {
+        // Its thread ends with its report.
+        self.builder.take_if(|(of, _)| *of == arrival);
         let Some(snapshot) = self.of(arrival) else {
+            if let Some(lack) = &mut self.lack {
+                // Without the files of this one.
+                lack.enough = enough(env);
+            }
+            self.build_next(env)?;
             return Ok(false);
         };
-        let Some(builder) = snapshot.builder.take() else {
-            return Ok(false);
-        };
-        builder.wait();
         let part = snapshot.part;
         let outcome = snapshot.outcome.lock().take();
         match outcome {
@@ -217,12 +248,10 @@ impl SnapshotReceiver {
         now: Instant,
     ) {
         self.forget();
-        let free = env.free_bytes();
         let before = self.lack.as_ref();
         let wait = before.map_or(TRY_AGAIN, |lack| (lack.wait * 2).min(TRY_SELDOM));
-        let notable = (free.saturating_sub(env.stays_free()) / 8).max(NOTABLE);
         self.lack = Some(Lack {
-            enough: free.saturating_add(notable),
+            enough: enough(env),
             then: now + wait,
             wait,
         });
@@ -230,7 +259,7 @@ impl SnapshotReceiver {
         tracing::error!(
             code = "SNAPSHOT_NO_ROOM",
             partition = env.partition(),
-            free_mib = free >> 20,
+            free_mib = env.free_bytes() >> 20,
             stays_free_mib = env.stays_free() >> 20,
             error,
             "the disk has no space for the leader's snapshot: the replica stays behind until there is"
@@ -248,7 +277,7 @@ impl SnapshotReceiver {
         }
     }
 
-    /// The snapshot is not needed, or there is no space for it.
+    /// The snapshot is not needed, or there is no space for it. Its builder ends by itself, because no more parts come.
     pub fn forget(&mut self) {
         self.snapshot = None;
     }
@@ -281,6 +310,13 @@ impl SnapshotReceiver {
     }
 }
 
+/// Free bytes that would be notably more than there are now.
+fn enough(env: &Environment) -> u64 {
+    let free = env.free_bytes();
+    let notable = (free.saturating_sub(env.stays_free()) / 8).max(NOTABLE);
+    free.saturating_add(notable)
+}
+
 /// Outcome of receiving a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
@@ -302,11 +338,25 @@ pub fn gets_on(env: &Environment) {
     }
 }
 
-impl Drop for IncomingSnapshot {
+impl IncomingSnapshot {
+    fn new(part: Part) -> IncomingSnapshot {
+        let (parts, arrived) = crossbeam_channel::unbounded();
+        IncomingSnapshot {
+            arrival: part.arrival,
+            part,
+            parts: Some(parts),
+            arrived: Some(arrived),
+            outcome: Outcome::default(),
+            built: None,
+        }
+    }
+}
+
+impl Drop for SnapshotReceiver {
     fn drop(&mut self) {
-        // The builder ends when no more parts come; its result is removed, and nobody else builds meanwhile.
-        self.parts = None;
-        if let Some(builder) = self.builder.take() {
+        // The partition's thread ends: its directory may be moved or opened after that.
+        self.forget();
+        if let Some((_, builder)) = self.builder.take() {
             builder.wait();
         }
     }

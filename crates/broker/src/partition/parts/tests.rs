@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use skep_engine::state::State;
 use skep_engine::state::table::EmptyStore;
 use skep_engine::{Engine, EngineConfig};
 use skep_protocol::Document;
 use skep_protocol::command::{BroadcastSignal, Command, Request};
-use skep_replication::{Append, EntryId, Group, GroupConfig, LogEvidence, RecoveredLog};
+use skep_replication::{Append, EntryId, Group, GroupConfig, LogEvidence, Part, RecoveredLog};
 use skep_service::reply_channel;
 use skep_storage::disk::MemoryDisk;
 use skep_storage::kv::{FjallConfig, FjallKv};
@@ -24,6 +25,7 @@ use super::environment::Environment;
 use super::exporters::{Exporters, open_exporters};
 use super::log_pins::LogPins;
 use super::log_pipe::LogPipe;
+use super::snapshot_receiver::{SnapshotReceiver, Taken};
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::flow_control::{RequestLimit, WriteLimit};
@@ -292,7 +294,7 @@ fn a_checkpoint_is_due_after_its_period_and_a_failed_one_soon() {
 }
 
 #[test]
-fn abandoning_a_state_waits_for_its_running_checkpoint_and_ignores_it() {
+fn a_state_is_not_replaced_while_its_checkpoint_is_stored_and_nobody_waits_for_that() {
     let now = Instant::now();
     let mut rig = Rig::new(now);
     let _reply = rig.broadcast(now);
@@ -302,10 +304,41 @@ fn abandoning_a_state_waits_for_its_running_checkpoint_and_ignores_it() {
     rig.checkpointer
         .store(rig.core.applied(), &rig.env)
         .unwrap();
-    rig.checkpointer.abandon();
-    assert!(rig.jobs.lock().is_empty(), "it was waited for");
+    assert!(!rig.checkpointer.abandon());
+    assert_eq!(rig.jobs.lock().len(), 1, "it was not waited for");
+    assert!(!rig.checkpointer.abandon());
+    run_all(&rig.jobs);
     assert!(rig.checkpoint_done(now), "it says so");
     let stored = &rig.env.status.checkpoint_index;
     let stored = stored.load(std::sync::atomic::Ordering::Relaxed);
-    assert_eq!(stored, 0, "and nobody heeds it");
+    assert_eq!(stored, 0, "and nothing follows from it");
+    assert!(rig.checkpointer.abandon() && rig.checkpointer.is_idle());
+}
+
+#[test]
+fn a_snapshot_that_replaces_another_does_not_wait_for_its_builder() {
+    let now = Instant::now();
+    let mut rig = Rig::new(now);
+    let directory = tempfile::tempdir().unwrap();
+    let kv = FjallKv::open(directory.path(), FjallConfig::default()).unwrap();
+    let mut receiver = SnapshotReceiver::going_on(kv.staging(), LogEvidence::default());
+    for arrival in [1, 2] {
+        let part = Part { arrival, number: 0 };
+        let bytes = Bytes::from_static(b"not a snapshot");
+        let (group, env) = (rig.core.group_mut(), &rig.env);
+        let taken = receiver.take_in((part, false), bytes, group, env, now);
+        assert_eq!(taken.unwrap(), Taken::Begun);
+    }
+    assert!(rig.incoming.report().is_none(), "no builder has ended");
+    assert_eq!(rig.jobs.lock().len(), 1, "one builds at a time");
+    run_all(&rig.jobs);
+    let ended = std::iter::from_fn(|| rig.incoming.report()).last();
+    let Some(Report::SnapshotBuilt { arrival }) = ended else {
+        panic!("{ended:?}");
+    };
+    assert_eq!(arrival, 1);
+    let (group, env) = (rig.core.group_mut(), &rig.env);
+    assert!(!receiver.built(arrival, group, env, now).unwrap());
+    assert!(!receiver.is_ready());
+    assert_eq!(rig.jobs.lock().len(), 1, "the next one is built");
 }

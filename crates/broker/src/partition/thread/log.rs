@@ -194,7 +194,8 @@ impl Partition {
     #[inline(never)]
     pub(super) fn rebuild(&mut self, why: &str) -> Result<(), CoreError> {
         self.delivery.abort_all(why, &self.env);
-        self.checkpointer.abandon();
+        // After a panic it was abandoned before, unless leadership was lost at once.
+        self.checkpointer.abandon_now();
         let config = &self.env.engine_config;
         let (mut engine, meta) = self.checkpointer.open_engine(config)?;
         debug_assert!(

@@ -80,7 +80,11 @@ impl Partition {
     /// Rebuilds the state after a panic, once nothing is in flight that was evaluated before it, and bans the instance before anything else
     /// is evaluated.
     pub(super) fn recover_from_panic(&mut self) -> Result<(), CoreError> {
-        if self.core.is_in_flight() {
+        if self.core.is_in_flight() || !self.panics.awaits_rebuild() {
+            return Ok(());
+        }
+        // Other replicas hear from this one while a checkpoint is stored.
+        if !self.checkpointer.abandon() {
             return Ok(());
         }
         let Some(panic) = self.panics.take_rebuild() else {

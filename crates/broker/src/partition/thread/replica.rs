@@ -83,7 +83,12 @@ impl Partition {
         Ok(())
     }
 
+    /// A snapshot is ready, or cannot be built. It takes the place of the state at once, so a checkpoint that is being stored ends before.
     pub(super) fn snapshot_built(&mut self, arrival: u64) -> Result<(), CoreError> {
+        if self.checkpointer.is_storing() {
+            self.replica.snapshots.waits_for_checkpoint(arrival);
+            return Ok(());
+        }
         let (group, now) = (self.core.group_mut(), Instant::now());
         let snapshots = &mut self.replica.snapshots;
         if snapshots.built(arrival, group, &self.env, now)? {
@@ -244,7 +249,11 @@ impl Partition {
         self.replica.metrics.snapshot_ends(true);
         let why = "its state is replaced by that of the leader";
         self.delivery.abort_all(why, env);
-        self.checkpointer.abandon();
+        debug_assert!(
+            !self.checkpointer.is_storing(),
+            "a snapshot is installed while no checkpoint is stored"
+        );
+        self.checkpointer.abandon_now();
         self.exporters.abandon_secondary();
         let meta = self.replica.snapshots.adopt(&self.checkpointer, env)?;
         let state = EntryId {
