@@ -507,9 +507,9 @@ impl Cluster {
                 query,
                 wanted,
             } => self.answer_query(from, (id, columns), (partition, query), wanted),
-            NodeMessage::QueryAnswer { id, answered } => self.found(id, answered),
+            NodeMessage::QueryAnswer { id, answered } => self.found(from, id, answered),
             NodeMessage::Ask { id, question } => self.asked(from, id, question),
-            NodeMessage::NodeReport { id, answer } => self.question_answered(id, answer),
+            NodeMessage::NodeReport { id, answer } => self.question_answered(from, id, answer),
             NodeMessage::CopyWanted {
                 transfer,
                 partition,
@@ -519,7 +519,7 @@ impl Cluster {
             NodeMessage::Copy { transfer, answer } => self.copy_answer(from, transfer, answer),
             NodeMessage::Position { id, partition } => self.send_position(from, id, partition),
             NodeMessage::Confirmation(message) => self.confirmation_message(from, message),
-            NodeMessage::PositionIs { id, entry } => self.position_known(id, entry),
+            NodeMessage::PositionIs { id, entry } => self.position_known(from, id, entry),
             NodeMessage::DirectoryWanted { known } => self.send_directory(from, known),
             NodeMessage::DirectoryIs(whole) => self.directory_is(from, *whole),
         }

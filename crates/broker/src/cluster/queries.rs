@@ -3,16 +3,15 @@
 pub(super) mod confirming;
 pub(crate) mod freshness;
 pub(crate) mod positions;
+pub(super) mod unanswered;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::Mutex;
 use skep_query::{Query, QueryError};
 use tokio::sync::oneshot;
 
+use self::unanswered::Unanswered;
 use super::Cluster;
 use super::wire::NodeMessage;
 use crate::partition::QueryResult;
@@ -20,12 +19,8 @@ use crate::partition::QueryResult;
 /// Fingerprint of what the columns of rows mean, see [`skep_query::fingerprint`].
 static COLUMNS: LazyLock<u64> = LazyLock::new(skep_query::fingerprint);
 
-/// Queries that are at other nodes: by number, with the node that was asked and the waiting caller.
-#[derive(Default)]
-pub(super) struct Queries {
-    next: AtomicU64,
-    pending: Mutex<HashMap<u64, (u32, oneshot::Sender<QueryResult>)>>,
-}
+/// Callers whose queries are at other nodes.
+pub(super) type Queries = Unanswered<oneshot::Sender<QueryResult>>;
 
 impl Cluster {
     /// Asks a node. `None`: the query cannot be sent.
@@ -36,8 +31,9 @@ impl Cluster {
         query: &Query,
         wanted: Option<u64>,
     ) -> Option<oneshot::Receiver<QueryResult>> {
-        let id = self.exchanges.queries.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
+        let queries = &self.exchanges.queries;
+        let id = queries.add(node, answer, oneshot::Sender::is_closed);
         let message = NodeMessage::Query {
             id,
             partition,
@@ -45,14 +41,10 @@ impl Cluster {
             query: query.clone(),
             wanted,
         };
-        let mut pending = self.exchanges.queries.pending.lock();
-        pending.retain(|_, (_, waiting)| !waiting.is_closed());
-        pending.insert(id, (node, answer));
-        drop(pending);
         if self.send(node, &message) {
             return Some(answered);
         }
-        self.exchanges.queries.pending.lock().remove(&id);
+        queries.take(node, id);
         None
     }
 
@@ -81,16 +73,14 @@ impl Cluster {
         }
     }
 
-    pub(super) fn found(&self, id: u64, answered: QueryResult) {
-        let waiting = self.exchanges.queries.pending.lock().remove(&id);
-        if let Some((_, waiting)) = waiting {
+    pub(super) fn found(&self, from: u32, id: u64, answered: QueryResult) {
+        if let Some(waiting) = self.exchanges.queries.take(from, id) {
             let _ = waiting.send(answered);
         }
     }
 
     /// The connection with the node is lost: waiting callers ask another one.
     pub(super) fn lose_queries(&self, node: u32) {
-        let mut pending = self.exchanges.queries.pending.lock();
-        pending.retain(|_, (asked, _)| *asked != node);
+        self.exchanges.queries.take_all(node).for_each(drop);
     }
 }

@@ -2,16 +2,15 @@
 
 pub(super) mod node_answers;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use self::node_answers::{PULSE_QUESTION, WORK_QUESTION};
 use super::Cluster;
+use super::queries::unanswered::Unanswered;
 use super::wire::NodeMessage;
 
 /// Produces this node's answer as text; both sides agree on the questions.
@@ -20,11 +19,11 @@ pub type Answerer = Box<dyn Fn(&str) -> String + Send + Sync>;
 /// How long a node may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Questions that are at other nodes: by number, with the node that was asked and the waiting caller.
+/// Operators' questions.
 #[derive(Default)]
 pub(super) struct Questions {
-    next: AtomicU64,
-    pending: Mutex<HashMap<u64, (u32, oneshot::Sender<String>)>>,
+    /// Callers whose questions are at other nodes.
+    pending: Unanswered<oneshot::Sender<String>>,
     /// Answers questions on this node. It is set once the broker has started, because its answers come from the running broker and from
     /// what the server builds upon it. Until then the node answers nothing, and the caller treats it as a node that does not answer.
     answerer: OnceLock<Answerer>,
@@ -75,21 +74,14 @@ impl Cluster {
 
     /// Asks one node. `None`: the question cannot be sent.
     fn ask_node(&self, node: u32, question: &str) -> Option<oneshot::Receiver<String>> {
-        let id = self
-            .exchanges
-            .questions
-            .next
-            .fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        let mut pending = self.exchanges.questions.pending.lock();
-        pending.retain(|_, (_, waiting)| !waiting.is_closed());
-        pending.insert(id, (node, answer));
-        drop(pending);
+        let pending = &self.exchanges.questions.pending;
+        let id = pending.add(node, answer, oneshot::Sender::is_closed);
         let question = question.to_string();
         if self.send(node, &NodeMessage::Ask { id, question }) {
             return Some(answered);
         }
-        self.exchanges.questions.pending.lock().remove(&id);
+        pending.take(node, id);
         None
     }
 
@@ -105,16 +97,18 @@ impl Cluster {
         });
     }
 
-    pub(super) fn question_answered(&self, id: u64, answer: String) {
-        let waiting = self.exchanges.questions.pending.lock().remove(&id);
-        if let Some((_, waiting)) = waiting {
+    pub(super) fn question_answered(&self, from: u32, id: u64, answer: String) {
+        if let Some(waiting) = self.exchanges.questions.pending.take(from, id) {
             let _ = waiting.send(answer);
         }
     }
 
     /// The connection with the node is lost: there will be no answer.
     pub(super) fn lose_questions(&self, node: u32) {
-        let mut pending = self.exchanges.questions.pending.lock();
-        pending.retain(|_, (asked, _)| *asked != node);
+        self.exchanges
+            .questions
+            .pending
+            .take_all(node)
+            .for_each(drop);
     }
 }
