@@ -403,12 +403,13 @@ impl Store {
         }
     }
 
-    /// Stores all committed changes and stops the threads.
+    /// Stores all committed changes and stops the threads. Queries that wait for others are answered that they should be sent again.
     pub fn stop(&self) {
         self.status.stop();
         if let Some(exporter) = self.exporter.lock().take() {
             let _ = exporter.join();
         }
+        self.freshness.abandon();
         if !self.is_shared() {
             self.readers.stop();
         }
@@ -435,6 +436,9 @@ fn wait_for_all(
     let mut behind = 0;
     for one in near {
         let lacking = one.freshness.wait_for(one.entry, deadline);
+        if one.freshness.is_abandoned() {
+            return Err(ended(one.partition));
+        }
         let lacking = lacking.ok_or_else(|| not_reached(one.freshness.fault()))?;
         behind = lacking.max(behind);
     }
@@ -460,6 +464,13 @@ fn not_reached(fault: Option<String>) -> QueryError {
     let reason = fault.unwrap_or_else(|| "it is not connected yet".to_string());
     QueryError::Unavailable(format!(
         "Secondary storage cannot be used: {reason}. Send the query again when that is fixed."
+    ))
+}
+
+/// The error for a store that is not filled any more.
+fn ended(partition: u32) -> QueryError {
+    QueryError::Unavailable(format!(
+        "The rows of partition {partition} on this node are about to be removed or replaced, or the node is stopping. Send the query again."
     ))
 }
 

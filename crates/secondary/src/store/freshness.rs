@@ -17,7 +17,7 @@ pub struct Freshness {
     advanced: Condvar,
     /// A query is waiting, so the window ends early.
     demanded: AtomicBool,
-    /// Nobody will read changes that are not stored yet.
+    /// Changes that are not stored yet never will be.
     abandoned: AtomicBool,
     /// Status of the exporter that fills the store.
     status: Arc<Status>,
@@ -44,8 +44,12 @@ impl Freshness {
         }
     }
 
+    /// No row will be stored any more: nobody waits for one.
     pub fn abandon(&self) {
+        // Who holds the lock has seen it, or waits and is woken.
+        let _flushed = self.flushed.lock();
         self.abandoned.store(true, Ordering::Release);
+        self.advanced.notify_all();
     }
 
     pub fn is_abandoned(&self) -> bool {
@@ -76,7 +80,10 @@ impl Freshness {
     pub fn wait_for(&self, entry: u64, deadline: Instant) -> Option<u64> {
         let mut flushed = self.flushed.lock();
         // A store halted by an operator makes no progress.
-        while (flushed.is_none() || reached(&flushed) < entry) && !self.status.is_halted() {
+        while (flushed.is_none() || reached(&flushed) < entry)
+            && !self.status.is_halted()
+            && !self.is_abandoned()
+        {
             // Neither does a store that cannot even be opened.
             if flushed.is_none() && self.status.fault().is_some() {
                 break;

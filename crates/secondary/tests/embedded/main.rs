@@ -185,6 +185,42 @@ fn damage_within_the_file_is_reported_and_nothing_is_emptied() {
     assert!(left >= bytes.len() as u64);
 }
 
+/// As in a purge, in which partitions are removed while searches wait for what was committed elsewhere.
+#[test]
+fn a_store_that_ends_keeps_no_query_waiting_and_waits_for_none() {
+    for abandoned in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let config = Config {
+            max_wait: DEADLINE,
+            ..Config::default()
+        };
+        let filled = Filled::with(directory.path(), batches(3), config).unwrap();
+        filled.has(3);
+        filled.progress.expect(1_000_000);
+        let (done, answers) = mpsc::channel();
+        // More than there are threads.
+        for _ in 0..12 {
+            let done = done.clone();
+            let query = Query::Search(search(&PROCESS_INSTANCE, "{}").unwrap());
+            let consistency = Consistency::ReadYourWrites;
+            filled.store.query(query, consistency, move |answered| {
+                let _ = done.send(answered);
+            });
+        }
+        drop(done);
+        let began = Instant::now();
+        if abandoned {
+            filled.store.abandon();
+        }
+        filled.store.stop();
+        assert!(began.elapsed() < DEADLINE / 2, "{:?}", began.elapsed());
+        let answers: Vec<_> = answers.iter().collect();
+        assert_eq!(answers.len(), 12);
+        let refused = |answer: &Result<_, _>| matches!(answer, Err(QueryError::Unavailable(_)));
+        assert!(answers.iter().all(refused), "{answers:?}");
+    }
+}
+
 #[test]
 fn a_lock_held_by_another_process_is_reported_and_waited_for() {
     let directory = tempfile::tempdir().unwrap();
