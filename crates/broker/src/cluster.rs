@@ -34,10 +34,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
-use skep_cluster::{Entry, FIRST_GATEWAY, MAX_GATEWAYS, State, is_gateway, node_of};
+use skep_cluster::{Entry, State, is_gateway, node_of};
 use skep_replication::Message as ReplicaMessage;
 use skep_transport::{Class, SendError, Transport};
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 
 use self::backups::Backups;
 use self::bootstrap::Bootstrap;
@@ -63,7 +64,7 @@ use self::streams::RemoteStreams;
 use self::wanted::Wanted;
 use self::wire::owner::{Bulk, in_bulk};
 use self::wire::{ClusterMessage, NodeMessage};
-use crate::config::{BrokerConfig, ClusterConfig};
+use crate::config::BrokerConfig;
 use crate::local::Local;
 use crate::metrics::BrokerMetrics;
 use crate::metrics::nodes::MessagingFamilies;
@@ -148,6 +149,8 @@ struct Life {
     stopped: AtomicBool,
     /// Held while a step of a change is carried out here.
     step: Mutex<()>,
+    /// A step of a change may be possible now: it need not wait until the node looks around.
+    change_is_due: Arc<Notify>,
     /// The node was left behind and has acted on that.
     left: AtomicBool,
     stability: Mutex<Stability>,
@@ -180,7 +183,7 @@ impl Cluster {
         let wire = config
             .cluster
             .as_ref()
-            .map(|cluster| wire_of(&config, cluster));
+            .map(|cluster| members::wire_of(&config, cluster));
         let listening = wire.map(Transport::listen).transpose()?;
         let (transport, listening) = listening.unzip();
         let backups = Backups::new(&config, metrics.backups.clone());
@@ -199,7 +202,8 @@ impl Cluster {
             life: Life::default(),
         });
         if let (Some(runtime), Some(listening)) = (this.runtime(), listening) {
-            runtime.spawn(look_around(Arc::downgrade(&this)));
+            let due = this.life.change_is_due.clone();
+            runtime.spawn(look_around(Arc::downgrade(&this), due));
             heartbeats::keep_beating(&this, runtime);
             directory::keep_following(&this, runtime);
             listening.serve(this.clone());
@@ -595,15 +599,22 @@ impl Cluster {
 }
 
 /// Periodic work of a node, for as long as it is running.
-async fn look_around(cluster: Weak<Cluster>) {
+async fn look_around(cluster: Weak<Cluster>, change_is_due: Arc<Notify>) {
     let mut pace = tokio::time::interval(LOOK_AROUND);
     let mut looks = 0_u64;
     pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
-        pace.tick().await;
+        let is_look = tokio::select! {
+            _ = pace.tick() => true,
+            () = change_is_due.notified() => false,
+        };
         let Some(cluster) = cluster.upgrade() else {
             return;
         };
+        if !is_look {
+            cluster.go_on_with_change();
+            continue;
+        }
         cluster.note_oldest();
         cluster.bootstrap.note_majority(cluster.majority());
         cluster.observe_threads();
@@ -621,22 +632,5 @@ async fn look_around(cluster: Weak<Cluster>) {
             cluster.forget_abandoned();
             cluster.notify_removed();
         }
-    }
-}
-
-/// Where this node listens, and for which nodes.
-fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_transport::Config {
-    skep_transport::Config {
-        node: config.node_id,
-        // Gateways do not talk to each other.
-        size: if cluster.gateway {
-            FIRST_GATEWAY
-        } else {
-            FIRST_GATEWAY + MAX_GATEWAYS
-        },
-        first_gateway: FIRST_GATEWAY,
-        listen: cluster.listen,
-        contact_points: cluster.contact_points.clone(),
-        tls: cluster.tls.clone(),
     }
 }

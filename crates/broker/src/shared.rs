@@ -152,6 +152,7 @@ impl EffectSink for Shared {
             ) => self.cluster.send_on(partition, *request, responder),
             (Effect::Replicate(message), Some(cluster)) => cluster.replicate(&message),
             (Effect::RoleChanged, Some(cluster)) => cluster.role_changed(),
+            (Effect::MembersChanged, Some(cluster)) => cluster.hurry_change(),
             (
                 Effect::FetchStore {
                     wanted,
@@ -160,7 +161,13 @@ impl EffectSink for Shared {
                 },
                 Some(cluster),
             ) => cluster.fetch_store(wanted, before, done),
-            (Effect::Replicate(_) | Effect::RoleChanged | Effect::FetchStore { .. }, None) => {}
+            (
+                Effect::Replicate(_)
+                | Effect::RoleChanged
+                | Effect::MembersChanged
+                | Effect::FetchStore { .. },
+                None,
+            ) => {}
         }
     }
 

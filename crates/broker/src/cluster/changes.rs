@@ -54,6 +54,11 @@ impl Cluster {
         }
     }
 
+    /// A step of the running change may be possible now.
+    pub(crate) fn hurry_change(&self) {
+        self.life.change_is_due.notify_one();
+    }
+
     fn send_join(&self, node: u32, partition: u32, member: u64, members: &Members) {
         let mut bytes = Vec::new();
         members.encode_into(&mut bytes);

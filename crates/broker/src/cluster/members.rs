@@ -5,10 +5,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use skep_cluster::{FIRST_GATEWAY, MAX_GATEWAYS};
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
 
 use super::Cluster;
 use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
+use crate::config::{BrokerConfig, ClusterConfig};
 use crate::partition::StoreState;
 
 /// The last log entry of a replica.
@@ -228,6 +230,23 @@ impl Cluster {
             version: status.version,
         };
         nodes.into_iter().map(broker).collect()
+    }
+}
+
+/// Where this node listens, and for which nodes.
+pub(super) fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_transport::Config {
+    skep_transport::Config {
+        node: config.node_id,
+        // Gateways do not talk to each other.
+        size: if cluster.gateway {
+            FIRST_GATEWAY
+        } else {
+            FIRST_GATEWAY + MAX_GATEWAYS
+        },
+        first_gateway: FIRST_GATEWAY,
+        listen: cluster.listen,
+        contact_points: cluster.contact_points.clone(),
+        tls: cluster.tls.clone(),
     }
 }
 

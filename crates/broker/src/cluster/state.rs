@@ -120,6 +120,7 @@ impl Cluster {
         self.bootstrap
             .nodes_are(settled(state), state.awaited.clone());
         self.look_after_replicas();
+        self.hurry_change();
         self.send_state_to_gateways(state);
     }
 

@@ -43,6 +43,8 @@ pub enum Effect {
     Evaluate(Box<LongEvaluation>),
     /// The partition is now led from here, or no longer.
     RoleChanged,
+    /// The members of the partition's group are others now: the next step of a change of the cluster can be taken.
+    MembersChanged,
     /// A query for the nodes that have the rows of the partition.
     Query {
         partition: u32,

@@ -67,6 +67,7 @@ impl Partition {
                     let own = self.core.group().config().node;
                     tracing::info!(partition = self.env.partition(), ?members, "replicas");
                     self.env.status.is_member(own, &members);
+                    self.env.effect_sink.send(Effect::MembersChanged);
                 }
             }
         }
