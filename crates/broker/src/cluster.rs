@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use crossbeam_channel::Sender;
 use parking_lot::Mutex;
-use skep_cluster::{Entry, State, is_gateway, node_of};
+use skep_cluster::{State, is_gateway, node_of};
 use skep_replication::Message as ReplicaMessage;
 use skep_transport::{Class, SendError, Transport};
 use tokio::runtime::Handle;
@@ -434,6 +434,10 @@ impl Cluster {
     }
 
     fn replica_message(&self, from: u32, bytes: Bytes) {
+        // Without a copy it is in no group, and a later term of it would end a leader's.
+        if is_gateway(from) {
+            return;
+        }
         let size = bytes.len();
         let Ok(message) = ReplicaMessage::decode(bytes) else {
             return;
@@ -530,6 +534,9 @@ impl Cluster {
     }
 
     fn cluster_message(self: &Arc<Self>, from: u32, message: ClusterMessage) {
+        if is_gateway(from) && !message.is_of_gateways() {
+            return;
+        }
         match message {
             ClusterMessage::Admit {
                 member,
@@ -545,11 +552,7 @@ impl Cluster {
                 member,
                 members,
             }),
-            ClusterMessage::Propose { entry } => {
-                if let Ok(entry) = Entry::decode(&entry) {
-                    self.notify_metadata_group(metadata_group::MetadataEvent::Propose(entry));
-                }
-            }
+            ClusterMessage::Propose { entry } => self.proposed(from, &entry),
             ClusterMessage::Ask { id, ask } => self.operator_asked(from, id, &ask),
             ClusterMessage::Outcome { id, outcome } => self.operator_answered(id, &outcome),
             ClusterMessage::State { state } => {

@@ -50,6 +50,17 @@ impl Entry {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
+    /// Whether it only reports what a node has carried out. Everything else is decided by the leader of the metadata group.
+    pub fn is_report(&self) -> bool {
+        match self {
+            Entry::Done { .. } | Entry::Left { .. } => true,
+            Entry::Bootstrap(_)
+            | Entry::Begin { .. }
+            | Entry::Cancel { .. }
+            | Entry::UnsafeRecovery { .. } => false,
+        }
+    }
+
     /// Decodes the output of [`Entry::encode`].
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Carries out the next step of the running cluster change, if this node leads the partition concerned.
 
-use skep_cluster::{Entry, node_of};
+use skep_cluster::{Entry, State, node_of};
 use skep_replication::{Change, Members};
 use skep_service::PartitionRole;
 use skep_transport::Class;
@@ -54,6 +54,14 @@ impl Cluster {
         }
     }
 
+    /// Another node proposes an entry for the metadata group.
+    pub(super) fn proposed(&self, from: u32, entry: &[u8]) {
+        let entry = Entry::decode(entry).ok();
+        if let Some(entry) = entry.filter(|entry| counts(&self.state(), from, entry)) {
+            self.notify_metadata_group(MetadataEvent::Propose(entry));
+        }
+    }
+
     /// A step of the running change may be possible now.
     pub(crate) fn hurry_change(&self) {
         self.life.change_is_due.notify_one();
@@ -87,10 +95,114 @@ impl Cluster {
     }
 }
 
+/// Whether an entry that another node proposes counts: a broker of the cluster reports what it has carried out.
+fn counts(state: &State, from: u32, entry: &Entry) -> bool {
+    entry.is_report() && state.nodes.contains_key(&from)
+}
+
 /// Milliseconds since 1970: for operators to read; nothing depends on it.
 pub(crate) fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use skep_cluster::{Layout, Left, Operation};
+
+    use super::{Entry, MetadataEvent, State, counts};
+    use crate::Broker;
+    use crate::clock::Clock;
+    use crate::config::BrokerConfig;
+
+    #[test]
+    fn only_reports_of_brokers_of_the_cluster_count() {
+        let layout = Layout {
+            nodes: vec![0, 1],
+            copies: 2,
+            partitions: 1,
+        };
+        let state = State::bootstrapped("a".to_string(), &layout, 0);
+        let (change, now) = (1, 0);
+        let operation = Operation::UpdateIncarnationNumber;
+        let reports = [
+            Entry::Done {
+                change,
+                operation: operation.clone(),
+                now,
+            },
+            Entry::Left {
+                change,
+                operation: operation.clone(),
+                left: Left::default(),
+                now,
+            },
+        ];
+        let decisions = [
+            Entry::Bootstrap(Box::new(state.clone())),
+            Entry::Begin {
+                revision: state.revision,
+                operations: vec![operation],
+                now,
+            },
+            Entry::Cancel { change, now },
+            Entry::UnsafeRecovery {
+                revision: state.revision,
+                state: Box::new(state.clone()),
+            },
+        ];
+        for report in &reports {
+            assert!(counts(&state, 1, report), "{report:?}");
+            assert!(!counts(&state, 2, report), "not in the cluster: {report:?}");
+            let gateway = skep_cluster::FIRST_GATEWAY;
+            assert!(!counts(&state, gateway, report), "{report:?}");
+        }
+        for decision in &decisions {
+            assert!(!counts(&state, 1, decision), "{decision:?}");
+        }
+    }
+
+    #[test]
+    fn another_node_cannot_replace_the_state_of_the_cluster() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = BrokerConfig {
+            directory: directory.path().to_path_buf(),
+            secondary_storage: None,
+            ..BrokerConfig::default()
+        };
+        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let cluster = &broker.shared().cluster;
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while cluster.metadata_leader().is_none() {
+            assert!(Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        let known = cluster.state();
+        let mut foreign = State::clone(&known);
+        foreign.epoch += 1;
+        foreign.nodes.clear();
+        let entry = Entry::UnsafeRecovery {
+            revision: known.revision,
+            state: Box::new(foreign),
+        };
+        cluster.proposed(cluster.node(), &entry.encode());
+        // What the leader decides after that takes effect, as the state has not changed.
+        let entry = Entry::Begin {
+            revision: known.revision,
+            operations: vec![Operation::UpdateIncarnationNumber],
+            now: 0,
+        };
+        cluster.notify_metadata_group(MetadataEvent::Propose(entry));
+        while cluster.state().incarnation == known.incarnation {
+            assert!(Instant::now() < deadline, "{:?}", cluster.state());
+            std::thread::yield_now();
+        }
+        assert_eq!(cluster.state().epoch, known.epoch);
+        assert!(broker.stop());
+    }
 }

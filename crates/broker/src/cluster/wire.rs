@@ -245,6 +245,20 @@ pub enum ClusterMessage {
     },
 }
 
+impl ClusterMessage {
+    /// Whether gateways send it: they pass on what operators ask. Everything else comes from brokers.
+    pub fn is_of_gateways(&self) -> bool {
+        match self {
+            ClusterMessage::Ask { .. } => true,
+            ClusterMessage::Outcome { .. }
+            | ClusterMessage::Admit { .. }
+            | ClusterMessage::JoinReplica { .. }
+            | ClusterMessage::Propose { .. }
+            | ClusterMessage::State { .. } => false,
+        }
+    }
+}
+
 /// A node's periodic report about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatus {
