@@ -3,7 +3,7 @@
 mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use skep_broker::flow_control::{Algorithm, Fixed, FlowControlConfig, MAX_WAITING};
@@ -383,4 +383,45 @@ async fn an_inbox_is_bounded_in_bytes_and_in_number() {
         .await;
     }
     paused.resume();
+}
+
+/// As many clients as a partition takes evaluations at a time, each of which asks again at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn evaluations_that_run_to_their_budget_refuse_no_creation() {
+    const CLIENTS: usize = 100;
+    let rig = Arc::new(Rig::new(|_| {}).await);
+    rig.deploy(&one_task()).await;
+    let (asked, over) = (Arc::new(AtomicUsize::new(0)), Arc::<AtomicBool>::default());
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|_| {
+            let (rig, asked, over) = (rig.clone(), asked.clone(), over.clone());
+            tokio::spawn(async move {
+                while !over.load(Ordering::Relaxed) {
+                    let expression = "=sum(for i in 1..n, j in 1..n, k in 1..n return i)";
+                    let evaluated = rig.send(Command::EvaluateExpression {
+                        expression: expression.into(),
+                        variables: Document::parse(r#"{"n":2000}"#).unwrap(),
+                    });
+                    drop(evaluated.await);
+                    asked.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            })
+        })
+        .collect();
+    until("all of them have asked", || {
+        asked.load(Ordering::Relaxed) > 2 * CLIENTS
+    })
+    .await;
+    for n in 0..156 {
+        let created = rig.create("one-task", "{}").await;
+        assert!(created.is_ok(), "{n}: {created:?}");
+    }
+    over.store(true, Ordering::Relaxed);
+    for client in clients {
+        // It may wait for an answer, and is not to be waited for.
+        client.abort();
+        let panicked = client.await.is_err_and(|error| error.is_panic());
+        assert!(!panicked);
+    }
 }

@@ -1,122 +1,36 @@
-//! Batch operations with many items, and many batch operations: on an engine without the rig, which compares states after each command.
-
-use std::sync::Arc;
+//! Batch operations with many items, and many batch operations.
 
 use skep_engine::batch_operation::MAX_UNFINISHED;
-use skep_engine::state::State;
-use skep_engine::{Effects, Engine, NoStreams};
-use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::value::{BatchOperationItem, BatchOperationType, BatchPlan};
-use skep_protocol::{Key, Rejection, Response};
+use skep_protocol::{Key, Response};
 use skep_testkit::rig::*;
 
-struct Lone {
-    engine: Engine,
-    follower: Engine,
-    store: MemoryStore,
-}
+use super::lone::{Lone, deployed};
 
-impl Lone {
-    fn new() -> Lone {
-        let store = MemoryStore::default();
-        let engine = |store: &MemoryStore| {
-            let state = State::open(1, Arc::new(store.clone())).unwrap();
-            Engine::new(config(1, 1), state, 1)
-        };
-        Lone {
-            engine: engine(&store),
-            follower: engine(&store),
-            store,
-        }
-    }
-
-    /// Commits the written records. Returns their number, and the effects to carry out.
-    fn commit(&mut self) -> (usize, Effects) {
-        let records = self.engine.batch_len();
-        let (batch, effects) = self.engine.take_batch();
-        if let Some(batch) = batch {
-            self.follower.apply(&batch).unwrap();
-        }
-        (records, effects)
-    }
-
-    fn send(&mut self, command: Command) -> Result<Response, Rejection> {
-        self.engine
-            .process(START, Some(1), &Request::internal(command), &mut NoStreams);
-        let (_, effects) = self.commit();
-        let (_, answer) = effects.responses.into_iter().next().expect("an answer");
-        answer
-    }
-
-    fn work(&mut self) -> usize {
-        self.engine.run_work(START, &mut NoStreams);
-        self.commit().0
-    }
-
-    fn instance(&mut self) -> Key {
-        match self.send(Rig::creation("p", "{}").into_command()) {
-            Ok(Response::ProcessInstanceCreated(created)) => created.process_instance_key,
-            other => panic!("no instance: {other:?}"),
-        }
-    }
-
-    fn batch(&mut self) -> Result<Key, Rejection> {
-        let command = CreateBatchOperation {
-            kind: BatchOperationType::CancelProcessInstance,
-            filter: "{}".into(),
-            plan: BatchPlan::None,
-            follow_up: None,
-        };
-        self.send(Command::Batch(BatchCommand::Create(Box::new(command))))
-            .map(|answer| match answer {
-                Response::BatchOperationCreated { key, .. } => key,
-                other => panic!("no batch operation: {other:?}"),
-            })
-    }
-
-    /// The follower takes over from its stored state, as after a crash of the leader.
-    fn restart(&mut self) {
-        let mut pending = Pending::default();
-        self.follower.state.checkpoint(&mut pending);
-        self.store.write(pending);
-        let state = State::open(1, Arc::new(self.store.clone())).unwrap();
-        let position = self.follower.next_position();
-        self.engine = Engine::new(config(1, 1), state, position);
-    }
-}
-
-fn deployed() -> Lone {
-    let mut lone = Lone::new();
-    let bpmn = Bpmn::process("p")
-        .start("s")
-        .service_task("task", "work")
-        .end("e");
-    let resources = vec![Resource {
-        name: "p.bpmn".into(),
-        content: bpmn.xml().into(),
-    }];
-    lone.send(Command::Deploy(Deploy { resources })).unwrap();
-    lone
-}
+const PAGE: usize = 1_000;
 
 fn choose(lone: &mut Lone, key: Key, items: &[Key]) {
-    for (n, page) in items.chunks(1_000).enumerate() {
-        let items_of = |key: &Key| BatchOperationItem {
-            item_key: *key,
-            process_instance_key: *key,
-            root_process_instance_key: *key,
-        };
-        lone.send(Command::Batch(BatchCommand::Add(AddBatchItems {
-            batch_operation_key: key,
-            items: page.iter().map(items_of).collect(),
-            after: (n * 1_000)
-                .checked_sub(1)
-                .map_or(Key::NONE, |last| items[last]),
-            last: (n + 1) * 1_000 >= items.len(),
-        })))
-        .unwrap();
+    for page in 0..items.len().div_ceil(PAGE) {
+        add_page(lone, key, items, page);
     }
+}
+
+/// Adds the page of this number, as if a search had found it.
+fn add_page(lone: &mut Lone, key: Key, items: &[Key], page: usize) {
+    let items_of = |key: &Key| BatchOperationItem {
+        item_key: *key,
+        process_instance_key: *key,
+        root_process_instance_key: *key,
+    };
+    let (from, to) = (page * PAGE, ((page + 1) * PAGE).min(items.len()));
+    lone.send(Command::Batch(BatchCommand::Add(AddBatchItems {
+        batch_operation_key: key,
+        items: items[from..to].iter().map(items_of).collect(),
+        after: from.checked_sub(1).map_or(Key::NONE, |last| items[last]),
+        last: to == items.len(),
+    })))
+    .unwrap();
 }
 
 #[test]
@@ -144,6 +58,43 @@ fn other_work_proceeds_beside_ten_thousand_items() {
     assert_eq!(lone.engine.state.elements.table.len(), 2 * others.len());
     assert!(lone.engine.state.batch_operations.is_empty());
     assert!(lone.engine.state.dump() == lone.follower.state.dump());
+}
+
+#[test]
+fn a_cancellation_has_every_second_turn_beside_fifty_modifications_of_200_000_instances() {
+    const DONE: u64 = 20_000;
+    let mut lone = deployed();
+    // None of them exists: an item that fails takes as much work.
+    let keys: Vec<Key> = (0..200_000).map(|n| Key::new(1, 1_000_000 + n)).collect();
+    let modified: Vec<Key> = keys
+        .chunks(4_000)
+        .map(|items| {
+            let moves = vec![("task".into(), "task".into())];
+            let kind = BatchOperationType::ModifyProcessInstance;
+            let key = lone.batch_of(kind, BatchPlan::Modify { moves }).unwrap();
+            choose(&mut lone, key, items);
+            key
+        })
+        .collect();
+    assert_eq!(modified.len(), 50);
+    let cancellation = lone.batch().unwrap();
+    choose(&mut lone, cancellation, &keys[..30_000]);
+    let (mut turns, mut own, mut done) = (0, 0, 0);
+    while done < DONE {
+        assert!(lone.work() > 0);
+        turns += 1;
+        let before = std::mem::replace(&mut done, handled(&mut lone, cancellation));
+        own += u64::from(done > before);
+    }
+    assert!(turns <= 2 * own + 1, "{own} of {turns} turns");
+    let modified: u64 = modified.iter().map(|key| handled(&mut lone, *key)).sum();
+    assert!(modified > DONE / 4, "{modified}: the others have turns too");
+}
+
+/// Items of the operation that were carried out, or failed.
+fn handled(lone: &mut Lone, key: Key) -> u64 {
+    let row = lone.engine.state.batch_operations.get(key).unwrap();
+    row.progress.completed + row.progress.failed
 }
 
 #[test]

@@ -222,6 +222,43 @@ fn a_store_that_ends_keeps_no_query_waiting_and_waits_for_none() {
 }
 
 #[test]
+fn a_search_by_key_overtakes_sixteen_with_thousands_of_alternatives() {
+    let directory = tempfile::tempdir().unwrap();
+    let filled = Filled::open(directory.path(), batches(300));
+    filled.has(300);
+    // Of one field alone, they would become a list of values that is looked up by index.
+    let alternative = |n: u32| format!(r#"{{"processInstanceKey":"{n}","state":"ACTIVE"}}"#);
+    let alternatives = (0..1_600).map(alternative);
+    let alternatives: Vec<_> = alternatives.collect();
+    let body = format!(r#"{{"filter":{{"$or":[{}]}}}}"#, alternatives.join(","));
+    let (done, answers) = mpsc::channel();
+    let submit = |client: Option<usize>, search: &Search| {
+        let done = done.clone();
+        let query = Query::Search(search.clone());
+        let consistency = Consistency::ReadYourWrites;
+        filled.store.query(query, consistency, move |answered| {
+            let _ = done.send((client, answered.is_ok()));
+        });
+    };
+    // To read them takes as long as to answer them.
+    let long = search(&PROCESS_INSTANCE, &body).unwrap();
+    let by_key = search(
+        &PROCESS_INSTANCE,
+        r#"{"filter":{"processInstanceKey":"1"}}"#,
+    )
+    .unwrap();
+    for client in 0..16 {
+        submit(Some(client), &long);
+    }
+    submit(None, &by_key);
+    let answers: Vec<_> = (0..17).map(|_| answers.recv().unwrap()).collect();
+    assert!(answers.iter().all(|(_, answered)| *answered), "{answers:?}");
+    let place = answers.iter().position(|(client, _)| client.is_none());
+    // One thread is kept free of such searches; when it gets a processor is up to the machine.
+    assert!(place.unwrap() < 8, "{answers:?}");
+}
+
+#[test]
 fn a_lock_held_by_another_process_is_reported_and_waited_for() {
     let directory = tempfile::tempdir().unwrap();
     let all = batches(20);
