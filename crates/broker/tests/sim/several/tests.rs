@@ -17,7 +17,7 @@ fn run(seed: u64, mutation: Mutation, all: &Mutex<Tally>) {
 fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
     let tally = Mutex::default();
     let worlds = match std::env::var_os("CI") {
-        Some(_) => 25,
+        Some(_) => 200,
         None => 6,
     };
     let seeds = skep_sim::chosen(worlds);
