@@ -476,7 +476,7 @@ impl Cluster {
                 result,
                 committed,
                 waited,
-            } => self.answered(id, (result, waited), committed),
+            } => self.answered(from, id, (result, waited), committed),
             NodeMessage::Cancel { id } => self.cancel(from, id),
             NodeMessage::Remote {
                 partition,

@@ -64,8 +64,46 @@ pub(super) struct Requests {
     metrics: MessagingFamilies,
     next: AtomicU64,
     pending: Mutex<FxHashMap<u64, Pending>>,
-    /// Requests of other nodes, by node and their number.
-    served: Mutex<FxHashMap<(u32, u64), AbortHandle>>,
+    served: Served,
+}
+
+/// A request of another node, by its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ServedId {
+    node: u32,
+    id: u64,
+}
+
+/// Requests of other nodes that are carried out here.
+#[derive(Default)]
+struct Served(Mutex<FxHashMap<ServedId, AbortHandle>>);
+
+impl Served {
+    /// Notes the task that `begin` starts. It may be over at once, on another thread: its end waits until it is noted.
+    fn begin(&self, request: ServedId, begin: impl FnOnce() -> AbortHandle) {
+        let mut served = self.0.lock();
+        let task = begin();
+        served.insert(request, task);
+    }
+
+    /// Forgets the task, which is over or is to be aborted.
+    fn end(&self, request: ServedId) -> Option<AbortHandle> {
+        self.0.lock().remove(&request)
+    }
+
+    /// Aborts the tasks for this node.
+    fn abort_all(&self, node: u32) {
+        self.0.lock().retain(|request, task| {
+            if request.node == node {
+                task.abort();
+            }
+            request.node != node
+        });
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
 }
 
 impl Requests {
@@ -74,8 +112,15 @@ impl Requests {
             metrics,
             next: AtomicU64::default(),
             pending: Mutex::default(),
-            served: Mutex::default(),
+            served: Served::default(),
         }
+    }
+
+    /// The request that this node has answered, if it was sent there.
+    fn take(&self, node: u32, id: u64) -> Option<Pending> {
+        let mut pending = self.pending.lock();
+        let is_there = pending.get(&id).is_some_and(|it| it.to == Some(node));
+        is_there.then(|| pending.remove(&id)).flatten()
     }
 
     fn sent(&self, node: u32, partition: u32, bytes: usize) {
@@ -278,12 +323,13 @@ impl Cluster {
     /// Handles the answer to a request at another node, where it waited this long for its turn.
     pub(super) fn answered(
         self: &Arc<Self>,
+        from: u32,
         id: u64,
         (result, waited): (Result<Response, Failure>, u64),
         committed: u64,
     ) {
         let requests = &self.exchanges.requests;
-        let Some(pending) = requests.pending.lock().remove(&id) else {
+        let Some(pending) = requests.take(from, id) else {
             // The client is gone.
             self.give_back_jobs(result);
             return;
@@ -358,7 +404,8 @@ impl Cluster {
             return;
         };
         let cluster = self.clone();
-        let task = runtime.spawn(async move {
+        let request = ServedId { node: from, id };
+        let carry_out = async move {
             let give_back = |jobs| cluster.give_back(jobs);
             let mut delivered = DeliveredJobs::new(reply, give_back);
             let Answer { result, timings } = delivered.answer().await;
@@ -366,7 +413,7 @@ impl Cluster {
                 let until = asker.seen;
                 cluster.local.workers.asked(asker, until);
             }
-            cluster.exchanges.requests.served.lock().remove(&(from, id));
+            cluster.exchanges.requests.served.end(request);
             let message = NodeMessage::Answer {
                 id,
                 committed: cluster.local.committed(partition),
@@ -378,21 +425,19 @@ impl Cluster {
             {
                 cluster.give_back_jobs(result);
             }
-        });
-        let mut served = self.exchanges.requests.served.lock();
-        served.insert((from, id), task.abort_handle());
-        if task.is_finished() {
-            served.remove(&(from, id));
-        }
+        };
+        let served = &self.exchanges.requests.served;
+        served.begin(request, || runtime.spawn(carry_out).abort_handle());
     }
 
     /// Whether nothing is being carried out here for other nodes.
     pub(super) fn serves_nobody(&self) -> bool {
-        self.exchanges.requests.served.lock().is_empty()
+        self.exchanges.requests.served.is_empty()
     }
 
     pub(super) fn cancel(&self, from: u32, id: u64) {
-        if let Some(task) = self.exchanges.requests.served.lock().remove(&(from, id)) {
+        let request = ServedId { node: from, id };
+        if let Some(task) = self.exchanges.requests.served.end(request) {
             task.abort();
         }
     }
@@ -411,16 +456,7 @@ impl Cluster {
             self.exchanges.requests.ended(&pending, "LOST");
             pending.abort(node, &format!("the connection with node {node} was lost"));
         }
-        self.exchanges
-            .requests
-            .served
-            .lock()
-            .retain(|(from, _), task| {
-                if *from == node {
-                    task.abort();
-                }
-                *from != node
-            });
+        self.exchanges.requests.served.abort_all(node);
     }
 
     /// Aborts requests at a node which no longer leads and does not say so, or is not heard: it is paused, or cut off. It gets some time to
@@ -467,5 +503,58 @@ impl Cluster {
         for (id, to) in abandoned {
             self.send(to, &NodeMessage::Cancel { id });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::{Served, ServedId};
+
+    #[test]
+    fn a_request_that_is_carried_out_at_once_is_not_served_for_ever() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let served = Arc::new(Served::default());
+        let (ends, ended) = crossbeam_channel::bounded(1);
+        let its_own = served.clone();
+        let mut thread = None;
+        served.begin(ServedId { node: 2, id: 17 }, || {
+            thread = Some(std::thread::spawn(move || {
+                its_own.end(ServedId { node: 2, id: 17 });
+                let _ = ends.send(());
+            }));
+            // As much time as it wants, were it possible to end before it is noted.
+            let _ = ended.recv_timeout(Duration::from_millis(100));
+            runtime.spawn(async {}).abort_handle()
+        });
+        thread.unwrap().join().unwrap();
+        assert!(served.is_empty());
+    }
+
+    #[test]
+    fn a_node_that_is_lost_is_served_no_more() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let served = Served::default();
+        let mut tasks = Vec::new();
+        for node in [1, 2] {
+            served.begin(ServedId { node, id: 17 }, || {
+                let task = runtime.spawn(std::future::pending::<()>());
+                let handle = task.abort_handle();
+                tasks.push(task);
+                handle
+            });
+        }
+        served.abort_all(1);
+        assert!(!served.is_empty());
+        let ended = |node| served.end(ServedId { node, id: 17 });
+        assert!(ended(1).is_none() && ended(2).is_some());
+        let lost = runtime.block_on(tasks.remove(0));
+        assert!(lost.unwrap_err().is_cancelled());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -30,6 +31,17 @@ pub(super) struct Metadata {
     own: Mutex<Option<Arc<MetadataGroup>>>,
     /// Why this node cannot take part.
     failed: Mutex<Option<String>>,
+    /// Whether a thread is making this node a member.
+    joins: AtomicBool,
+}
+
+/// Ends when the node is a member, or cannot be made one.
+struct Joins<'a>(&'a AtomicBool);
+
+impl Drop for Joins<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 /// Sets the cluster's initial state, by writing it to the directory of the metadata group before that starts.
@@ -316,18 +328,25 @@ impl Cluster {
         if !self.can_be_admitted(from, own, &state) {
             return;
         }
+        // The leader repeats it, and files are written, which takes a moment, or longer on a disk that does not answer.
+        if self.metadata.joins.swap(true, Ordering::AcqRel) {
+            return;
+        }
         let cluster = self.clone();
-        // Files are written, which takes a moment.
-        std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().name("joins".to_string());
+        let begun = thread.spawn(move || {
+            let _joins = Joins(&cluster.metadata.joins);
             if let Err(reason) = cluster.be_admitted(ReplicaOf { own, members }, &state) {
                 tracing::error!(code = "CLUSTER_STATE", %reason, "this node cannot join the cluster");
             }
         });
+        if let Err(error) = begun {
+            drop(Joins(&self.metadata.joins));
+            tracing::error!(code = "CLUSTER_STATE", %error, "the thread in which this node joins the cluster cannot start");
+        }
     }
 
     fn be_admitted(self: &Arc<Self>, replica: ReplicaOf, state: &State) -> Result<(), String> {
-        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-        let _one = ONE_AT_A_TIME.lock();
         let known = self.metadata.own.lock().as_ref().map(|known| known.own);
         if known >= Some(replica.own) {
             return Ok(());
