@@ -1,10 +1,12 @@
 //! Incoming connections from other nodes: their messages go to the owner.
 
+use std::collections::HashMap;
 use std::io::{Error, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
@@ -20,14 +22,66 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes from which the owner handles a message on a thread of its own: decoding 64 MiB takes a tenth of a second, and votes and heartbeats
 /// arrive on the transport's thread meanwhile.
 const LARGE: usize = 1 << 20;
+/// Maximum number of connections that have not greeted yet, of one address and in total: whoever reaches the port could take all file
+/// descriptors of the process otherwise. More than all nodes of a cluster open at one time.
+const MAX_NEW_OF_ADDRESS: usize = 256;
+const MAX_NEW: usize = 512;
+
+/// Connections that have not greeted yet, by address.
+#[derive(Clone, Default)]
+struct Newcomers(Arc<Mutex<HashMap<IpAddr, usize>>>);
+
+/// One of them, until it has greeted or is closed.
+struct Newcomer {
+    all: Newcomers,
+    address: IpAddr,
+}
+
+impl Newcomers {
+    /// `None`: there are too many.
+    fn admit(&self, address: IpAddr) -> Option<Newcomer> {
+        let mut by_address = self.0.lock();
+        let of_address = by_address.get(&address).copied().unwrap_or_default();
+        let all: usize = by_address.values().sum();
+        if of_address >= MAX_NEW_OF_ADDRESS || all >= MAX_NEW {
+            return None;
+        }
+        by_address.insert(address, of_address + 1);
+        Some(Newcomer {
+            all: self.clone(),
+            address,
+        })
+    }
+}
+
+impl Drop for Newcomer {
+    fn drop(&mut self) {
+        let mut by_address = self.all.0.lock();
+        if let Some(of_address) = by_address.get_mut(&self.address) {
+            *of_address -= 1;
+            if *of_address == 0 {
+                by_address.remove(&self.address);
+            }
+        }
+    }
+}
 
 pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, listener: TcpListener) {
+    let newcomers = Newcomers::default();
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
+                let Some(newcomer) = newcomers.admit(from.ip()) else {
+                    let error = Error::new(
+                        ErrorKind::InvalidData,
+                        "too many connections are open from which no greeting has come",
+                    );
+                    note(&shared, from, &error);
+                    continue;
+                };
                 let shared = shared.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = serve(&shared, stream).await {
+                    if let Err(error) = serve(&shared, stream, newcomer).await {
                         note(&shared, from, &error);
                     }
                 });
@@ -53,16 +107,28 @@ fn note<O: Owner>(shared: &Shared<O>, from: SocketAddr, error: &Error) {
     }
 }
 
-async fn serve<O: Owner>(shared: &Shared<O>, stream: TcpStream) -> Result<(), Error> {
+/// Waits for the greeting. The connection counts as a newcomer until then.
+async fn greeted<O: Owner>(
+    shared: &Shared<O>,
+    stream: TcpStream,
+    _newcomer: Newcomer,
+) -> Result<(Stream, Opening), Error> {
     settle(&stream)?;
     let opening = timeout(GREETING_TIMEOUT, async {
         let mut stream = Stream::accepted(stream, shared.tls.as_ref()).await?;
         let opening = frame::read_first::<Opening>(&mut stream).await?;
         Ok::<_, Error>((stream, opening))
     });
-    let (mut stream, opening) = opening
-        .await
-        .map_err(|_| Error::other("it sends no greeting"))??;
+    let opening = opening.await;
+    opening.map_err(|_| Error::other("it sends no greeting"))?
+}
+
+async fn serve<O: Owner>(
+    shared: &Shared<O>,
+    stream: TcpStream,
+    newcomer: Newcomer,
+) -> Result<(), Error> {
+    let (mut stream, opening) = greeted(shared, stream, newcomer).await?;
     let Opening { class, greeting } = opening;
     if let Err(reason) = stream.is_from(greeting.node, shared.first_gateway) {
         let refused = Reply::Refused {
@@ -142,4 +208,30 @@ async fn receive_all<O: Owner>(
         let _ = tokio::task::spawn_blocking(handled).await;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::{MAX_NEW, MAX_NEW_OF_ADDRESS, Newcomer, Newcomers};
+
+    #[test]
+    fn connections_without_a_greeting_are_limited_by_address_and_in_total() {
+        let newcomers = Newcomers::default();
+        let address = |last: u8| IpAddr::from([10, 0, 0, last]);
+        let all = |last: u8| -> Vec<Newcomer> {
+            std::iter::from_fn(|| newcomers.admit(address(last))).collect()
+        };
+        let mut first = all(1);
+        assert_eq!(first.len(), MAX_NEW_OF_ADDRESS);
+        let second = all(2);
+        assert_eq!(second.len(), MAX_NEW - MAX_NEW_OF_ADDRESS);
+        assert!(newcomers.admit(address(3)).is_none());
+        first.pop();
+        let third = newcomers.admit(address(3));
+        assert!(third.is_some(), "one has greeted");
+        drop((first, second, third));
+        assert!(newcomers.0.lock().is_empty());
+    }
 }
