@@ -9,6 +9,8 @@ mod log;
 mod open;
 mod panic_place;
 mod panics;
+#[cfg(test)]
+mod replay_tests;
 mod replica;
 mod schedule;
 

@@ -87,3 +87,19 @@ impl WantedStore {
         self.by.abandoned.load(Ordering::Acquire)
     }
 }
+
+/// The peers of a partition without any.
+#[cfg(test)]
+pub struct Nobody;
+
+#[cfg(test)]
+impl EffectSink for Nobody {
+    fn send(&self, _: Effect) {}
+
+    fn others(&self, _: u32) -> Others {
+        Others {
+            replicated: u64::MAX,
+            alive: Vec::new(),
+        }
+    }
+}

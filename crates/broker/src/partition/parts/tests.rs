@@ -20,7 +20,7 @@ use skep_storage::log::{Log, LogConfig, Report as LogReport};
 use super::background::{Background, Task};
 use super::checkpointer::Checkpointer;
 use super::delivery::Delivery;
-use super::effect_sink::{Effect, EffectSink, Others};
+use super::effect_sink::Nobody;
 use super::environment::Environment;
 use super::exporters::{Exporters, open_exporters};
 use super::log_pins::LogPins;
@@ -53,20 +53,6 @@ impl Background for Later {
 fn run_all(jobs: &Jobs) {
     while let Some(job) = { jobs.lock().pop_front() } {
         job();
-    }
-}
-
-/// The peers of a partition without any.
-struct Nobody;
-
-impl EffectSink for Nobody {
-    fn send(&self, _: Effect) {}
-
-    fn others(&self, _: u32) -> Others {
-        Others {
-            replicated: u64::MAX,
-            alive: Vec::new(),
-        }
     }
 }
 

@@ -24,7 +24,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Runs the replica, hands its appends to the writer and releases what is committed.
+    /// Runs the replica, hands its appends to the writer and releases what is committed. There may be more to apply while reports wait.
     pub(super) fn drive(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         loop {
             self.core.poll(polled)?;
@@ -56,7 +56,9 @@ impl Partition {
             if let Some(report) = written {
                 self.log_report(report)?;
             }
-            if !polled.output.more && !is_written {
+            // A long log is applied in parts: votes, heartbeats and requests to stop do not wait until all of it is.
+            let goes_on = polled.output.more && !self.intake.has_report();
+            if !goes_on && !is_written {
                 return Ok(());
             }
         }

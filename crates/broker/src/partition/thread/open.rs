@@ -67,36 +67,23 @@ pub(crate) struct Counters {
 /// Opens a partition's files, recovers its state and starts its thread.
 pub(crate) fn start(
     config: &BrokerConfig,
-    (partition, replica, least_key): (u32, &ReplicaOf, u64),
+    of: (u32, &ReplicaOf, u64),
     effect_sink: Arc<dyn EffectSink>,
-    (routing, oldest_node): (Arc<Routing>, OldestNode),
+    known: (Arc<Routing>, OldestNode),
     clock: Arc<Clock>,
     counters: Counters,
 ) -> Result<Arc<PartitionHandle>, OpenError> {
-    let opened = Instant::now();
-    let directory = directory_of(config, partition);
-    let files = check_files(config, partition, &directory, replica)?;
-    let (own_inbox, incoming) = inbox();
-    let env = Environment {
-        config: config.clone(),
-        engine_config: engine_config(config, partition, least_key, routing, oldest_node),
-        status: Arc::new(status_of(config, partition)),
-        metrics: counters.metrics.clone(),
-        inbox: own_inbox.clone(),
-        effect_sink,
-        clock,
-        background: Box::new(Threads),
-        opened,
-    };
-    let (status, metrics) = (env.status.clone(), counters.metrics.clone());
-    let worker = recover(env, &files, incoming, counters)?;
-    metrics.bootstrap.set(millis(opened));
+    let worker = open(config, of, effect_sink, known, clock, counters)?;
+    let env = &worker.env;
+    env.metrics.bootstrap.set(millis(env.opened));
+    let (inbox, partition) = (env.inbox.clone(), env.partition());
+    let (status, metrics) = (env.status.clone(), env.metrics.clone());
     let board = worker.exporters.board.clone();
     let progress = worker.exporters.progress.clone();
     let secondary = worker.exporters.secondary().clone();
     let thread = spawn(worker).map_err(|source| OpenError::Io { partition, source })?;
     Ok(Arc::new(PartitionHandle {
-        inbox: own_inbox,
+        inbox,
         status,
         metrics,
         secondary,
@@ -105,6 +92,33 @@ pub(crate) fn start(
         thread: Running::new(Some(thread)),
         attention: Attention::default(),
     }))
+}
+
+/// The same without the thread.
+pub(super) fn open(
+    config: &BrokerConfig,
+    (partition, replica, least_key): (u32, &ReplicaOf, u64),
+    effect_sink: Arc<dyn EffectSink>,
+    (routing, oldest_node): (Arc<Routing>, OldestNode),
+    clock: Arc<Clock>,
+    counters: Counters,
+) -> Result<Box<Partition>, OpenError> {
+    let opened = Instant::now();
+    let directory = directory_of(config, partition);
+    let files = check_files(config, partition, &directory, replica)?;
+    let (inbox, incoming) = inbox();
+    let env = Environment {
+        config: config.clone(),
+        engine_config: engine_config(config, partition, least_key, routing, oldest_node),
+        status: Arc::new(status_of(config, partition)),
+        metrics: counters.metrics.clone(),
+        inbox,
+        effect_sink,
+        clock,
+        background: Box::new(Threads),
+        opened,
+    };
+    recover(env, &files, incoming, counters)
 }
 
 /// Opens the partition with the state of its last checkpoint. The thread applies the log after it.
