@@ -394,13 +394,11 @@ impl Store {
         self.file.taken().0
     }
 
-    /// Stops the thread that fills the store without waiting until everything is stored: another store will replace this one.
+    /// Tells the thread that fills the store to end without storing what is left: another store will replace this one. Does not wait for that:
+    /// the thread may be in the middle of a write. [`Store::stop`] does, and so does the end of the store.
     pub fn abandon(&self) {
         self.freshness.abandon();
         self.status.stop();
-        if let Some(exporter) = self.exporter.lock().take() {
-            let _ = exporter.join();
-        }
     }
 
     /// Stores all committed changes and stops the threads. Queries that wait for others are answered that they should be sent again.

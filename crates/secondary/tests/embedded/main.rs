@@ -6,12 +6,12 @@ mod active_instances;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use rusqlite::Connection;
-use skep_exporting::LogProgress;
+use skep_exporting::{CommittedLog, LogError, LogProgress};
 use skep_query::entities::{PROCESS_INSTANCE, VARIABLE};
 use skep_query::{Answer, Consistency, Query, QueryError, Search, search};
 use skep_secondary::{Config, Store};
@@ -256,6 +256,43 @@ fn a_search_by_key_overtakes_sixteen_with_thousands_of_alternatives() {
     let place = answers.iter().position(|(client, _)| client.is_none());
     // One thread is kept free of such searches; when it gets a processor is up to the machine.
     assert!(place.unwrap() < 8, "{answers:?}");
+}
+
+/// A log that says when it is read, which takes as long as somebody holds the lock.
+struct Slow(mpsc::Sender<()>, Arc<Mutex<()>>);
+
+impl CommittedLog for Slow {
+    fn read(&self, _: u64, _: u64, _: usize) -> Result<Vec<(u64, Bytes)>, LogError> {
+        let _ = self.0.send(());
+        drop(self.1.lock().unwrap());
+        Ok(Vec::new())
+    }
+}
+
+/// It is given up on the thread of its partition.
+#[test]
+fn a_store_that_is_given_up_is_not_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let progress = Arc::new(LogProgress::default());
+    progress.commit(1);
+    let slow = Arc::new(Mutex::new(()));
+    let held = slow.lock().unwrap();
+    let (reads, read) = mpsc::channel();
+    let of = partition(1, directory.path());
+    let log = Slow(reads, slow.clone());
+    let store = Store::open(of, Config::default(), log, progress);
+    let store = Arc::new(store.unwrap());
+    assert_eq!(read.recv_timeout(DEADLINE), Ok(()));
+    let (done, given_up) = mpsc::channel();
+    let its_own = store.clone();
+    let thread = std::thread::spawn(move || {
+        its_own.abandon();
+        let _ = done.send(());
+    });
+    assert_eq!(given_up.recv_timeout(DEADLINE), Ok(()));
+    drop(held);
+    thread.join().unwrap();
+    store.stop();
 }
 
 #[test]
