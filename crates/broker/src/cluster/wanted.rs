@@ -10,7 +10,8 @@ use super::Cluster;
 use super::wire::{NodeMessage, PollMessage};
 use crate::long_polling::JobNotifier;
 
-/// Maximum number of remembered job types. Clients of any further type poll for jobs periodically.
+/// Maximum number of remembered job types. With more, the one that was noted first is forgotten: a client that still waits for it polls
+/// periodically.
 const MAX_TYPES: usize = 10_000;
 
 /// Maximum number of tenants that a node names for a job type. One that waits for more wakes all its clients for a job of any tenant.
@@ -18,7 +19,49 @@ const MAX_TENANTS: usize = 100;
 
 /// Nodes that wait for jobs of a type. A notification removes what its node waits for: a node that still waits registers again.
 #[derive(Default)]
-pub(super) struct Wanted(Mutex<HashMap<Arc<str>, BTreeMap<u32, Interest>>>);
+pub(super) struct Wanted(Mutex<Types>);
+
+#[derive(Default)]
+struct Types {
+    by_name: HashMap<Arc<str>, OfType>,
+    /// In the order in which they were noted.
+    by_age: BTreeMap<u64, Arc<str>>,
+    noted: u64,
+}
+
+/// Interest in a job type, by node.
+struct OfType {
+    noted: u64,
+    nodes: BTreeMap<u32, Interest>,
+}
+
+impl Types {
+    /// The nodes that wait for jobs of the type, which is noted now unless it is known.
+    fn of(&mut self, job_type: Arc<str>) -> &mut BTreeMap<u32, Interest> {
+        if !self.by_name.contains_key(&job_type) {
+            if self.by_name.len() >= MAX_TYPES
+                && let Some((_, oldest)) = self.by_age.pop_first()
+            {
+                self.by_name.remove(&oldest);
+            }
+            self.noted += 1;
+            self.by_age.insert(self.noted, job_type.clone());
+        }
+        debug_assert!(self.by_age.len() <= MAX_TYPES, "types are limited");
+        let noted = self.noted;
+        let of_type = self.by_name.entry(job_type).or_insert_with(|| OfType {
+            noted,
+            nodes: BTreeMap::new(),
+        });
+        &mut of_type.nodes
+    }
+
+    fn forget(&mut self, job_type: &str) {
+        if let Some(of_type) = self.by_name.remove(job_type) {
+            self.by_age.remove(&of_type.noted);
+        }
+    }
+}
 
 /// Whose jobs of a type a node waits for.
 #[derive(Default)]
@@ -70,10 +113,8 @@ impl Wanted {
     /// `tenants`: whose jobs the node waits for; `None`: those of any tenant.
     pub(super) fn note(&self, node: u32, job_type: Arc<str>, tenants: Option<&Tenants>) {
         let mut wanted = self.0.lock();
-        if wanted.len() < MAX_TYPES || wanted.contains_key(&job_type) {
-            let nodes = wanted.entry(job_type).or_default();
-            nodes.entry(node).or_default().add(tenants);
-        }
+        let nodes = wanted.of(job_type);
+        nodes.entry(node).or_default().add(tenants);
     }
 
     /// Another node waits for jobs, or has some. `here`: the clients of this node that wait; `None`: it has just started.
@@ -92,7 +133,7 @@ impl Wanted {
     /// The nodes to notify of a job, each with its message.
     fn notified(&self, job_type: &Arc<str>, tenant: &TenantId) -> Vec<(u32, NodeMessage)> {
         let mut wanted = self.0.lock();
-        let Some(nodes) = wanted.get_mut(job_type) else {
+        let Some(OfType { nodes, .. }) = wanted.by_name.get_mut(job_type) else {
             return Vec::new();
         };
         let mut notified = Vec::new();
@@ -102,7 +143,7 @@ impl Wanted {
             !interest.is_over()
         });
         if nodes.is_empty() {
-            wanted.remove(job_type);
+            wanted.forget(job_type);
         }
         notified
     }
@@ -192,10 +233,25 @@ mod tests {
         note(2, Tenants::provided(["acme", "globex"]));
         assert_eq!(notified(&wanted, "globex"), [of_tenant(2, "globex")]);
         assert_eq!(notified(&wanted, "acme"), [of_tenant(2, "acme")]);
-        assert!(wanted.0.lock().is_empty());
+        let types = wanted.0.lock();
+        assert!(types.by_name.is_empty() && types.by_age.is_empty());
+        drop(types);
         note(5, Tenants::default());
         assert!(notified(&wanted, "acme").is_empty());
         assert_eq!(notified(&wanted, ""), [of_tenant(5, "<default>")]);
+    }
+
+    #[test]
+    fn a_client_that_waits_for_very_many_types_shuts_out_no_other() {
+        let wanted = Wanted::default();
+        for number in 0..MAX_TYPES {
+            wanted.note(1, format!("type-{number}").into(), None);
+        }
+        wanted.note(2, "work".into(), None);
+        assert_eq!(notified(&wanted, "acme"), [(2, None)]);
+        let of = |job_type: &str| wanted.notified(&job_type.into(), &TenantId::new("acme"));
+        assert!(of("type-0").is_empty(), "the oldest has made room");
+        assert_eq!(of("type-1").len(), 1);
     }
 
     #[test]
