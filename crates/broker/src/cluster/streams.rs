@@ -34,9 +34,24 @@ struct OwnStreams {
     shares: HashMap<StreamId, Shares>,
     /// The streams by the names that other nodes use or used for them.
     names: HashMap<StreamId, StreamId>,
+    /// All names of each stream.
+    names_of: HashMap<StreamId, Vec<StreamId>>,
 }
 
 impl OwnStreams {
+    fn is_named(&mut self, stream: StreamId, name: StreamId) {
+        self.names.insert(name, stream);
+        self.names_of.entry(stream).or_default().push(name);
+    }
+
+    /// Forgets a stream with its names, without a look at those of other streams.
+    fn remove(&mut self, stream: StreamId) -> Option<Shares> {
+        for name in self.names_of.remove(&stream).into_iter().flatten() {
+            self.names.remove(&name);
+        }
+        self.shares.remove(&stream)
+    }
+
     fn named(&mut self, name: StreamId) -> Option<(StreamId, &mut Shares)> {
         let stream = *self.names.get(&name)?;
         Some((stream, self.shares.get_mut(&stream)?))
@@ -54,7 +69,7 @@ impl Cluster {
         let shares = Shares::new(credit, stream, nodes);
         let each = shares.each();
         let mut own = self.streams.own.lock();
-        own.names.insert(stream, stream);
+        own.is_named(stream, stream);
         own.shares.insert(stream, shares);
         each
     }
@@ -75,10 +90,7 @@ impl Cluster {
     }
 
     pub fn close_elsewhere(&self, stream: StreamId) {
-        let mut own = self.streams.own.lock();
-        let shares = own.shares.remove(&stream);
-        own.names.retain(|_, of| *of != stream);
-        drop(own);
+        let shares = self.streams.own.lock().remove(stream);
         let announced_at = |node: u32| shares.as_ref()?.announced_at(node);
         for node in self.nodes_with_streams() {
             if let Some(stream) = announced_at(node) {
@@ -109,7 +121,7 @@ impl Cluster {
             };
             let before = shares.announced_at(node);
             spec.max_jobs = shares.met(node, name);
-            own.names.insert(name, stream.id);
+            own.is_named(stream.id, name);
             drop(own);
             if let Some(stream) = before {
                 self.send(node, &NodeMessage::CloseStream { stream });
@@ -348,5 +360,28 @@ impl StreamPeers for Cluster {
 impl std::fmt::Debug for Cluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cluster").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OwnStreams, Shares};
+
+    #[test]
+    fn a_closed_stream_leaves_none_of_its_names_and_those_of_others() {
+        let mut own = OwnStreams::default();
+        for stream in [1, 2] {
+            own.is_named(stream, stream);
+            own.shares.insert(stream, Shares::new(8, stream, [0, 1]));
+        }
+        // A connection was lost and made again.
+        own.is_named(1, 3);
+        own.is_named(2, 4);
+        assert_eq!(own.named(3).map(|(stream, _)| stream), Some(1));
+        assert!(own.remove(1).is_some());
+        assert!(own.named(1).is_none() && own.named(3).is_none());
+        assert_eq!(own.named(4).map(|(stream, _)| stream), Some(2));
+        assert!(own.remove(2).is_some() && own.remove(2).is_none());
+        assert!(own.names.is_empty() && own.names_of.is_empty());
     }
 }
