@@ -2,6 +2,7 @@
 
 mod causes;
 mod clients;
+mod commits;
 mod exports;
 mod leases;
 mod machine;

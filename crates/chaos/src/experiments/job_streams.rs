@@ -60,8 +60,8 @@ fn plan(full: bool) -> Plan {
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "With job streams each job is pushed once and completed once, workers hardly poll, and creations are not delayed. A worker \
-                     that hangs keeps the jobs that it holds until they time out, and no others."
+        hypothesis: "With job streams each job is pushed once and completed once, workers hardly poll, and neither creations nor commits are \
+                     delayed. A worker that hangs keeps the jobs that it holds until they time out, and no others."
             .into(),
         nodes: Nodes::default(),
         words: Vec::new(),
@@ -102,21 +102,25 @@ fn criteria(long: f64) -> Vec<Criterion> {
             Limit::AtMost((long / 10.0).ceil() + 1.0),
             "",
         ),
+    ];
+    criteria.extend(delayed());
+    criteria.extend(beside_hung_worker());
+    criteria
+}
+
+/// What the streams must not delay.
+fn delayed() -> [Criterion; 2] {
+    let delays = [("creations", "create-p99-ms"), ("commits", "commit-p99-ms")];
+    delays.map(|(what, series)| {
+        let of = |slice| median(series, slice, "slice-end", 2.0);
         Criterion::new(
-            "creations: p99 with streams ÷ p99 with polls",
-            median("create-p99-ms", "streamed", "slice-end", 2.0).paired_with(median(
-                "create-p99-ms",
-                "polled",
-                "slice-end",
-                2.0,
-            )),
+            &format!("{what}: p99 with streams ÷ p99 with polls"),
+            of("streamed").paired_with(of("polled")),
             Limit::AtMost(1.2),
             "×",
         )
-        .timed(),
-    ];
-    criteria.extend(beside_hung_worker());
-    criteria
+        .timed()
+    })
 }
 
 fn beside_hung_worker() -> Vec<Criterion> {

@@ -1,17 +1,25 @@
 //! A node gets more work than it can do.
 
-use super::{Experiment, invariants, step, wait};
+use super::{Experiment, invariants, ready, settings, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "overload",
-    about: "a node gets 1.25, 2 and 5 times the load that it can carry, then less again",
+    about: "a node gets 1.25, 2 and 5 times the load that it can carry, then less again; then its partition refuses what is too much",
     plan,
 };
 
 /// The rates as shares of M, each with the name of its step.
 const FLOODS: [(f64, &str); 3] = [(1.25, "over-1.25"), (2.0, "over-2"), (5.0, "over-5")];
 const NORMAL: f64 = 0.63;
+/// The limit with which a partition refuses commands, instead of letting callers wait.
+const REFUSING: [(&str, &str); 2] = [
+    ("camunda.processing.flow-control.request.algorithm", "fixed"),
+    ("camunda.processing.flow-control.request.fixed.limit", "4"),
+];
+/// What refusals must name.
+const PARTITION: &str = "Partition 1";
+const CAUSE: &str = "which is its limit";
 
 fn plan(full: bool) -> Plan {
     let long = if full { 60.0 } else { 10.0 };
@@ -26,18 +34,31 @@ fn plan(full: bool) -> Plan {
         step("normal", long, Action::Load(Rate::OfMaximum(NORMAL))),
         wait("back", Until::RateIs(0.95), 60.0),
         step("end", 8.0, Action::StopLoad),
+        wait("ended", Until::OpenAtMost(0.0), 60.0),
+        step(
+            "again",
+            0.0,
+            Action::Settings {
+                node: 0,
+                settings: settings(&REFUSING),
+            },
+        ),
+        ready(),
+        step("refusing", 0.0, Action::Flood(Rate::OfMaximum(2.0))),
+        step("refusing-end", long, Action::StopLoad),
     ]);
     Plan {
         name: EXPERIMENT.name.into(),
         hypothesis: "A node that gets more work than it can do does as much as it can: callers wait for their turn and none is refused, \
-                     work in progress is completed, and everything is as before once the load falls."
+                     work in progress is completed, and everything is as before once the load falls. Where a limit makes it refuse callers, \
+                     they learn by whom and why."
             .into(),
         nodes: Nodes {
             cores: Some(1),
             ..Nodes::default()
         },
         steps,
-        words: Vec::new(),
+        words: vec![PARTITION.into(), CAUSE.into()],
         drain_s: 120.0,
         criteria: criteria(),
     }
@@ -100,6 +121,46 @@ fn criteria() -> Vec<Criterion> {
         )
         .timed(),
     );
+    criteria.push(passed_on());
+    criteria.extend(refusals());
     criteria.extend(invariants());
     criteria
+}
+
+/// A gateway that sends commands again and again makes an overload worse.
+fn passed_on() -> Criterion {
+    let growth = |series: &str| {
+        let growth = Measure::of(series).take(Take::Growth);
+        // As many are under way at the end as after these seconds.
+        growth.between("over-1.25", "normal").skip(3.0)
+    };
+    Criterion::new(
+        "commands that reach the partition ÷ those of clients",
+        growth("zeebe_received_request_count_total").over(growth("rest-commands")),
+        Limit::AtMost(1.05),
+        "×",
+    )
+}
+
+fn refusals() -> Vec<Criterion> {
+    let growth = |series: &str| {
+        let growth = Measure::of(series).take(Take::Growth);
+        growth.between("refusing", "refusing-end")
+    };
+    let naming = [("partition", PARTITION), ("cause", CAUSE)];
+    let naming = naming.into_iter().map(|(what, word)| {
+        Criterion::new(
+            &format!("beyond a limit of the partition: refusals that name the {what} ÷ all"),
+            growth(&format!("refused-for.{word}")).over(growth("refused-total")),
+            Limit::AtLeast(0.99),
+            "×",
+        )
+    });
+    let some = Criterion::new(
+        "beyond a limit of the partition: refusals",
+        growth("refused-total"),
+        Limit::AtLeast(100.0),
+        "",
+    );
+    std::iter::once(some).chain(naming).collect()
 }

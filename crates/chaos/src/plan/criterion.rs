@@ -154,6 +154,14 @@ impl Measure {
         self
     }
 
+    /// Makes the window end after this time, unless it ends before.
+    pub fn lasting(mut self, seconds: f64) -> Self {
+        if let Some(window) = &mut self.window {
+            window.for_s = Some(seconds);
+        }
+        self
+    }
+
     pub fn across(mut self, take: Take) -> Self {
         self.across = take;
         self

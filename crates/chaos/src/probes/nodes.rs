@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use skep_load::server::usage;
 
+use super::commits::Commits;
 use super::metric::{label, value};
 use super::shares::Shares;
 use super::{exports, float, leases, sizes};
@@ -15,7 +16,7 @@ use crate::drivers::Node;
 use crate::http::{Kept, Rest};
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 24] = [
+const FAMILIES: [&str; 25] = [
     CPU_SECONDS,
     PERIODS,
     RESIDENT,
@@ -40,10 +41,11 @@ const FAMILIES: [&str; 24] = [
     "zeebe_exporter_last_exported_position",
     "zeebe_log_appender_last_committed_position",
     "zeebe_pending_incidents",
+    "zeebe_received_request_count_total",
 ];
 
 /// Series that count the lines of a family which contain a text; an empty text is in all of them.
-const LABELLED: [(&str, &str, &str); 8] = [
+const LABELLED: [(&str, &str, &str); 13] = [
     ("exported-by-sink", EXPORTED, "exporter=\"sink\""),
     (
         "exported-by-storage",
@@ -56,6 +58,11 @@ const LABELLED: [(&str, &str, &str); 8] = [
     ("jobs-timed-out", JOBS, "action=\"timed out\""),
     ("job-polls", REQUESTS, "uri=\"/v2/jobs/activation\""),
     ("requests", REQUESTS, ""),
+    ("rest-commands", REQUESTS, CREATION),
+    ("rest-commands", REQUESTS, COMPLETION),
+    ("rest-seconds", REQUEST_SECONDS, CREATION),
+    ("rest-seconds", REQUEST_SECONDS, COMPLETION),
+    ("rest-stage-seconds", STAGES, "protocol=\"rest\""),
 ];
 /// What nodes say of their processes, for those that are not on this machine.
 pub(super) const CPU_SECONDS: &str = "process_cpu_seconds_total";
@@ -65,6 +72,11 @@ pub(super) const THROTTLED: &str = "skep_cpu_throttled_periods_total";
 const EXPORTED: &str = "zeebe_exporter_last_exported_position";
 const JOBS: &str = "zeebe_job_events_total";
 const REQUESTS: &str = "http_server_requests_seconds_count";
+const REQUEST_SECONDS: &str = "http_server_requests_seconds_sum";
+const STAGES: &str = "skep_request_stage_seconds_sum";
+/// What a run sends to partitions: creations of instances and completions of jobs.
+const CREATION: &str = "uri=\"/v2/process-instances\"";
+const COMPLETION: &str = "uri=\"/v2/jobs/{jobKey}/completion\"";
 
 /// A node that does not answer within this time has no values in this sample; its answer is in the sample during which it comes.
 const LIMIT: Duration = Duration::from_millis(800);
@@ -112,6 +124,7 @@ pub struct Nodes {
     periods: BTreeMap<u32, (f64, f64)>,
     gateways: Shares,
     partitions: Shares,
+    commits: Commits,
     /// Connections to the management ports, by address.
     ports: BTreeMap<String, Kept>,
     /// The bytes of each log that were read, and their lines.
@@ -195,6 +208,9 @@ impl Nodes {
         }
         if let Some(lag) = exports::lag(texts) {
             values.insert("export-lag".into(), lag);
+        }
+        if let Some(p99) = self.commits.p99_ms(texts) {
+            values.insert("commit-p99-ms".into(), p99);
         }
     }
 
@@ -421,6 +437,28 @@ mod tests {
         assert_eq!(found.get("jobs-completed"), Some(&9.0));
         assert_eq!(found.get("jobs-timed-out"), Some(&0.0));
         assert_eq!(found.len(), 6);
+    }
+
+    #[test]
+    fn commands_are_counted_without_other_requests() {
+        let line = |metric: &str, uri: &str, value: u32| {
+            format!("{metric}{{{uri},status=\"200\"}} {value}\n")
+        };
+        let other = "uri=\"/v2/process-instances/search\"";
+        let requests = [(CREATION, 5), (COMPLETION, 4), (other, 9)];
+        let of = |metric: &'static str| requests.map(|(uri, value)| line(metric, uri, value));
+        let stages = format!(
+            "{STAGES}{{protocol=\"rest\",stage=\"route\"}} 1\n{STAGES}{{protocol=\"rest\",stage=\"fsync\"}} 2\n\
+             {STAGES}{{protocol=\"grpc\",stage=\"fsync\"}} 7\n"
+        );
+        let text = of(REQUESTS).concat() + &of(REQUEST_SECONDS).concat() + &stages;
+        let found = families(&text);
+        let series = ["rest-commands", "rest-seconds", "rest-stage-seconds"];
+        assert_eq!(
+            series.map(|name| found.get(name).copied()),
+            [Some(9.0), Some(9.0), Some(3.0)]
+        );
+        assert_eq!(found.get("requests"), Some(&18.0));
     }
 
     #[test]
