@@ -9,13 +9,13 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::version::{TLS12, TLS13};
-use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+use tokio_rustls::rustls::{self, ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use crate::{ServerCheck, Signers, Socket, certificates};
+use crate::{BlockingSocket, ServerCheck, Signers, Socket, certificates};
 
 /// The TLS of a client.
 #[derive(Clone)]
-pub struct ClientTls(TlsConnector);
+pub struct ClientTls(Arc<ClientConfig>);
 
 impl std::fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -67,7 +67,7 @@ impl ClientTls {
             .iter()
             .map(|name| name.as_bytes().to_vec())
             .collect();
-        Ok(ClientTls(Arc::new(config).into()))
+        Ok(ClientTls(Arc::new(config)))
     }
 
     /// The handshake with a server of this name.
@@ -75,11 +75,35 @@ impl ClientTls {
     /// # Errors
     /// The server is not trusted, or does not speak TLS.
     pub async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<Socket> {
-        let host = host.trim_matches(['[', ']']).to_string();
-        let name = ServerName::try_from(host).map_err(io::Error::other)?;
-        let stream = self.0.connect(name, stream).await.map_err(said)?;
-        Ok(Socket::Tls(Box::new(stream.into())))
+        let connector = TlsConnector::from(Arc::clone(&self.0));
+        let stream = connector.connect(named(host)?, stream).await;
+        Ok(Socket::Tls(Box::new(stream.map_err(said)?.into())))
     }
+
+    /// The same handshake by a caller that blocks. Each read and write of it has the time limits of the stream.
+    ///
+    /// # Errors
+    /// As of [`Self::connect`].
+    pub fn connect_blocking(
+        &self,
+        host: &str,
+        mut stream: std::net::TcpStream,
+    ) -> io::Result<BlockingSocket> {
+        let connection = ClientConnection::new(Arc::clone(&self.0), named(host)?);
+        let mut connection = connection.map_err(io::Error::other)?;
+        connection.complete_io(&mut stream).map_err(said)?;
+        if connection.is_handshaking() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(BlockingSocket::Tls(Box::new(StreamOwned::new(
+            connection, stream,
+        ))))
+    }
+}
+
+fn named(host: &str) -> io::Result<ServerName<'static>> {
+    let host = host.trim_matches(['[', ']']).to_string();
+    ServerName::try_from(host).map_err(io::Error::other)
 }
 
 /// The certificate of a server that did answer is not trusted.

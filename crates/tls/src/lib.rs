@@ -2,6 +2,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod blocking;
 mod client;
 mod key_store;
 mod server;
@@ -23,6 +24,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName,
 use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
+pub use self::blocking::BlockingSocket;
 pub use self::client::{ClientTls, NotTrusted};
 pub use self::key_store::{KeyPair, KeyStore, Password};
 pub use self::server::{

@@ -100,6 +100,61 @@ fn believes(authority: &Path) -> ClientTls {
     ClientTls::open(Some(authority), &["h2"]).unwrap()
 }
 
+/// The same by a client that blocks, which asks again after a time limit.
+async fn echo_blocking(
+    tls: &ServerTls,
+    client: ClientTls,
+    name: &'static str,
+) -> std::io::Result<()> {
+    use std::io::{ErrorKind, Read, Write};
+
+    const LONG: Option<Duration> = Some(Duration::from_secs(20));
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let (go_on, waits) = tokio::sync::oneshot::channel();
+    let server = async {
+        let mut socket = tls.accept(listener.accept().await?.0);
+        let mut byte = [0];
+        socket.read_exact(&mut byte).await?;
+        let _ = waits.await;
+        socket.write_all(&byte).await
+    };
+    let client = tokio::task::spawn_blocking(move || {
+        let stream = std::net::TcpStream::connect(address)?;
+        stream.set_read_timeout(LONG)?;
+        let mut socket = client.connect_blocking(name, stream)?;
+        socket.write_all(b"x")?;
+        socket.flush()?;
+        let mut byte = [0];
+        socket
+            .tcp()
+            .set_read_timeout(Some(Duration::from_millis(20)))?;
+        let late = socket.read(&mut byte).unwrap_err().kind();
+        assert!(matches!(late, ErrorKind::WouldBlock | ErrorKind::TimedOut));
+        let _ = go_on.send(());
+        socket.tcp().set_read_timeout(LONG)?;
+        socket.read_exact(&mut byte)?;
+        assert_eq!(&byte, b"x");
+        std::io::Result::Ok(())
+    });
+    let (_, client) = tokio::join!(server, client);
+    client.unwrap()
+}
+
+#[tokio::test]
+async fn a_client_that_blocks_believes_the_same_and_may_ask_again() {
+    let files = Files::new();
+    let tls = files.open(Clients::NotAsked);
+    let believes = || ClientTls::open(Some(&files.path("authority")), &["http/1.1"]).unwrap();
+    echo_blocking(&tls, believes(), "localhost").await.unwrap();
+    let other_name = echo_blocking(&tls, believes(), "elsewhere").await;
+    let why = other_name.unwrap_err();
+    let is_not_trusted = why
+        .get_ref()
+        .is_some_and(|why| why.is::<crate::NotTrusted>());
+    assert!(is_not_trusted, "{why}");
+}
+
 #[tokio::test]
 async fn a_client_reaches_a_server_whose_authority_and_name_it_believes() {
     let files = Files::new();
