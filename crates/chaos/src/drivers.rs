@@ -32,6 +32,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use skep_client::Authorization;
+use skep_tls::ClientTls;
 
 use crate::guard::{Guard, Undo};
 use crate::http::{Kept, Rest};
@@ -41,7 +42,7 @@ pub use changes::have_partitions;
 pub(crate) use cores::Confined;
 pub use engine::{Engine, Launcher};
 use faults::Faulty;
-pub use foreign::{Refused, check_against};
+pub use foreign::{Others, Refused, check_against};
 use hog::Hog;
 use kubernetes::Pods;
 pub use kubernetes::{Allowed, Kubernetes};
@@ -112,6 +113,8 @@ pub struct Cluster {
     login: Option<Login>,
     /// Credentials for a foreign cluster.
     authorization: Option<Authorization>,
+    /// How its certificates are checked.
+    tls: Option<ClientTls>,
     leases: Option<Leases>,
     faulty: Vec<Faulty>,
     /// Programs that use CPU beside the nodes.
@@ -167,6 +170,7 @@ impl Cluster {
             _sink: sink,
             login,
             authorization: None,
+            tls: None,
             leases,
             faulty: Vec::new(),
             hogs: Vec::new(),
@@ -188,15 +192,27 @@ impl Cluster {
     }
 
     /// A foreign cluster. Nothing of it can be changed.
-    pub fn of_others(host: &str) -> Self {
+    ///
+    /// # Errors
+    /// The certificates to trust cannot be read.
+    pub fn of_others(others: &Others) -> io::Result<Self> {
+        let addresses = [&others.rest, &others.grpc, &others.management];
+        Ok(Self {
+            tls: others.tls()?,
+            ..Self::foreign(vec![Node::of_others(addresses.map(String::clone))])
+        })
+    }
+
+    fn foreign(nodes: Vec<Node>) -> Self {
         Self {
-            nodes: vec![Node::of_others(host)],
+            nodes,
             members: 1,
             ways: Ways::default(),
             store: None,
             _sink: None,
             login: None,
             authorization: None,
+            tls: None,
             leases: None,
             faulty: Vec::new(),
             hogs: Vec::new(),
@@ -221,9 +237,8 @@ impl Cluster {
         let nodes = pods.nodes(&launcher.program);
         let mut cluster = Self {
             members: u32::try_from(nodes.len()).map_err(io::Error::other)?,
-            nodes,
             pods: Some(pods),
-            ..Self::of_others("")
+            ..Self::foreign(nodes)
         };
         let network = plan.network();
         if network.workers {

@@ -9,14 +9,26 @@ use std::io;
 use std::time::Duration;
 
 use skep_client::Authorization;
+use skep_tls::ClientTls;
 
 pub use kept::Kept;
 
 /// A REST API, and the credentials for it.
 #[derive(Clone, Debug)]
 pub struct Rest {
+    /// `HOST:PORT`, after `https://` if it speaks TLS.
     pub address: String,
     pub authorization: Option<Authorization>,
+    /// Which certificates are trusted; an address of `https` needs it.
+    pub tls: Option<ClientTls>,
+}
+
+/// The part of an address that follows its scheme, and whether that is one of TLS.
+fn authority(address: &str) -> (&str, bool) {
+    match address.split_once("://") {
+        None => (address, false),
+        Some((scheme, authority)) => (authority, scheme == "https"),
+    }
 }
 
 impl Rest {
@@ -25,6 +37,7 @@ impl Rest {
         Self {
             address: address.into(),
             authorization: None,
+            tls: None,
         }
     }
 
@@ -60,9 +73,9 @@ impl Rest {
                 format!("authorization: {value}\r\n")
             }
         };
-        let (address, length) = (&self.address, body.len());
+        let ((host, _), length) = (authority(&self.address), body.len());
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {address}\r\n{header}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\n{header}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         Ok(request.into_bytes())
     }

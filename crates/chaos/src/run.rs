@@ -22,7 +22,7 @@ use skep_load::process::{Process, named};
 use skep_load::{Clients, Live, LoadArgs, Running};
 
 use crate::drivers::{
-    Cluster, Confined, Kubernetes, Launcher, SharedGuard, are_even, check_against, missing,
+    Cluster, Confined, Kubernetes, Launcher, Others, SharedGuard, are_even, check_against, missing,
 };
 use crate::guard::Guard;
 use crate::http::Kept;
@@ -50,7 +50,7 @@ pub struct Options {
     /// Directory for the report, the logs and, during the run, the nodes' data. Must not contain a report already.
     pub directory: PathBuf,
     /// A foreign cluster: load is put on it, and nothing is broken.
-    pub against: Option<String>,
+    pub against: Option<Others>,
     /// The pods of a foreign cluster, and the faults that are allowed there.
     pub pods: Option<Kubernetes>,
     /// Credentials for a foreign cluster.
@@ -65,6 +65,11 @@ impl Options {
     /// Whether the run does not start its nodes.
     fn is_foreign(&self) -> bool {
         self.against.is_some() || self.pods.is_some()
+    }
+
+    /// The file with the authorities that clients trust.
+    fn authorities(&self) -> Option<PathBuf> {
+        self.against.as_ref()?.authorities.clone()
     }
 }
 
@@ -222,8 +227,8 @@ fn of_no_step(at: f64, kind: Kind, text: String) -> Event {
 }
 
 fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
-    if let Some(host) = &options.against {
-        check_against(plan, host)?;
+    if let Some(others) = &options.against {
+        check_against(plan, others)?;
     }
     if let Some(pods) = &options.pods {
         pods.check(plan)?;
@@ -262,8 +267,9 @@ fn cluster(
         let found = found.context("reaching the pods")?;
         return Ok(found.logged_in(options.authorization.clone()));
     }
-    if let Some(host) = &options.against {
-        return Ok(Cluster::of_others(host).logged_in(options.authorization.clone()));
+    if let Some(others) = &options.against {
+        let cluster = Cluster::of_others(others).context("reaching the cluster")?;
+        return Ok(cluster.logged_in(options.authorization.clone()));
     }
     let network = plan.network();
     let started = Cluster::start(&plan.nodes, network, launcher, directory.into(), guard);
@@ -302,6 +308,7 @@ async fn on_stage(
     let addresses = cluster.rest_addresses().join(",");
     let load = LoadArgs {
         authorization: cluster.authorization(),
+        authorities: options.authorities(),
         ..load(&addresses)
     };
     let cluster = Arc::new(Mutex::new(cluster));
@@ -379,7 +386,11 @@ async fn measure_maximum(
     id: &str,
     deletion: Option<&Deletion>,
 ) -> anyhow::Result<f64> {
-    let nodes = lock(cluster).nodes().iter().map(Seen::of).collect();
+    let nodes = {
+        let cluster = lock(cluster);
+        let nodes = cluster.nodes().iter();
+        nodes.map(|node| Seen::of(&cluster, node)).collect()
+    };
     let clients = Reach::default().clients(Wire::Http2, &lock(cluster))?;
     maximum::maximum(load, &clients, nodes, id, deletion).await
 }
@@ -502,7 +513,7 @@ mod tests {
             command: String::new(),
         };
         assert_eq!(foreign_settings(&plan, &options), [""; 0]);
-        options.against = Some("example.org".into());
+        options.against = Others::at("example.org", None, None).ok();
         let foreign = foreign_settings(&plan, &options);
         assert_eq!(foreign, ["skep.api.max-connection-age"]);
     }

@@ -195,6 +195,69 @@ fn all_three_ports_speak_only_tls_and_clients_check_the_certificate() {
     assert!(!answer.windows(4).any(|four| four == b"HTTP"), "{answer:?}");
 }
 
+/// What is measured by REST and by the metrics of the management port.
+const LOADED: &str = "name: loaded
+hypothesis: A cluster of others is loaded over TLS.
+steps:
+- {name: workers, do: {workers: true}}
+- {name: load, do: {load: {per-second: 20}}}
+- {name: first, do: {wait: {until: {created: 20}, limit-s: 120}}}
+- {name: topology, do: {request: {node: 0, method: GET, path: /v2/topology, status: 200}}}
+- {name: health, do: {request: {node: 0, management: true, method: GET, path: /actuator/health, status: 200}}}
+- {name: end, after-s: 3, do: stop-load}
+drain-s: 60
+criteria:
+- {name: nothing is lost, measure: {of: ledger.lost}, limit: {at-most: 0}}
+- {name: instances, measure: {of: ledger.acknowledged}, limit: {at-least: 20}}
+- {name: topology, measure: {of: topology.right}, limit: {at-least: 1}}
+- {name: health, measure: {of: health.right}, limit: {at-least: 1}}
+- {name: metrics, measure: {of: jobs-completed}, limit: {at-least: 20}}
+";
+
+#[test]
+fn a_chaos_experiment_loads_a_cluster_over_tls_at_ports_of_its_own() {
+    let certificates = Certificates::new();
+    let data = tempfile::tempdir().unwrap();
+    let settings = [
+        "server.ssl",
+        "camunda.api.grpc.ssl",
+        "management.server.ssl",
+    ]
+    .map(|prefix| certificates.settings(prefix));
+    let server = Server::start(&data.path().join("data"), &settings.concat());
+    let [rest, grpc, management] = ["REST", "gRPC", "management"].map(|name| server.address(name));
+    let (plan, report) = (data.path().join("plan.yaml"), data.path().join("report"));
+    std::fs::write(&plan, LOADED).unwrap();
+    let (plan, report) = (plan.display().to_string(), report.display().to_string());
+    let chaos = [
+        "chaos",
+        &plan,
+        "--report",
+        &report,
+        "--against",
+        &rest,
+        "--grpc-address",
+        &grpc,
+        "--management-address",
+        &management,
+    ];
+    let authority = certificates.path("authority.pem").display().to_string();
+    let said = done(&[&chaos[..], &["--ca-certificate", &authority]].concat());
+    assert!(said.starts_with("loaded: HELD (5 of 5"), "{said}");
+    let listed = [
+        "processes",
+        "--address",
+        &rest,
+        "--ca-certificate",
+        &authority,
+    ];
+    let listed = done(&listed);
+    assert!(
+        !listed.contains("skep-chaos"),
+        "it was not deleted: {listed}"
+    );
+}
+
 /// The configuration of docs/operations.md with these certificates, in a file beside them.
 fn documented(certificates: &Certificates) -> String {
     let page = include_str!("../../../docs/operations.md");

@@ -5,7 +5,7 @@ use std::io;
 use serde_json::{Value, json};
 
 use super::PATIENCE;
-use crate::http;
+use crate::http::{self, Rest};
 
 const CLUSTER: &str = "/actuator/cluster";
 
@@ -58,9 +58,9 @@ fn request(
 }
 
 /// Whether each of these nodes knows that this many partitions take part, and knows of no pending change. Blocks.
-pub fn have_partitions(management_addresses: &[String], count: u32) -> bool {
-    management_addresses.iter().all(|address| {
-        let cluster = http::json(address, "GET", CLUSTER, "", PATIENCE);
+pub fn have_partitions(management: &[Rest], count: u32) -> bool {
+    management.iter().all(|port| {
+        let cluster = port.json("GET", CLUSTER, "", PATIENCE);
         cluster.is_ok_and(|cluster| has_partitions(&cluster, count))
     })
 }

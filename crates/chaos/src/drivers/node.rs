@@ -237,12 +237,13 @@ pub(super) fn begin(child: &mut Child) -> io::Result<()> {
 }
 
 impl Node {
-    pub(super) fn of_others(host: &str) -> Self {
+    /// A node of a foreign cluster with these addresses of REST, gRPC and management.
+    pub(super) fn of_others([rest, grpc, management]: [String; 3]) -> Self {
         Self {
             number: 0,
-            rest: format!("{host}:8080"),
-            grpc: format!("{host}:26500"),
-            management: format!("{host}:9600"),
+            rest,
+            grpc,
+            management,
             data: PathBuf::new(),
             disk_mib: None,
             command: Vec::new(),
@@ -260,14 +261,10 @@ impl Node {
 
     /// A pod of a foreign cluster, with forwarded ports of REST, gRPC and management; `program` is that of `skep status`.
     pub(super) fn of_pod(number: u32, ports: [u16; 3], program: &Path) -> Self {
-        let [rest, grpc, management] = ports.map(|port| format!("127.0.0.1:{port}"));
         Self {
             number,
-            rest,
-            grpc,
-            management,
             command: vec![program.display().to_string()],
-            ..Self::of_others("")
+            ..Self::of_others(ports.map(|port| format!("127.0.0.1:{port}")))
         }
     }
 
@@ -542,7 +539,7 @@ mod tests {
         let child = Command::new("true").spawn().unwrap();
         let process = Process::of(child.id()).unwrap();
         let ticket = guard.with(|guard| guard.push(Undo::Kill(process))).unwrap();
-        let mut node = Node::of_others("127.0.0.1");
+        let mut node = Node::of_others(["", "", ""].map(String::from));
         node.container = Some(Container::new(engine, 0, "/run/nodes".into()));
         node.state = State::Up {
             child,

@@ -30,12 +30,19 @@ impl Cluster {
         nodes.map(|node| node.management.clone()).collect()
     }
 
-    /// Addresses of the management ports of all members.
-    pub fn management_of_members(&self) -> Vec<String> {
-        let members = self.members().unwrap_or(usize::MAX);
-        let mut addresses = self.management_addresses();
-        addresses.truncate(members);
-        addresses
+    /// The management port of a node.
+    pub fn management(&self, node: &Node) -> Rest {
+        Rest {
+            address: node.management.clone(),
+            authorization: None,
+            tls: self.tls.clone(),
+        }
+    }
+
+    /// The management ports of all members.
+    pub fn management_of_members(&self) -> Vec<Rest> {
+        let members = self.nodes.iter().take(self.members().unwrap_or(usize::MAX));
+        members.map(|node| self.management(node)).collect()
     }
 
     /// The REST API of a node, for requests of the run itself.
@@ -43,6 +50,7 @@ impl Cluster {
         Rest {
             address: node.rest.clone(),
             authorization: self.authorization(),
+            tls: self.tls.clone(),
         }
     }
 
@@ -76,6 +84,7 @@ mod tests {
     use skep_client::Authorization;
 
     use super::*;
+    use crate::drivers::Others;
 
     /// An API that lets in who has this header, once.
     fn requires(header: &'static str) -> String {
@@ -100,7 +109,9 @@ mod tests {
     fn a_cluster_of_others_gets_the_credentials_of_the_caller() {
         let header = "authorization: Basic ZGVtbzpodXNo\r\n";
         let asked = |authorization: Option<Authorization>| {
-            let mut cluster = Cluster::of_others("127.0.0.1").logged_in(authorization);
+            let others = Others::at("127.0.0.1", None, None).unwrap();
+            let cluster = Cluster::of_others(&others).unwrap();
+            let mut cluster = cluster.logged_in(authorization);
             for node in &mut cluster.nodes {
                 node.rest = requires(header);
             }

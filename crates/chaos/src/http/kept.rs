@@ -5,8 +5,10 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use skep_tls::BlockingSocket;
+
 use super::answer::{self, Answer};
-use super::{Rest, good};
+use super::{Rest, authority, good};
 
 /// Maximum size of an answer, in bytes.
 const MAX_ANSWER: usize = 64 << 20;
@@ -25,7 +27,7 @@ pub struct Kept {
 
 #[derive(Debug)]
 struct Open {
-    stream: TcpStream,
+    stream: BlockingSocket,
     /// The bytes of an answer so far.
     arrived: Vec<u8>,
     owed: Option<Owed>,
@@ -88,7 +90,7 @@ impl Kept {
     fn exchange(&mut self, request: (&[u8], bool), end: Instant) -> io::Result<Answer> {
         let mut open = match self.open.take() {
             Some(open) => open,
-            None => Open::to(&self.rest.address, end)?,
+            None => Open::to(&self.rest, end)?,
         };
         let answered = open.exchange(request, end);
         let goes_on = match &answered {
@@ -103,11 +105,25 @@ impl Kept {
 }
 
 impl Open {
-    fn to(address: &str, end: Instant) -> io::Result<Self> {
-        let mut places = address.to_socket_addrs()?;
+    fn to(rest: &Rest, end: Instant) -> io::Result<Self> {
+        let (host_and_port, is_encrypted) = authority(&rest.address);
+        let mut places = host_and_port.to_socket_addrs()?;
         let place = places.next().ok_or(io::ErrorKind::NotFound)?;
+        let stream = TcpStream::connect_timeout(&place, left(end)?)?;
+        let tls = rest.tls.as_ref().filter(|_| is_encrypted);
+        let stream = match (tls, host_and_port.rsplit_once(':')) {
+            (Some(tls), Some((host, _))) => {
+                stream.set_read_timeout(Some(left(end)?))?;
+                stream.set_write_timeout(Some(left(end)?))?;
+                tls.connect_blocking(host, stream)?
+            }
+            _ if is_encrypted => {
+                return Err(io::Error::other("no certificates are trusted"));
+            }
+            _ => stream.into(),
+        };
         Ok(Self {
-            stream: TcpStream::connect_timeout(&place, left(end)?)?,
+            stream,
             arrived: Vec::new(),
             owed: None,
         })
@@ -130,8 +146,9 @@ impl Open {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
         }
-        self.stream.set_write_timeout(Some(left(end)?))?;
+        self.stream.tcp().set_write_timeout(Some(left(end)?))?;
         self.stream.write_all(request)?;
+        self.stream.flush()?;
         self.owed = Some(Owed {
             since: Instant::now(),
             request: request.to_vec(),
@@ -159,7 +176,7 @@ impl Open {
                 let text = format!("the answer has more than {} MiB", MAX_ANSWER >> 20);
                 return Err(io::Error::other(text));
             }
-            self.stream.set_read_timeout(Some(left(end)?))?;
+            self.stream.tcp().set_read_timeout(Some(left(end)?))?;
             match self.stream.read(&mut piece) {
                 Ok(0) => has_ended = true,
                 Ok(count) => {

@@ -12,7 +12,7 @@ use super::commits::Commits;
 use super::metric::{label, value};
 use super::shares::Shares;
 use super::{exports, float, leases, sizes};
-use crate::drivers::Node;
+use crate::drivers::{Cluster, Node};
 use crate::http::{Kept, Rest};
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
@@ -88,7 +88,7 @@ const ELSEWHERE: Duration = Duration::from_millis(2_500);
 pub struct Seen {
     pub number: u32,
     pub pid: Option<i32>,
-    pub management: String,
+    pub management: Rest,
     /// The number of cores that it may use, if that is limited.
     pub quota: Option<f64>,
     /// Its log.
@@ -103,11 +103,11 @@ impl Seen {
         self.pid.map_or(ELSEWHERE, |_| LIMIT)
     }
 
-    pub fn of(node: &Node) -> Self {
+    pub fn of(cluster: &Cluster, node: &Node) -> Self {
         Self {
             number: node.number,
             pid: node.process().map(|process| process.pid),
-            management: node.management.clone(),
+            management: cluster.management(node),
             quota: node.quota(),
             log: node.log.clone(),
             data: node.data(),
@@ -141,9 +141,9 @@ impl Nodes {
     /// The metrics of each node, if it answers.
     fn ask(&mut self, nodes: &[Seen]) -> Vec<Option<String>> {
         let ports = nodes.iter().map(|node| {
-            let address = &node.management;
-            let known = self.ports.remove_entry(address);
-            known.unwrap_or_else(|| (address.clone(), Kept::to(Rest::open(address))))
+            let port = &node.management;
+            let known = self.ports.remove_entry(&port.address);
+            known.unwrap_or_else(|| (port.address.clone(), Kept::to(port.clone())))
         });
         let mut ports: Vec<(String, Kept)> = ports.collect();
         let texts = std::thread::scope(|scope| {
@@ -363,7 +363,7 @@ mod tests {
         Seen {
             number,
             pid: None,
-            management: String::new(),
+            management: Rest::open(""),
             quota,
             log: PathBuf::new(),
             data: None,
@@ -396,7 +396,7 @@ mod tests {
     fn a_node_is_asked_again_and_again_over_one_connection() {
         let address = fake::serve(1, |_, _| format!("{REQUESTS}{{uri=\"/\"}} 7\n"));
         let node = Seen {
-            management: address,
+            management: Rest::open(&address),
             ..seen(0, None)
         };
         let mut probe = Nodes::default();

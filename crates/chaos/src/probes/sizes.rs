@@ -56,12 +56,13 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::http::Rest;
 
     fn seen(data: Option<PathBuf>) -> Seen {
         Seen {
             number: 0,
             pid: None,
-            management: String::new(),
+            management: Rest::open(""),
             quota: None,
             log: PathBuf::new(),
             data,

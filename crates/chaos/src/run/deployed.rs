@@ -26,7 +26,7 @@ impl Deletion {
     }
 
     fn promise(&self, live: &Live, addresses: &str) -> std::io::Result<(SharedGuard, Ticket)> {
-        let urls = addresses.split(',').map(|it| format!("http://{it}"));
+        let urls = addresses.split(',').map(url);
         let urls: Vec<String> = urls.collect();
         let words = ["--address".to_string(), urls.join(",")];
         let keys = live.process_keys().map(|key| key.to_string());
@@ -34,6 +34,14 @@ impl Deletion {
         let undo = Undo::Run(command.collect());
         let ticket = self.guard.with(|guard| guard.push(undo))?;
         Ok((self.guard.clone(), ticket))
+    }
+}
+
+fn url(address: &str) -> String {
+    if address.contains("://") {
+        address.to_string()
+    } else {
+        format!("http://{address}")
     }
 }
 
@@ -130,6 +138,12 @@ mod tests {
         deletion.guard.with(Guard::end).unwrap();
         let told = std::fs::read_to_string(&file).unwrap();
         (address, asked.try_iter().collect(), told)
+    }
+
+    #[test]
+    fn the_guard_keeps_to_tls() {
+        assert_eq!(url("a:8080"), "http://a:8080");
+        assert_eq!(url("https://a:8080"), "https://a:8080");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::{Stage, lock};
 use crate::drivers::Died;
-use crate::probes::{Causes, Clients, Machine, Nodes, float, own_memory};
+use crate::probes::{Causes, Clients, Machine, Nodes, Seen, float, own_memory};
 use crate::record::Sample;
 
 const STEP: Duration = Duration::from_secs(1);
@@ -85,7 +85,8 @@ impl Probes {
             self.died.nodes += died.nodes;
             self.died.by_sigbus += died.by_sigbus;
             let up = cluster.nodes().iter().filter(|node| node.is_up());
-            let seen = up.map(crate::probes::Seen::of).collect::<Vec<_>>();
+            let seen = up.map(|node| Seen::of(&cluster, node));
+            let seen: Vec<Seen> = seen.collect();
             (seen, cluster.members().unwrap_or(1))
         };
         let up = u64::try_from(seen.len()).unwrap_or(u64::MAX);

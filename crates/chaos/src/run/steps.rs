@@ -458,10 +458,7 @@ fn asked_of(request: &Request, stage: &Stage) -> Option<Rest> {
     if !request.management {
         return Some(rest);
     }
-    Some(Rest {
-        address: node.management.clone(),
-        authorization: None,
-    })
+    Some(cluster.management(node))
 }
 
 async fn answer(request: &Request, stage: &Arc<Stage>) -> anyhow::Result<io::Result<Answer>> {
@@ -585,8 +582,8 @@ impl Watched {
             }
             Until::Partitions(count) => {
                 let count = *count;
-                let addresses = lock(&stage.cluster).management_of_members();
-                tokio::task::spawn_blocking(move || have_partitions(&addresses, count)).await?
+                let members = lock(&stage.cluster).management_of_members();
+                tokio::task::spawn_blocking(move || have_partitions(&members, count)).await?
             }
             Until::Owned => {
                 let (started, members) = {

@@ -33,6 +33,13 @@ pub fn authorities() -> Option<&'static Path> {
     AUTHORITIES.get().map(PathBuf::as_path)
 }
 
+/// Flags with which another call of this program trusts the same authorities, from any directory.
+pub fn words() -> Vec<String> {
+    let file = authorities().and_then(|file| std::path::absolute(file).ok());
+    let flag = file.map(|file| format!("--ca-certificate={}", file.display()));
+    flag.into_iter().collect()
+}
+
 pub async fn get(base: &str, path: &str, timeout: Duration) -> anyhow::Result<(StatusCode, Bytes)> {
     say_behind(send(Method::GET, base, path, Bytes::new(), timeout).await?)
 }

@@ -400,12 +400,17 @@ fn what_is_not_for_a_cluster_of_others_is_refused() {
         (
             &["plan.yaml", "--against", "127.0.0.1"][..],
             2,
-            "--against changes nothing on a cluster of others (127.0.0.1)",
+            "--against changes nothing on a cluster of others (127.0.0.1:8080)",
         ),
         (
-            &["worker-outage", "--against", "127.0.0.1:8080"],
+            &["worker-outage", "--against", "ftp://127.0.0.1"],
             2,
-            "REST is asked at its port 8080",
+            "--against takes a host, HOST:PORT, or a URL",
+        ),
+        (
+            &["worker-outage", "--management-address", "127.0.0.1"],
+            2,
+            "--against",
         ),
         (
             &["worker-outage", "--against", "a", "--net", "namespace"],

@@ -343,10 +343,10 @@ fn samples_are_taken_while_a_pod_ends_and_while_it_starts() {
     let here = directory.path();
     show(here, &three("a"));
     let pods = attach(here, &[Allowed::Kill], &plan("broker-loss"));
+    let nodes = pods.nodes(Path::new("skep"));
     let cluster = Cluster {
-        nodes: pods.nodes(Path::new("skep")),
         pods: Some(pods),
-        ..Cluster::of_others("")
+        ..Cluster::foreign(nodes)
     };
     let shared = Shared(Mutex::new(cluster));
     let cluster = &shared.0;

@@ -9,11 +9,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
-use skep_chaos::drivers::{Allowed, Engine, Kubernetes, Launcher, Need, Refused, check_against};
+use skep_chaos::drivers::{
+    Allowed, Engine, Kubernetes, Launcher, Need, Others, Refused, check_against,
+};
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 use skep_client::Authorization;
 
-use crate::cli::{Usage, login};
+use crate::cli::{Usage, fetch, login};
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -97,11 +99,25 @@ struct RunArgs {
     /// brokers' own].
     #[arg(long, value_name = "IMAGE")]
     image: Option<String>,
-    /// Host of an existing cluster: it gets load, and no faults are injected.
-    #[arg(long, value_name = "HOST")]
-    against: Option<String>,
+    #[command(flatten)]
+    others: OthersArgs,
     #[command(flatten)]
     pods: PodsArgs,
+}
+
+/// An existing cluster that only gets load.
+#[derive(Args)]
+struct OthersArgs {
+    /// An existing cluster: it gets load, and no faults are injected. The address of its REST API: a host, HOST:PORT, or a URL as
+    /// https://HOST:PORT.
+    #[arg(long, value_name = "ADDRESS")]
+    against: Option<String>,
+    /// With --against: address of its gRPC API, if that is not port 26500 of the same host.
+    #[arg(long, value_name = "ADDRESS", requires = "against")]
+    grpc_address: Option<String>,
+    /// With --against: address of its management port, if that is not port 9600 of the same host.
+    #[arg(long, value_name = "ADDRESS", requires = "against")]
+    management_address: Option<String>,
 }
 
 /// Which pods, and what may be done to them.
@@ -152,7 +168,7 @@ fn engine(args: &RunArgs) -> anyhow::Result<Option<Engine>> {
     let image = args.image.as_deref();
     let own = concat!("skep:", env!("CARGO_PKG_VERSION"));
     let starts = args.driver == Driver::Container || args.net == Net::Namespace;
-    if args.against.is_some() && starts {
+    if args.others.against.is_some() && starts {
         let text = "--against loads nodes that are there: omit --driver container and --net namespace, which are about nodes that a run starts";
         return Err(Usage(text.into()).into());
     }
@@ -187,7 +203,7 @@ fn pods(args: &RunArgs) -> anyhow::Result<Option<Kubernetes>> {
         }
         return Ok(None);
     }
-    if args.against.is_some() {
+    if args.others.against.is_some() {
         let text = "--driver kubernetes finds the cluster by its pods: omit --against";
         return Err(Usage(text.into()).into());
     }
@@ -210,10 +226,24 @@ fn pods(args: &RunArgs) -> anyhow::Result<Option<Kubernetes>> {
     }))
 }
 
+/// The cluster of others that gets the load, if one does.
+fn others(args: &OthersArgs) -> Result<Option<Others>, Usage> {
+    let Some(against) = &args.against else {
+        return Ok(None);
+    };
+    let (grpc, management) = (&args.grpc_address, &args.management_address);
+    let others = Others::at(against, grpc.as_deref(), management.as_deref());
+    let others = others.map_err(|why| Usage(why.to_string()))?;
+    Ok(Some(Others {
+        authorities: fetch::authorities().map(Into::into),
+        ..others
+    }))
+}
+
 /// The login at a cluster of others. Nodes that a run starts get none: they require what the plan says.
-fn authorization(args: &RunArgs) -> Result<Option<Authorization>, Usage> {
-    match &args.against {
-        Some(host) => login::at(&format!("http://{host}:8080")),
+fn authorization(args: &RunArgs, others: Option<&Others>) -> Result<Option<Authorization>, Usage> {
+    match others {
+        Some(others) => login::at(&others.rest),
         // Over ports of this machine.
         None if args.driver == Driver::Kubernetes => login::at("http://127.0.0.1"),
         None => Ok(None),
@@ -348,12 +378,14 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
     let plans = plans.map(|what| Ok(seeded(plan(what, args.full)?, args.seed)));
     // All are read before the first one runs.
     let plans = plans.collect::<anyhow::Result<Vec<Plan>>>()?;
+    let others = others(&args.others)?;
     let how = How {
         engine: engine(args)?,
         pods: pods(args)?,
-        authorization: authorization(args)?,
+        authorization: authorization(args, others.as_ref())?,
+        others,
     };
-    check(&plans, args, how.pods.as_ref())?;
+    check(&plans, args, &how)?;
     if let Some(pods) = &how.pods {
         confirm(pods, args.pods.yes, std::io::stdin().lock())?;
     }
@@ -383,15 +415,15 @@ fn run_all(args: &RunArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Checks all plans, and where their reports go, before the first one runs.
-fn check(plans: &[Plan], args: &RunArgs, pods: Option<&Kubernetes>) -> Result<(), Usage> {
+fn check(plans: &[Plan], args: &RunArgs, how: &How) -> Result<(), Usage> {
     let refused = |why: Refused| Usage(why.to_string());
     let mut directories = BTreeSet::new();
     for plan in plans {
-        if let Some(pods) = pods {
+        if let Some(pods) = &how.pods {
             pods.check(plan).map_err(refused)?;
         }
-        if let Some(host) = &args.against {
-            check_against(plan, host).map_err(refused)?;
+        if let Some(others) = &how.others {
+            check_against(plan, others).map_err(refused)?;
         }
         let Some(report) = &args.report else {
             continue;
@@ -448,6 +480,7 @@ fn plan(what: &str, full: bool) -> anyhow::Result<Plan> {
 struct How {
     engine: Option<Engine>,
     pods: Option<Kubernetes>,
+    others: Option<Others>,
     authorization: Option<Authorization>,
 }
 
@@ -480,6 +513,7 @@ async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow:
         delete: [program.display().to_string(), "delete".into()]
             .into_iter()
             .chain(login::words())
+            .chain(fetch::words())
             .collect(),
         launcher: Launcher {
             program,
@@ -487,7 +521,7 @@ async fn one(plan: Plan, args: &RunArgs, (several, how): (bool, How)) -> anyhow:
             namespaces: args.net == Net::Namespace,
         },
         directory: directory.clone(),
-        against: args.against.clone(),
+        against: how.others,
         pods: how.pods,
         authorization: how.authorization,
         noisy: args.noisy,
