@@ -424,7 +424,7 @@ fn load(addresses: &str) -> LoadArgs {
     }
 }
 
-/// Why a foreign cluster does not let the run in.
+/// Why a foreign cluster does not let the run in: it requires a login, is not trusted, or is none. It will not do so later either.
 async fn denied(cluster: &Arc<Mutex<Cluster>>) -> anyhow::Result<Option<io::Error>> {
     let cluster = Arc::clone(cluster);
     let asked = tokio::task::spawn_blocking(move || {
@@ -433,13 +433,21 @@ async fn denied(cluster: &Arc<Mutex<Cluster>>) -> anyhow::Result<Option<io::Erro
             return None;
         }
         let why = cluster.topology().err();
-        why.filter(|why| why.kind() == io::ErrorKind::PermissionDenied)
+        why.filter(|why| {
+            matches!(
+                why.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidData
+            )
+        })
     });
     Ok(asked.await?)
 }
 
 async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> anyhow::Result<()> {
     if let Some(why) = denied(cluster).await? {
+        if why.kind() == io::ErrorKind::InvalidData {
+            return Err(why.into());
+        }
         anyhow::bail!(
             "{why}: the cluster requires a login; give that of a user who may deploy, start and search processes, as for other commands (--user)"
         );

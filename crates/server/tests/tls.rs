@@ -256,6 +256,15 @@ fn a_chaos_experiment_loads_a_cluster_over_tls_at_ports_of_its_own() {
         !listed.contains("skep-chaos"),
         "it was not deleted: {listed}"
     );
+
+    // What is not trusted at first never will be, and nobody waits for it.
+    let other = format!("{report}-other");
+    let chaos = chaos.map(|word| if word == report { other.as_str() } else { word });
+    let refused = run(&chaos);
+    assert_eq!(refused.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&refused.stdout);
+    let is_said = said.contains("certificate is not trusted") || said.contains("trusts no");
+    assert!(is_said, "{said}");
 }
 
 /// The configuration of docs/operations.md with these certificates, in a file beside them.
