@@ -63,6 +63,8 @@ const SMALL: &str = "nodes:
 const FILLED: &str = "{pause: {node: 0}}}
 - {name: fill, do: {fill: {who: {node: 0}, leave-mib: 44}}}
 - {name: long, after-s: 600, do: resume";
+const ISOLATED: &str = "{cut: {around: {leader-of: 1}}}}
+- {name: long, after-s: 600, do: heal";
 const PAUSED: &str = "{pause: {node: 0}}}
 - {name: long, after-s: 600, do: resume";
 
@@ -225,6 +227,69 @@ fn a_limited_node_with_a_disk_goes_with_a_run_that_is_killed() {
     eventually("its group is gone", || {
         groups_of(number).is_disjoint(&groups)
     });
+}
+
+/// Namespaces, and links of this machine to them, that the run with this process number has made.
+fn network_of(run: u32) -> Vec<String> {
+    let names = |directory: &str| {
+        let all = std::fs::read_dir(directory).into_iter().flatten();
+        let names = all.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.collect::<Vec<String>>()
+    };
+    let (namespace, link) = (format!("skep-chaos-{run}-"), format!("skc{run}"));
+    let mut found = names("/var/run/netns");
+    found.retain(|name| name.starts_with(&namespace));
+    let links = names("/sys/class/net").into_iter();
+    // The bridge, and a link for each node.
+    found.extend(links.filter(|name| {
+        let rest = name.strip_prefix(&link);
+        rest.is_some_and(|rest| rest.starts_with(['b', 'n']))
+    }));
+    found
+}
+
+#[test]
+fn a_network_of_namespaces_goes_with_a_run_that_is_killed() {
+    let directory = workplace();
+    let here = directory.path();
+    let isolated = PLAN.replace("FAULT", ISOLATED);
+    let isolated = isolated.replace("nodes:\n", "nodes:\n  count: 3\n");
+    std::fs::write(here.join("plan.yaml"), isolated).unwrap();
+    let said_to = |file| std::fs::File::create(here.join(file)).unwrap();
+    let mut chaos = skep(here)
+        .args([
+            "chaos",
+            "plan.yaml",
+            "--report",
+            "report",
+            "--net",
+            "namespace",
+        ])
+        .stdout(said_to("verdict"))
+        .stderr(said_to("said"))
+        .spawn()
+        .unwrap();
+    let mut ended = None;
+    eventually("the leader is cut off", || {
+        ended = chaos.try_wait().unwrap();
+        let said = std::fs::read_to_string(here.join("said")).unwrap();
+        ended.is_some() || said.contains("fault      done: node")
+    });
+    if let Some(status) = ended {
+        let verdict = std::fs::read_to_string(here.join("verdict")).unwrap();
+        let is_lack = verdict.contains("--net namespace needs root")
+            || verdict.contains("does not let programs run in a network namespace");
+        assert!(is_lack && status.code() == Some(3), "{verdict}");
+        return not_run("sandbox", &verdict);
+    }
+    let number = chaos.id();
+    // Three namespaces, three links and the bridge.
+    assert_eq!(network_of(number).len(), 7, "{:?}", network_of(number));
+    chaos.kill().unwrap();
+    chaos.wait().unwrap();
+    eventually("the nodes are gone", || processes_of(here).is_empty());
+    eventually("its network is gone", || network_of(number).is_empty());
+    eventually("its data is gone", || !here.join("report/nodes").exists());
 }
 
 fn is_hog(number: &u32) -> bool {
