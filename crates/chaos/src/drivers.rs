@@ -640,6 +640,8 @@ impl Cluster {
             self.guard()?;
         }
         let number = self.find(who)?;
-        self.node(number)?.status()
+        let status = self.node(number)?.status()?;
+        let login = self.pods.as_ref().map_or(&[][..], Pods::login);
+        Ok(status.logged_in(login))
     }
 }

@@ -77,6 +77,8 @@ pub enum Undo {
     Resume(Process),
     /// Kills a process.
     Kill(Process),
+    /// Kills a process by which other actions reach what they undo: after all of them, whenever it was registered.
+    KillLast(Process),
     /// Deletes a file, or a directory with its contents.
     Remove(PathBuf),
     /// Removes a control group; its members move to the parent group.
@@ -92,10 +94,23 @@ pub enum Undo {
 }
 
 impl Undo {
+    /// Those with the least turn are carried out first.
+    fn turn(&self) -> u8 {
+        match self {
+            Self::Resume(_) => 0,
+            Self::Kill(_)
+            | Self::Remove(_)
+            | Self::Ungroup(_)
+            | Self::Run(_)
+            | Self::Container { .. } => 1,
+            Self::KillLast(_) => 2,
+        }
+    }
+
     fn carry_out(&self) {
         match self {
             Self::Resume(process) => process.signal("CONT"),
-            Self::Kill(process) => kill(*process),
+            Self::Kill(process) | Self::KillLast(process) => kill(*process),
             Self::Container {
                 engine,
                 name,
@@ -206,10 +221,11 @@ pub fn serve(input: impl io::Read + Send + 'static, limit: Duration) -> io::Resu
             }
         }
     }
-    let (resumed, others): (Vec<Undo>, Vec<Undo>) = (stack.into_iter().rev())
-        .map(|(_, undo)| undo)
-        .partition(|undo| matches!(undo, Undo::Resume(_)));
-    for undo in resumed.into_iter().chain(others) {
+    let last_first = stack.into_iter().rev().map(|(_, undo)| undo);
+    let mut left: Vec<Undo> = last_first.collect();
+    // Actions of the same turn keep their order.
+    left.sort_by_key(Undo::turn);
+    for undo in left {
         undo.carry_out();
     }
     result
@@ -383,6 +399,29 @@ mod tests {
         .unwrap();
         ends.join().unwrap();
         assert!(!group.exists());
+    }
+
+    /// What was deployed on pods is deleted through forwarded ports, even through those that were forwarded again after the deployment.
+    #[test]
+    fn a_process_that_others_need_is_killed_after_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut child, process) = sleeper();
+        let (there, pid) = (directory.path().join("there"), process.pid.to_string());
+        let words = [
+            "sh",
+            "-c",
+            r#"grep -q sleep "/proc/$0/cmdline" && touch "$1""#,
+            &pid,
+            there.to_str().unwrap(),
+        ];
+        let lines = [
+            Line::Push(1, Undo::Run(words.map(String::from).into())),
+            Line::Push(2, Undo::KillLast(process)),
+        ];
+        serve(input(&lines), Duration::from_secs(60)).unwrap();
+        assert!(there.exists(), "it was there");
+        child.wait().unwrap();
+        assert!(!process.is_alive());
     }
 
     #[test]

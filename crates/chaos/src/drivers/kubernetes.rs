@@ -48,6 +48,8 @@ pub struct Kubernetes {
     /// The image of the pod that tries whether policies are enforced; by default that of the brokers.
     pub image: Option<String>,
     pub allow: BTreeSet<Allowed>,
+    /// Flags with which other commands of the program log in.
+    pub login: Vec<String>,
 }
 
 impl Kubernetes {
@@ -208,6 +210,11 @@ impl Pods {
 
     fn numbers(&self) -> Vec<u32> {
         self.pods.keys().copied().collect()
+    }
+
+    /// Flags with which `skep status` logs in.
+    pub(super) fn login(&self) -> &[String] {
+        &self.kubernetes.login
     }
 
     /// The pods as nodes of the run; `program` is that of `skep status`.

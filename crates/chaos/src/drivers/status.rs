@@ -14,6 +14,8 @@ pub struct Status {
     program: String,
     rest: String,
     management: String,
+    /// Flags with which it logs in.
+    login: Vec<String>,
 }
 
 impl Status {
@@ -22,7 +24,13 @@ impl Status {
             program: program.into(),
             rest: format!("http://{rest}"),
             management: format!("http://{management}"),
+            login: Vec::new(),
         }
+    }
+
+    pub(super) fn logged_in(mut self, login: &[String]) -> Self {
+        self.login = login.to_vec();
+        self
     }
 
     /// All that it prints. Blocks.
@@ -32,7 +40,23 @@ impl Status {
     pub fn answer(self) -> io::Result<String> {
         let words = ["status", "--address", &self.rest];
         let words = [&words[..], &["--management", &self.management]].concat();
+        let login = self.login.iter().map(String::as_str);
+        let words: Vec<&str> = words.into_iter().chain(login).collect();
         let called = program::call(&self.program, &words, "", ANSWER)?;
         Ok(called.stdout + &called.stderr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_logs_in_as_the_run_does() {
+        let status = Status::new("echo", "a:1", "b:2");
+        let login = ["--user=demo".to_string()];
+        let said = status.logged_in(&login).answer().unwrap();
+        let words = "status --address http://a:1 --management http://b:2 --user=demo";
+        assert_eq!(said.trim_end(), words);
     }
 }

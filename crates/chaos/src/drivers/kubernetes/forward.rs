@@ -47,7 +47,7 @@ impl Forward {
         let log = File::options().create(true).append(true).open(log)?;
         let mut child = spawned(words.iter(), log)?;
         let process = Process::of(child.id()).ok_or(io::ErrorKind::NotFound)?;
-        let ticket = guard.with(|guard| guard.push(Undo::Kill(process)))?;
+        let ticket = guard.with(|guard| guard.push(Undo::KillLast(process)))?;
         begin(&mut child)?;
         let mut forward = Self {
             child,

@@ -50,6 +50,7 @@ fn kubernetes(directory: &Path, allow: &[Allowed]) -> Kubernetes {
         selector: "a=b".into(),
         image: None,
         allow: allow.iter().copied().collect(),
+        login: Vec::new(),
     }
 }
 

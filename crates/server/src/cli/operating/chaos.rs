@@ -223,6 +223,7 @@ fn pods(args: &RunArgs) -> anyhow::Result<Option<Kubernetes>> {
             .unwrap_or_else(|| BROKERS.to_string()),
         image: args.image.clone(),
         allow: given.allow.iter().copied().collect(),
+        login: login::words(),
     }))
 }
 
@@ -564,6 +565,7 @@ mod tests {
             selector: "a=b".into(),
             image: None,
             allow: [Allowed::Kill].into(),
+            login: Vec::new(),
         };
         assert!(confirm(&pods, false, &b"orders\n"[..]).is_ok());
         assert!(confirm(&pods, true, &b""[..]).is_ok());
