@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::plan::{Criterion, Limit, Plan, Provided};
+use crate::plan::{Criterion, Limit, Measure, Plan, Provided, Take};
 use crate::record::{Kind, Record};
 pub use interval::{Interval, median};
 pub use measure::{Measured, Missing};
@@ -19,6 +19,9 @@ pub const FLUSH_MS: &str = "machine.flush-p99-ms";
 pub const NOISY: &str = "machine.noisy";
 /// Series with the number of the plan's settings that the cluster may not have, since the run has not started it.
 pub const FOREIGN_SETTINGS: &str = "foreign-settings";
+
+/// Ends the names of series that hold how long a wait took that was given up.
+pub const AT_LEAST: &str = "-at-least";
 
 /// The exit code of whatever judged nothing.
 pub const NOT_RUN: u8 = 3;
@@ -116,7 +119,9 @@ pub fn judge(plan: &Plan, record: &Record, noisy_is_fine: bool) -> Vec<Judged> {
 }
 
 fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
-    let measured = match Measured::of(&criterion.measure, record) {
+    let given_up = given_up(criterion, record);
+    let measured = given_up.map_or_else(|| Measured::of(&criterion.measure, record), Ok);
+    let measured = match measured {
         Ok(measured) => measured,
         Err(missing) => return Verdict::NotRun(missing.to_string()),
     };
@@ -142,6 +147,23 @@ fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
         Verdict::Held(finding)
     } else {
         Verdict::Refuted(finding)
+    }
+}
+
+/// How long a wait took that was given up, if that alone is more than the limit: what did not come within the limit is not unmeasured.
+fn given_up(criterion: &Criterion, record: &Record) -> Option<Measured> {
+    let measure = &criterion.measure;
+    if measure.over.is_some() || measure.take != Take::Max {
+        return None;
+    }
+    let waited = Measure {
+        of: format!("{}{AT_LEAST}", measure.of),
+        ..measure.clone()
+    };
+    let waited = Measured::of(&waited, record).ok()?;
+    match limit(criterion, record)? {
+        Limit::AtMost(most) => (waited.value() > most).then_some(waited),
+        Limit::AtLeast(_) => None,
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::experiments;
-use crate::plan::{Measure, Take};
 use crate::record::{Event, Sample};
 
 fn sample(at: f64, name: &str, value: f64) -> Sample {
@@ -191,6 +190,28 @@ fn a_criterion_without_measurements_counts_as_not_run() {
             matches!(&verdict, Verdict::NotRun(said) if said.contains(why)),
             "{verdict:?}"
         );
+    }
+}
+
+/// A cause that nobody names within half a minute is not one that was not looked for.
+#[test]
+fn what_did_not_come_within_the_limit_is_refuted_though_nobody_waited_for_it() {
+    let mut record = record();
+    let waited = format!("named.seconds{AT_LEAST}");
+    record.samples.push(sample(3.0, "named.seconds", 1.0));
+    record.samples.push(sample(9.0, &waited, 30.0));
+    let named = || Measure::of("named.seconds");
+    let refuted = judged(at_most(named(), 5.0), &record);
+    assert!(matches!(refuted, Verdict::Refuted(it) if it.measured() == 30.0));
+    record
+        .samples
+        .retain(|it| !it.values.contains_key("named.seconds"));
+    for unknown in [
+        at_most(named(), 60.0),
+        at_most(named().over(Measure::of("p99")), 1.0),
+    ] {
+        let said = judged(unknown, &record);
+        assert!(matches!(&said, Verdict::NotRun(_)), "{said:?}");
     }
 }
 

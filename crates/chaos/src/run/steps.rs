@@ -16,6 +16,7 @@ use crate::drivers::{
     Change, Cluster, are_even, change_way, end, have_partitions, lead_nothing, owners, start_again,
 };
 use crate::http::{Kept, Rest};
+use crate::judge::AT_LEAST;
 use crate::plan::{Action, Plan, Rate, Request, Stall, Step, Through, Until, Wire};
 use crate::probes::float;
 use crate::record::{Event, Kind, Record};
@@ -487,10 +488,12 @@ async fn wait(
         note_backlog(name, stage, seen.open);
     }
     while !seen.holds(until, stage).await? {
-        anyhow::ensure!(
-            begin.elapsed() < limit,
-            "it did not come within {limit_s} s that {until}"
-        );
+        let waited = begin.elapsed();
+        if waited >= limit {
+            let least = format!("{name}.seconds{AT_LEAST}");
+            stage.note_value(least, waited.as_secs_f64());
+            anyhow::bail!("it did not come within {limit_s} s that {until}");
+        }
         tokio::time::sleep(LOOK).await;
     }
     let seconds = begin.elapsed().as_secs_f64();
