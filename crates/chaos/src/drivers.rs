@@ -630,18 +630,4 @@ impl Cluster {
         self.guard()?;
         changes::cancel(&self.management_addresses())
     }
-
-    /// `skep status`, asked of this node.
-    ///
-    /// # Errors
-    /// There is no such node, or it is a foreign one.
-    pub fn status_of(&mut self, who: Who) -> io::Result<Status> {
-        if self.pods.is_none() {
-            self.guard()?;
-        }
-        let number = self.find(who)?;
-        let status = self.node(number)?.status()?;
-        let login = self.pods.as_ref().map_or(&[][..], Pods::login);
-        Ok(status.logged_in(login))
-    }
 }

@@ -11,7 +11,7 @@ mod exporter_cost;
 mod gateway_skew;
 mod job_streams;
 mod lease_loss;
-mod memory_ladder;
+mod memory;
 mod network_cut;
 mod overload;
 mod query_honesty;
@@ -41,7 +41,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 30] = [
+pub const ALL: [Experiment; 31] = [
     blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
@@ -54,7 +54,8 @@ pub const ALL: [Experiment; 30] = [
     gateway_skew::EXPERIMENT,
     job_streams::EXPERIMENT,
     lease_loss::EXPERIMENT,
-    memory_ladder::EXPERIMENT,
+    memory::memory_ladder::EXPERIMENT,
+    memory::million_live::EXPERIMENT,
     network_cut::EXPERIMENT,
     disks::network_disk::EXPERIMENT,
     overload::EXPERIMENT,

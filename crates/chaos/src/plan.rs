@@ -404,6 +404,8 @@ pub enum Until {
     Answer(Request),
     /// `skep status`, asked of a node, prints this text.
     Status { who: Who, says: String },
+    /// Since its start, a node has written this text to its log.
+    Log { node: u32, says: String },
     /// Within a second, this share of the rate was acknowledged.
     RateIs(f64),
     /// Within a second, this share of the rate was completed.

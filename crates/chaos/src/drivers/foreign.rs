@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use skep_tls::ClientTls;
 
-use crate::plan::{Action, Plan};
+use crate::plan::{Action, Plan, Until};
 
 /// Why something is not done to a cluster of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,6 +152,15 @@ pub fn check_against(plan: &Plan, others: &Others) -> Result<(), Refused> {
 /// A property that only nodes of the run's own can have.
 pub(super) fn of_own_nodes(plan: &Plan) -> Option<&'static str> {
     let nodes = &plan.nodes;
+    let reads_logs = plan.steps.iter().any(|step| {
+        matches!(
+            step.action,
+            Action::Wait {
+                until: Until::Log { .. },
+                ..
+            }
+        )
+    });
     let properties = [
         (nodes.spare > 0, "spare"),
         (nodes.disk_mib.is_some(), "disk-mib"),
@@ -162,6 +171,7 @@ pub(super) fn of_own_nodes(plan: &Plan) -> Option<&'static str> {
         (nodes.tokens_s.is_some(), "tokens-s"),
         (nodes.backups, "backups"),
         (nodes.leases, "leases"),
+        (reads_logs, "a wait for the log"),
     ];
     let mut set = properties.into_iter().filter(|(is_set, _)| *is_set);
     set.next().map(|(_, name)| name)

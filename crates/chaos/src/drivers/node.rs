@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -22,6 +22,7 @@ use crate::program;
 pub(super) const HELD: &str = r#"read -r _ && exec "$@" </dev/null"#;
 /// Time limit for a node to end by itself.
 const END: Duration = Duration::from_secs(60);
+const MOST_LOG: u64 = 1 << 20;
 
 /// One node.
 #[derive(Debug)]
@@ -60,6 +61,8 @@ enum State {
         child: Child,
         process: Process,
         ticket: Ticket,
+        /// Length of its log when it began.
+        logged: u64,
     },
 }
 
@@ -321,6 +324,7 @@ impl Node {
         };
         let settings = self.setting_words();
         let words = shell.iter().chain(&late).chain(&self.command);
+        let logged = log.metadata()?.len();
         let mut child = spawned(words.chain(&settings), log)?;
         let process = Process::of(child.id()).ok_or(io::ErrorKind::NotFound)?;
         let ticket = guard.with(|guard| guard.push(Undo::Kill(process)))?;
@@ -336,18 +340,21 @@ impl Node {
             child,
             process,
             ticket,
+            logged,
         };
         Ok(())
     }
 
     /// Starts a container with the node. Its process has a number on this machine too.
     fn start_contained(&mut self, log: File, guard: &SharedGuard) -> io::Result<()> {
+        let logged = log.metadata()?.len();
         let (mut child, ticket) = self.contained("serve", log, guard)?;
         let container = self.container.as_ref().ok_or(io::ErrorKind::NotFound)?;
         self.state = State::Up {
             process: container.process(&mut child)?,
             child,
             ticket,
+            logged,
         };
         Ok(())
     }
@@ -403,6 +410,21 @@ impl Node {
     fn setting_words(&self) -> Vec<String> {
         let set = |(name, value)| ["--set".to_string(), format!("{name}={value}")];
         self.settings.iter().flat_map(set).collect()
+    }
+
+    /// Whether its log has this text in the first [`MOST_LOG`] bytes since it began.
+    pub(super) fn has_said(&self, text: &str) -> io::Result<bool> {
+        let State::Up { logged, .. } = &self.state else {
+            return Err(io::Error::other(format!(
+                "node {} is not up, or not of this run: its log is not read",
+                self.number
+            )));
+        };
+        let mut log = File::open(&self.log)?;
+        log.seek(SeekFrom::Start(*logged))?;
+        let mut said = Vec::new();
+        log.take(MOST_LOG).read_to_end(&mut said)?;
+        Ok(String::from_utf8_lossy(&said).contains(text))
     }
 
     /// `skep status`, asked of this node.
@@ -532,6 +554,29 @@ mod tests {
     use crate::guard::Guard;
 
     #[test]
+    fn a_log_is_that_since_the_last_start() {
+        let directory = tempfile::tempdir().unwrap();
+        let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
+        let mut node = Node::of_others(["", "", ""].map(String::from));
+        node.log = directory.path().join("node.log");
+        assert!(node.has_said("early").is_err(), "it is not of the run");
+        node.state = State::Down;
+        node.data = directory.path().join("data");
+        std::fs::write(&node.log, "early\n").unwrap();
+        node.command = ["sh", "-c", "echo later; exec sleep 600"]
+            .map(String::from)
+            .into();
+        node.start(&guard).unwrap();
+        let end = Instant::now() + END;
+        while !node.has_said("later").unwrap() {
+            assert!(Instant::now() < end);
+            std::thread::yield_now();
+        }
+        assert!(!node.has_said("early").unwrap());
+        node.end(false, &guard).unwrap();
+    }
+
+    #[test]
     fn a_node_in_a_container_that_has_ended_by_itself_can_be_killed_and_started_again() {
         let guard = SharedGuard::new(Guard::start(&["cat".to_string()]).unwrap());
         // An engine that does not know the container any more.
@@ -545,6 +590,7 @@ mod tests {
             child,
             process,
             ticket,
+            logged: 0,
         };
         let end = Instant::now() + END;
         while process.is_alive() {

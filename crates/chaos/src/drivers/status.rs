@@ -1,8 +1,11 @@
-//! What `skep status` says about a node, as its operator would read it.
+//! What `skep status` and the log of a node say, as its operator would read them.
 
 use std::io;
 use std::time::Duration;
 
+use super::Cluster;
+use super::kubernetes::Pods;
+use crate::plan::Who;
 use crate::program;
 
 /// Time limit for the program, which has limits of its own.
@@ -44,6 +47,30 @@ impl Status {
         let words: Vec<&str> = words.into_iter().chain(login).collect();
         let called = program::call(&self.program, &words, "", ANSWER)?;
         Ok(called.stdout + &called.stderr)
+    }
+}
+
+impl Cluster {
+    /// Whether the log of a node has this text since its start.
+    ///
+    /// # Errors
+    /// The node is down, or the run has not started it.
+    pub fn has_said(&mut self, number: u32, text: &str) -> io::Result<bool> {
+        self.node(number)?.has_said(text)
+    }
+
+    /// `skep status`, asked of this node.
+    ///
+    /// # Errors
+    /// There is no such node, or it is a foreign one.
+    pub fn status_of(&mut self, who: Who) -> io::Result<Status> {
+        if self.pods.is_none() {
+            self.guard()?;
+        }
+        let number = self.find(who)?;
+        let status = self.node(number)?.status()?;
+        let login = self.pods.as_ref().map_or(&[][..], Pods::login);
+        Ok(status.logged_in(login))
     }
 }
 

@@ -277,6 +277,7 @@ fn node_asked(until: &Until) -> Option<u32> {
     match until {
         Until::Answer(request) => Some(request.node),
         Until::Status { who, .. } => node_of(*who),
+        Until::Log { node, .. } => Some(*node),
         Until::Even
         | Until::Owned
         | Until::Relieved
@@ -338,6 +339,10 @@ mod tests {
             (
                 "{fill: {who: {node: 0}, leave-mib: 1}}",
                 "set nodes.disk-mib",
+            ),
+            (
+                "{wait: {until: {log: {node: 1, says: x}}, limit-s: 1}}",
+                "there is no node 1",
             ),
             ("{issuer: away}", "set nodes.tokens-s"),
             ("{store: stopped}", "set nodes.store to postgres"),

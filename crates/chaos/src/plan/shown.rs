@@ -116,6 +116,7 @@ impl fmt::Display for Until {
                 }
             }
             Self::Status { who, says } => write!(f, "`skep status` of {who} says {says:?}"),
+            Self::Log { node, says } => write!(f, "the log of node {node} says {says:?}"),
             Self::RateIs(share) => write!(f, "{share} of the rate is acknowledged"),
             Self::CompletionIs(share) => write!(f, "{share} of the rate is completed"),
         }

@@ -577,6 +577,10 @@ impl Watched {
                 let answer = answer(request, stage).await?;
                 answer.is_ok_and(|answer| answer.is_right(request))
             }
+            Until::Log { node, says } => {
+                let (node, says) = (*node, says.clone());
+                on_cluster(stage, move |cluster| cluster.has_said(node, &says)).await?
+            }
             Until::Status { who, says } => {
                 let (who, says) = (*who, says.clone());
                 let asked = on_cluster(stage, move |cluster| cluster.status_of(who)).await?;
