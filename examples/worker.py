@@ -1,7 +1,7 @@
 """A worker for examples/first-process.bpmn with pyzeebe (gRPC).
 
-    pip install pyzeebe
-    python examples/worker.py
+    python3 -m venv .venv && .venv/bin/pip install pyzeebe
+    .venv/bin/python examples/worker.py
 """
 
 import asyncio
