@@ -17,6 +17,7 @@ mod namespaces;
 mod needs;
 mod node;
 mod reached;
+mod settings;
 mod sink;
 mod status;
 mod store;
@@ -156,8 +157,8 @@ impl Cluster {
         let leases = plan.leases.then(|| Leases::start(&guard)).transpose()?;
         plan.settings
             .extend(leases.iter().flat_map(Leases::settings));
-        let all = plan.count + plan.spare;
-        let own = launcher.namespaces.then(|| Namespaces::make(all, &guard));
+        let own = launcher.namespaces;
+        let own = own.then(|| Namespaces::make(plan.all(), &guard));
         let own = own.transpose()?;
         // In a network of its own, no way needs a proxy.
         let linked = network.nodes && own.is_none();
@@ -184,7 +185,7 @@ impl Cluster {
         if network.service {
             cluster.ways.add_service(&cluster.nodes)?;
         }
-        for number in 0..plan.count {
+        for number in (0..plan.count).chain(plan.brokers()..plan.all()) {
             cluster.node(number)?.start(&guard)?;
             cluster.ways.links().note(&cluster.nodes);
         }

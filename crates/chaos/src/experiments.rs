@@ -8,7 +8,7 @@ mod data_availability;
 mod disks;
 mod executor_sweep;
 mod exporter_cost;
-mod gateway_skew;
+mod gateways;
 mod job_streams;
 mod lease_loss;
 mod memory;
@@ -41,7 +41,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 31] = [
+pub const ALL: [Experiment; 32] = [
     blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
@@ -51,7 +51,8 @@ pub const ALL: [Experiment; 31] = [
     disks::disks_full::EXPERIMENT,
     executor_sweep::EXPERIMENT,
     exporter_cost::EXPERIMENT,
-    gateway_skew::EXPERIMENT,
+    gateways::gateway_loss::EXPERIMENT,
+    gateways::gateway_skew::EXPERIMENT,
     job_streams::EXPERIMENT,
     lease_loss::EXPERIMENT,
     memory::memory_ladder::EXPERIMENT,

@@ -45,8 +45,11 @@ pub struct Nodes {
     pub count: u32,
     pub partitions: u32,
     /// Further nodes, which are no members of the cluster and not started at first: `start` starts them, and `scale` makes them members.
-    #[serde(skip_serializing_if = "is_none_spare")]
+    #[serde(skip_serializing_if = "is_none")]
     pub spare: u32,
+    /// Further nodes without partitions, which serve clients and are started at first. Their numbers follow those of all others.
+    #[serde(skip_serializing_if = "is_none")]
+    pub gateways: u32,
     /// Settings of all nodes, by the names of docs/configuration.md.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
@@ -78,7 +81,7 @@ pub struct Nodes {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // as serde asks
-fn is_none_spare(count: &u32) -> bool {
+fn is_none(count: &u32) -> bool {
     *count == 0
 }
 
@@ -91,12 +94,30 @@ pub enum StoreKind {
     Elasticsearch,
 }
 
+impl Nodes {
+    /// The number of nodes that have partitions, or can get some.
+    pub fn brokers(&self) -> u32 {
+        self.count.saturating_add(self.spare)
+    }
+
+    /// The number of all nodes.
+    pub fn all(&self) -> u32 {
+        self.brokers().saturating_add(self.gateways)
+    }
+
+    /// Whether the node with this number has no partitions.
+    pub fn is_gateway(&self, number: u32) -> bool {
+        number >= self.brokers()
+    }
+}
+
 impl Default for Nodes {
     fn default() -> Self {
         Self {
             count: 1,
             partitions: 1,
             spare: 0,
+            gateways: 0,
             settings: BTreeMap::new(),
             disk_mib: None,
             cores: None,

@@ -456,7 +456,11 @@ async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> an
     loop {
         let (rests, members, died) = {
             let mut cluster = lock(cluster);
-            (cluster.rests(), cluster.members(), cluster.died())
+            (
+                cluster.rests_of_brokers(),
+                cluster.members(),
+                cluster.died(),
+            )
         };
         let are_ready = move || {
             let nodes = rests.into_iter().map(Kept::to);

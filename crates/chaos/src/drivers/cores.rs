@@ -32,13 +32,13 @@ const OF_CLIENTS: f64 = 0.5;
 
 /// The number of cores dedicated to all nodes together.
 fn of_nodes(nodes: &Nodes) -> Option<usize> {
-    let count = usize::try_from(nodes.count + nodes.spare).unwrap_or(usize::MAX);
+    let count = usize::try_from(nodes.all()).unwrap_or(usize::MAX);
     Some(nodes.cores?.saturating_mul(count))
 }
 
 /// The quotas of all nodes together.
 fn of_quotas(nodes: &Nodes) -> Option<f64> {
-    Some(nodes.quota? * f64::from(nodes.count + nodes.spare))
+    Some(nodes.quota? * f64::from(nodes.all()))
 }
 
 /// Whether enough is left for the clients: one core of dedicated ones, half a core beside quotas.

@@ -163,6 +163,7 @@ pub(super) fn of_own_nodes(plan: &Plan) -> Option<&'static str> {
     });
     let properties = [
         (nodes.spare > 0, "spare"),
+        (nodes.gateways > 0, "gateways"),
         (nodes.disk_mib.is_some(), "disk-mib"),
         (nodes.cores.is_some(), "cores"),
         (nodes.quota.is_some(), "quota"),

@@ -13,7 +13,7 @@ use super::group::{Group, Limit};
 use super::links::Links;
 use super::namespaces::Namespaces;
 use super::status::Status;
-use super::{SharedGuard, cores, disk};
+use super::{SharedGuard, cores, disk, settings};
 use crate::guard::{Process, Ticket, Undo};
 use crate::plan::Nodes;
 use crate::program;
@@ -74,7 +74,7 @@ pub(super) fn with_ports(
     (launcher, own): (&Launcher, Option<&Namespaces>),
     directory: &Path,
 ) -> io::Result<(Vec<Node>, Links)> {
-    let all = plan.count + plan.spare;
+    let all = plan.all();
     let count = usize::try_from(all).map_err(io::Error::other)? * 4;
     // The ports stay free while a node is down: no outgoing connection gets one of these.
     let ports = skep_testbed::free_ports(count)?;
@@ -96,10 +96,10 @@ pub(super) fn with_ports(
         None => "127.0.0.1".to_string(),
         Some(own) => own.address(number),
     };
-    let points = contact_points(plan, &advertised, host)?;
+    let points = settings::contact_points(plan, &advertised, host)?;
     let each = each.into_iter().zip(advertised);
     let nodes = (0..all).zip(each).map(|(number, (ports, advertised))| {
-        let [rest, grpc, management, _] = ports;
+        let [rest, grpc, management, internal] = ports;
         let data = directory.join("nodes").join(data_name(plan, number));
         let container = launcher.engine.clone().map(|engine| {
             let mut container = Container::new(engine, number, directory.join("nodes"));
@@ -120,7 +120,7 @@ pub(super) fn with_ports(
             data,
             disk_mib: plan.disk_mib,
             command,
-            settings: settings(plan, number, &points, (&host, ports), advertised),
+            settings: settings::of_node(plan, number, &points, (&host, internal), advertised),
             state: State::Down,
             paused: None,
             cores: plan.quota,
@@ -154,66 +154,6 @@ fn data_name(plan: &Nodes, number: u32) -> String {
     } else {
         number.to_string()
     }
-}
-
-/// The addresses of the nodes that begin the cluster. If numbers are leased, that may be any of them.
-fn contact_points(
-    plan: &Nodes,
-    advertised: &[u16],
-    host: impl Fn(u32) -> String,
-) -> io::Result<String> {
-    let members = usize::try_from(plan.count).map_err(io::Error::other)?;
-    let members = if plan.leases {
-        advertised.len()
-    } else {
-        members
-    };
-    let ports = (0..).zip(advertised).take(members);
-    let points: Vec<String> = ports
-        .map(|(number, port)| format!("{}:{port}", host(number)))
-        .collect();
-    Ok(points.join(","))
-}
-
-fn settings(
-    plan: &Nodes,
-    number: u32,
-    points: &str,
-    (host, [.., internal]): (&str, [u16; 4]),
-    advertised: u16,
-) -> BTreeMap<String, String> {
-    let cluster = |name: &str, value: String| (format!("camunda.cluster.{name}"), value);
-    let mut settings = vec![cluster("partition-count", plan.partitions.to_string())];
-    if plan.count + plan.spare > 1 {
-        let (id, size) = if plan.leases {
-            let task = format!("process-{number}");
-            (cluster("node-id-provider.s3.task-id", task), plan.count)
-        } else {
-            // A node beyond the size would refuse its own number.
-            let size = plan.count.max(number + 1);
-            (cluster("node-id", number.to_string()), size)
-        };
-        settings.extend([
-            id,
-            cluster("size", size.to_string()),
-            cluster("replication-factor", plan.count.to_string()),
-            cluster("initial-contact-points", points.to_string()),
-            cluster("network.internal-api.port", internal.to_string()),
-            cluster(
-                "network.internal-api.advertised-port",
-                advertised.to_string(),
-            ),
-            // The image would open it to other machines.
-            cluster("network.internal-api.host", host.to_string()),
-        ]);
-    }
-    if host != "127.0.0.1" {
-        // Only this machine reaches the network of the run.
-        let open = "camunda.security.authentication.unprotected-api";
-        settings.push((open.to_string(), "true".into()));
-    }
-    settings.extend(plan.settings.clone());
-    settings.into_iter().collect()
 }
 
 /// A program that waits until it may [`begin`].
@@ -284,6 +224,11 @@ impl Node {
     pub fn data(&self) -> Option<PathBuf> {
         let is_ours = !self.data.as_os_str().is_empty();
         is_ours.then(|| self.data.join("data"))
+    }
+
+    /// Whether it has no partitions, and is no member of the cluster.
+    pub(super) fn is_gateway(&self) -> bool {
+        settings::are_of_gateway(&self.settings)
     }
 
     /// Whether it was started, or is foreign.

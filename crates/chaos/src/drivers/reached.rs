@@ -13,9 +13,12 @@ impl Cluster {
             .collect()
     }
 
-    /// The nodes that were started, by the number that each has in the cluster.
+    /// The nodes that were started, by the number that each has in the cluster. Gateways have none there.
     pub(super) fn by_number(&self) -> BTreeMap<u32, u32> {
-        let started = self.management_of_started();
+        let mut started = self.management_of_started();
+        for gateway in self.nodes.iter().filter(|node| node.is_gateway()) {
+            started.remove(&gateway.number);
+        }
         if self.leases.is_none() {
             return started.into_keys().map(|node| (node, node)).collect();
         }
@@ -57,6 +60,12 @@ impl Cluster {
     /// The REST APIs of all nodes.
     pub fn rests(&self) -> Vec<Rest> {
         self.nodes.iter().map(|node| self.rest(node)).collect()
+    }
+
+    /// The REST APIs of all nodes that are no gateways: those by whose answers leaders are judged.
+    pub fn rests_of_brokers(&self) -> Vec<Rest> {
+        let brokers = self.nodes.iter().filter(|node| !node.is_gateway());
+        brokers.map(|node| self.rest(node)).collect()
     }
 
     /// Addresses of the REST API of all nodes that were started.

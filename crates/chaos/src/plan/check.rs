@@ -18,10 +18,16 @@ impl Plan {
         if self.criteria.is_empty() {
             return Err("there are no criteria: nothing would be judged".into());
         }
-        let all = self.nodes.count.saturating_add(self.nodes.spare);
-        if self.nodes.count == 0 || all > 9 || self.nodes.partitions == 0 {
+        if self.nodes.count == 0 || self.nodes.all() > 9 || self.nodes.partitions == 0 {
             return Err(
-                "nodes: a cluster has 1 to 9 nodes, the spare ones included, and at least one partition"
+                "nodes: a cluster has 1 to 9 nodes, spare ones and gateways included, and at least one partition"
+                    .into(),
+            );
+        }
+        let has_gateways = self.nodes.gateways > 0;
+        if has_gateways && (self.nodes.count == 1 || self.nodes.leases || self.nodes.backups) {
+            return Err(
+                "nodes: gateways: they need two other nodes at least, lease no number and are not restored"
                     .into(),
             );
         }
@@ -156,7 +162,7 @@ impl Plan {
             | Action::Limit { who, .. } => node_of(*who),
             Action::Slow { way, .. } | Action::Cut(way) => match way {
                 Way::ToWorkers => None,
-                Way::Into(who) | Way::OutOf(who) | Way::Around(who) if self.all_nodes() > 1 => {
+                Way::Into(who) | Way::OutOf(who) | Way::Around(who) if self.nodes.all() > 1 => {
                     node_of(*who)
                 }
                 Way::Into(_) | Way::OutOf(_) | Way::Around(_) => {
@@ -199,18 +205,13 @@ impl Plan {
             | Action::Erase
             | Action::Restore { .. } => None,
         };
-        match node.filter(|node| *node >= self.all_nodes()) {
+        match node.filter(|node| *node >= self.nodes.all()) {
             Some(node) => Err(format!(
                 "there is no node {node}: the nodes are 0 to {}",
-                self.all_nodes() - 1
+                self.nodes.all() - 1
             )),
             None => Ok(()),
         }
-    }
-
-    /// The number of nodes, the spare ones included.
-    fn all_nodes(&self) -> u32 {
-        self.nodes.count + self.nodes.spare
     }
 
     /// Checks windows: one that no step begins would never be measured.
@@ -390,6 +391,16 @@ mod tests {
                 "hypothesis: b",
                 "hypothesis: b\nnodes: {spare: 1, backups: true}",
                 "spare nodes are no members",
+            ),
+            (
+                "hypothesis: b",
+                "hypothesis: b\nnodes: {gateways: 1}",
+                "two other nodes at least",
+            ),
+            (
+                "hypothesis: b",
+                "hypothesis: b\nnodes: {count: 5, gateways: 5}",
+                "gateways included",
             ),
             (
                 "hypothesis: b",

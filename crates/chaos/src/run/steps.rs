@@ -517,12 +517,12 @@ struct Watched {
     open: f64,
     /// Samples of the last second: time, created and completed instances.
     second: VecDeque<(Instant, u64, u64)>,
-    /// Connections to all nodes, once they were asked.
+    /// Connections to all nodes but gateways, once they were asked.
     nodes: Vec<Kept>,
 }
 
-fn every_node(stage: &Stage) -> Vec<Kept> {
-    let rests = lock(&stage.cluster).rests();
+fn every_broker(stage: &Stage) -> Vec<Kept> {
+    let rests = lock(&stage.cluster).rests_of_brokers();
     rests.into_iter().map(Kept::to).collect()
 }
 
@@ -608,7 +608,7 @@ impl Watched {
             Until::Even => {
                 let members = lock(&stage.cluster).members();
                 let mut nodes = match std::mem::take(&mut self.nodes) {
-                    nodes if nodes.is_empty() => every_node(stage),
+                    nodes if nodes.is_empty() => every_broker(stage),
                     nodes => nodes,
                 };
                 let asked = tokio::task::spawn_blocking(move || {

@@ -1,6 +1,6 @@
 //! Clients reach a cluster through one node, through an address that spreads connections, and beside a slow node.
 
-use super::{Experiment, invariants, settings, step, wait};
+use crate::experiments::{Experiment, invariants, settings, step, wait};
 use crate::judge::FOREIGN_SETTINGS;
 use crate::plan::{
     Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Take, Through, Until, Who, Wire,
