@@ -23,7 +23,7 @@ mod search_outage;
 mod second_exporter;
 mod slow_completion;
 mod soak;
-mod token_expiry;
+mod tokens;
 mod worker_outage;
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub struct Experiment {
 }
 
 /// All experiments.
-pub const ALL: [Experiment; 32] = [
+pub const ALL: [Experiment; 33] = [
     blind_spots::EXPERIMENT,
     broker_loss::EXPERIMENT,
     cold_start::EXPERIMENT,
@@ -72,7 +72,8 @@ pub const ALL: [Experiment; 32] = [
     slow_completion::EXPERIMENT,
     disks::slow_disk::EXPERIMENT,
     soak::EXPERIMENT,
-    token_expiry::EXPERIMENT,
+    tokens::token_expiry::EXPERIMENT,
+    tokens::token_keys::EXPERIMENT,
     worker_outage::EXPERIMENT,
 ];
 

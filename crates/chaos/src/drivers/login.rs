@@ -15,6 +15,8 @@ use crate::plan::IssuerState;
 const NAME: &str = "skep-chaos";
 /// Audience of the tokens.
 const AUDIENCE: &str = "skep";
+/// The claim by which tokens of clients differ from those of users.
+const CLIENT_ID: &str = "client_id";
 
 /// See the [module](self).
 pub(super) struct Login {
@@ -54,9 +56,11 @@ impl Login {
     }
 
     /// Settings that make nodes require its tokens.
-    pub(super) fn settings(&self) -> [(String, String); 6] {
+    pub(super) fn settings(&self) -> [(String, String); 7] {
         [
             ("authentication.method", "oidc".to_string()),
+            // Commands log in as clients, and the run as a user.
+            ("authentication.oidc.client-id-claim", CLIENT_ID.into()),
             ("authentication.oidc.issuer-uri", self.issuer.uri()),
             ("authentication.oidc.audiences", AUDIENCE.into()),
             ("authentication.oidc.clock-skew", "0s".into()),
@@ -64,6 +68,21 @@ impl Login {
             ("initialization.default-roles.admin.users", NAME.into()),
         ]
         .map(|(name, value)| (format!("camunda.security.{name}"), value))
+    }
+
+    /// The variables with which commands get tokens of their own, as the issuer gives them to any client.
+    pub(super) fn variables(&self) -> Vec<String> {
+        let url = format!("{}/token", self.issuer.uri());
+        let variables = [
+            ("AUTH_STRATEGY", "oauth"),
+            ("OAUTH_URL", url.as_str()),
+            ("CLIENT_ID", NAME),
+            ("CLIENT_SECRET", NAME),
+            ("TOKEN_AUDIENCE", AUDIENCE),
+        ];
+        variables
+            .map(|(name, value)| format!("CAMUNDA_{name}={value}"))
+            .into()
     }
 
     /// The authorization with the current token, whenever it is used.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Cluster;
 use super::kubernetes::Pods;
+use super::login::Login;
 use crate::plan::Who;
 use crate::program;
 
@@ -19,6 +20,8 @@ pub struct Status {
     management: String,
     /// Flags with which it logs in.
     login: Vec<String>,
+    /// Variables with which it logs in, as `NAME=VALUE`.
+    variables: Vec<String>,
 }
 
 impl Status {
@@ -28,12 +31,22 @@ impl Status {
             rest: format!("http://{rest}"),
             management: format!("http://{management}"),
             login: Vec::new(),
+            variables: Vec::new(),
         }
     }
 
-    pub(super) fn logged_in(mut self, login: &[String]) -> Self {
+    pub(super) fn logged_in(mut self, login: &[String], variables: Vec<String>) -> Self {
         self.login = login.to_vec();
+        self.variables = variables;
         self
+    }
+
+    /// The command line, which `env` carries out.
+    fn words(&self) -> Vec<&str> {
+        let server = ["--address", &self.rest, "--management", &self.management];
+        let words = self.variables.iter().chain([&self.program]);
+        let words = words.map(String::as_str).chain(["status"]).chain(server);
+        words.chain(self.login.iter().map(String::as_str)).collect()
     }
 
     /// All that it prints. Blocks.
@@ -41,11 +54,7 @@ impl Status {
     /// # Errors
     /// The program cannot be started, or does not end.
     pub fn answer(self) -> io::Result<String> {
-        let words = ["status", "--address", &self.rest];
-        let words = [&words[..], &["--management", &self.management]].concat();
-        let login = self.login.iter().map(String::as_str);
-        let words: Vec<&str> = words.into_iter().chain(login).collect();
-        let called = program::call(&self.program, &words, "", ANSWER)?;
+        let called = program::call("env", &self.words(), "", ANSWER)?;
         Ok(called.stdout + &called.stderr)
     }
 }
@@ -70,7 +79,8 @@ impl Cluster {
         let number = self.find(who)?;
         let status = self.node(number)?.status()?;
         let login = self.pods.as_ref().map_or(&[][..], Pods::login);
-        Ok(status.logged_in(login))
+        let variables = self.login.as_ref().map(Login::variables);
+        Ok(status.logged_in(login, variables.unwrap_or_default()))
     }
 }
 
@@ -80,10 +90,22 @@ mod tests {
 
     #[test]
     fn it_logs_in_as_the_run_does() {
-        let status = Status::new("echo", "a:1", "b:2");
+        let status = Status::new("skep", "a:1", "b:2");
         let login = ["--user=demo".to_string()];
-        let said = status.logged_in(&login).answer().unwrap();
-        let words = "status --address http://a:1 --management http://b:2 --user=demo";
-        assert_eq!(said.trim_end(), words);
+        let status = status.logged_in(&login, vec!["CAMUNDA_CLIENT_ID=a b".into()]);
+        let expected = [
+            "CAMUNDA_CLIENT_ID=a b",
+            "skep",
+            "status",
+            "--address",
+            "http://a:1",
+            "--management",
+            "http://b:2",
+            "--user=demo",
+        ];
+        assert_eq!(status.words(), expected);
+        let echoed = Status::new("echo", "a:1", "b:2").answer().unwrap();
+        let words = "status --address http://a:1 --management http://b:2";
+        assert_eq!(echoed.trim_end(), words);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::nodes::{CPU_SECONDS, RESIDENT, THROTTLED};
+use super::nodes::{CPU_SECONDS, PROVIDER, RESIDENT, THROTTLED};
 
 /// Less than this share of the load is too little.
 const ENOUGH: f64 = 0.9;
@@ -111,6 +111,7 @@ impl Causes {
             || SHORT.iter().any(is_short)
             || of_nodes(values, FLUSHES).any(|flushed| self.is_slow(values, flushed))
             || of_nodes(values, SLOTS).any(has_fewer)
+            || of_nodes(values, PROVIDER).any(|(_, gives_keys)| gives_keys < 1.0)
             || value("skep_exporter_failing").is_some_and(|failing| failing > 0.0)
             || value("process_cpu_usage").is_some_and(|share| share >= BUSY)
     }
@@ -198,6 +199,7 @@ mod tests {
             ("process_cpu_usage", 0.5),
             ("skep_disk_free_bytes", 1e6),
             (OWN_SLOTS, 32.0),
+            ("node0.skep_identity_provider_up", 0.0),
         ] {
             let mut named = sample(50.0);
             named.insert(name.into(), value);

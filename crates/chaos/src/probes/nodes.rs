@@ -16,7 +16,7 @@ use crate::drivers::{Cluster, Node};
 use crate::http::{Kept, Rest};
 
 /// Metric families to record; those that begin with `zeebe_` exist in this engine and in the reference.
-const FAMILIES: [&str; 25] = [
+const FAMILIES: [&str; 26] = [
     CPU_SECONDS,
     PERIODS,
     RESIDENT,
@@ -30,6 +30,7 @@ const FAMILIES: [&str; 25] = [
     "skep_element_instances",
     "skep_exporter_failing",
     "skep_gateway_new_work_slots",
+    PROVIDER,
     "skep_jobs_activatable",
     "skep_state_resident_bytes",
     "zeebe_backpressure_inflight_append_count",
@@ -66,6 +67,7 @@ const LABELLED: [(&str, &str, &str); 13] = [
 ];
 /// What nodes say of their processes, for those that are not on this machine.
 pub(super) const CPU_SECONDS: &str = "process_cpu_seconds_total";
+pub(super) const PROVIDER: &str = "skep_identity_provider_up";
 pub(super) const RESIDENT: &str = "process_resident_memory_bytes";
 const PERIODS: &str = "skep_cpu_periods_total";
 pub(super) const THROTTLED: &str = "skep_cpu_throttled_periods_total";

@@ -1,6 +1,6 @@
 //! Tokens live for ten seconds, and some expire while their requests wait.
 
-use super::{Experiment, invariants, ready, settings, step, wait};
+use crate::experiments::{Experiment, invariants, ready, settings, step, wait};
 use crate::plan::{
     Action, Criterion, IssuerState, Limit, Measure, Nodes, Plan, Rate, Request, Step, Take, Until,
     Wire,
