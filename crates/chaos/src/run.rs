@@ -22,10 +22,11 @@ use skep_load::process::{Process, named};
 use skep_load::{Clients, Live, LoadArgs, Running};
 
 use crate::drivers::{
-    Cluster, Confined, Kubernetes, Launcher, Others, SharedGuard, are_even, check_against, missing,
+    Cluster, Confined, Kubernetes, Launcher, Others, PATIENCE, SharedGuard, are_even,
+    check_against, missing,
 };
 use crate::guard::Guard;
-use crate::http::Kept;
+use crate::http::{Kept, Rest};
 use crate::judge::{FLUSH_MS, FOREIGN_SETTINGS, NOISY};
 use crate::plan::{self, Plan, Step, Wire};
 use crate::probes::{Calibration, Seen, calibrate, float};
@@ -316,6 +317,7 @@ async fn on_stage(
     if let Some(why) = unfit(&cluster, plan).await? {
         return Ok((unbitten(&why), None));
     }
+    let silent = without_metrics(&cluster).await?;
     let id = format!("{}-{}", plan.name, std::process::id());
     let maximum = if plan.needs_maximum() {
         let measured = measure_maximum(&cluster, load.clone(), &id, deletion.as_ref()).await;
@@ -341,7 +343,8 @@ async fn on_stage(
     let foreign = foreign_settings(plan, options);
     stage.note_beforehand(foreign.len());
     let described = Some(described(calibration, maximum));
-    for text in described.into_iter().chain(differences(&foreign)) {
+    let said = described.into_iter().chain(differences(&foreign));
+    for text in said.chain(silent) {
         show(&of_no_step(0.0, Kind::Note, text));
     }
     let measured = Arc::clone(&stage.record);
@@ -443,6 +446,30 @@ async fn denied(cluster: &Arc<Mutex<Cluster>>) -> anyhow::Result<Option<io::Erro
     Ok(asked.await?)
 }
 
+/// Says that a foreign cluster gives no metrics, if so: otherwise one would wonder why so much is NOT RUN.
+async fn without_metrics(cluster: &Arc<Mutex<Cluster>>) -> anyhow::Result<Option<String>> {
+    let cluster = Arc::clone(cluster);
+    let asked = tokio::task::spawn_blocking(move || {
+        let ports: Vec<Rest> = {
+            let cluster = lock(&cluster);
+            let nodes = cluster.nodes().iter().filter(|_| cluster.is_foreign());
+            nodes.map(|node| cluster.management(node)).collect()
+        };
+        ports.iter().find_map(|port| {
+            let answer = port.ask("GET", "/actuator/prometheus", "", PATIENCE);
+            let why = match answer {
+                Ok((200, _)) => return None,
+                Ok((status, _)) => format!("{}: {status}", port.address),
+                Err(why) => why.to_string(),
+            };
+            Some(format!(
+                "the management port gives no metrics ({why}): what depends on them is NOT RUN"
+            ))
+        })
+    });
+    Ok(asked.await?)
+}
+
 async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> anyhow::Result<()> {
     if let Some(why) = denied(cluster).await? {
         if why.kind() == io::ErrorKind::InvalidData {
@@ -487,6 +514,7 @@ async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> an
 mod tests {
     use super::*;
     use crate::experiments;
+    use crate::http::fake;
 
     /// An error at the end of a day must not throw the day away.
     #[test]
@@ -508,6 +536,27 @@ mod tests {
         let said = report.to_text();
         let headline = "worker-outage: NOT RUN (the run broke off: a thread failed)";
         assert!(said.starts_with(headline), "{said}");
+    }
+
+    #[test]
+    fn a_foreign_cluster_without_metrics_is_said_to_have_none() {
+        let silent = |management: &str| {
+            let others = Others::at("127.0.0.1", None, Some(management)).unwrap();
+            let cluster = Arc::new(Mutex::new(Cluster::of_others(&others).unwrap()));
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .build()
+                .unwrap();
+            runtime.block_on(without_metrics(&cluster)).unwrap()
+        };
+        let address = fake::serve(1, |_, _| "up 1\n".into());
+        assert_eq!(silent(&address), None);
+        // Nobody listens there any more.
+        let closed = {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap().to_string()
+        };
+        let said = silent(&closed).unwrap();
+        assert!(said.contains(&closed) && said.contains("NOT RUN"), "{said}");
     }
 
     #[test]
