@@ -10,7 +10,7 @@
   "identity" "Skep keeps users and permissions itself (orchestration.security); there is no other service for them"
   "webModeler" "the modeler is another product: install it by its own chart, and let it deploy to this release's service"
   "console" "Console manages Camunda clusters and knows nothing of Skep"
-  "optimize" "Skep's web interface has its own reports; Optimize cannot read its data"
+  "optimize" "this chart does not bring it, and nobody has tried it with the records that Skep exports; the web interface has statistics of processes, decisions and jobs"
   "connectors" "install the connectors by their own chart or deployment, with the address of this release's service; Skep is a server for them like any other"
   "elasticsearch" "this chart brings no search server: name one of your own in global.elasticsearch, or leave it out, as Skep searches in its own files"
   "identityKeycloak" "this chart brings no Keycloak"
