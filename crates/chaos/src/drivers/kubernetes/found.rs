@@ -5,8 +5,13 @@ use std::io;
 
 use serde_json::Value;
 
-/// Ports of REST, gRPC, the other nodes and the management.
-const PORTS: [u16; 4] = [8080, 26500, 26502, 9600];
+/// Ports of REST, gRPC, the other nodes and the management, with their names in the Helm chart.
+const PORTS: [(u16, &str); 4] = [
+    (8080, "http"),
+    (26500, "grpc"),
+    (26502, "internal"),
+    (9600, "management"),
+];
 
 /// A pod, as it was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,18 +73,12 @@ pub(super) fn read(list: &str) -> io::Result<BTreeMap<u32, Found>> {
 
 fn one(pod: &Value, name: String) -> io::Result<Found> {
     let containers = array(pod, "/spec/containers");
-    let serves = |container: &&Value| {
-        let ports = array(container, "/ports");
-        let has = |port: &u16| {
-            let mut each = ports.iter().filter_map(|it| it["containerPort"].as_u64());
-            each.any(|it| it == u64::from(*port))
-        };
-        PORTS.iter().all(has)
-    };
-    let container = containers.iter().find(serves).ok_or_else(|| {
-        let ports = PORTS.map(|port| port.to_string()).join(", ");
+    let mut serving = containers.iter().filter_map(|it| Some((it, ports(it)?)));
+    let (container, ports) = serving.next().ok_or_else(|| {
+        let ports = PORTS.map(|(port, name)| format!("{port} or {name:?}"));
+        let ports = ports.join(", ");
         io::Error::other(format!(
-            "the pod {name} has no container with the ports {ports}; others are not supported"
+            "the pod {name} has no container with the ports {ports}"
         ))
     })?;
     let of_broker = text(container, "/name");
@@ -103,10 +102,25 @@ fn one(pod: &Value, name: String) -> io::Result<Found> {
         address: text(pod, "/status/podIP"),
         image: text(container, "/image"),
         container: of_broker,
-        ports: PORTS,
+        ports,
         cpu,
         name,
     })
+}
+
+/// The ports of a container with a broker, by their names or else by their usual numbers.
+fn ports(container: &Value) -> Option<[u16; 4]> {
+    let all = array(container, "/ports");
+    let [rest, grpc, internal, management] = PORTS.map(|(usual, name)| {
+        let named = all.iter().find(|port| text(port, "/name") == name);
+        let is_usual = |port: &&Value| number(port) == Some(usual);
+        number(named.or_else(|| all.iter().find(is_usual))?)
+    });
+    Some([rest?, grpc?, internal?, management?])
+}
+
+fn number(port: &Value) -> Option<u16> {
+    u16::try_from(port["containerPort"].as_u64()?).ok()
 }
 
 fn array<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {

@@ -174,12 +174,43 @@ fn brokers_are_the_pods_of_one_stateful_set() {
         (alone, "nobody would start it again"),
         (
             closed,
-            "skep-1 has no container with the ports 8080, 26500, 26502, 9600",
+            "skep-1 has no container with the ports 8080 or \"http\", 26500 or \"grpc\",",
         ),
     ] {
         let error = found::read(&list(&[pod(0, "a", true), second])).unwrap_err();
         assert!(error.to_string().contains(said), "{error}");
     }
+}
+
+/// A chart with other ports of its service has them in its pods too.
+#[test]
+fn ports_of_a_broker_are_found_by_their_names_and_else_by_their_numbers() {
+    let ports = |ports: Value| {
+        let mut pod = pod(0, "a", true);
+        pod["spec"]["containers"][1]["ports"] = ports;
+        let found = found::read(&list(&[pod]));
+        found
+            .map(|found| found[&0].ports)
+            .map_err(|why| why.to_string())
+    };
+    let port = |name: &str, number: u32| json!({ "name": name, "containerPort": number });
+    let named = json!([
+        port("http", 80),
+        port("grpc", 443),
+        port("internal", 7000),
+        port("management", 7001),
+        port("other", 8080),
+    ]);
+    assert_eq!(ports(named), Ok([80, 443, 7000, 7001]));
+    let numbered = json!([
+        port("rest", 8080),
+        port("gateway", 26500),
+        port("internal", 26502),
+        port("server", 9600),
+    ]);
+    assert_eq!(ports(numbered), Ok([8080, 26500, 26502, 9600]));
+    let without = json!([port("http", 80), port("grpc", 443), port("internal", 7000)]);
+    assert!(ports(without).is_err());
 }
 
 #[test]
