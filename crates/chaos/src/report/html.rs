@@ -208,7 +208,7 @@ fn class(verdict: &str) -> &'static str {
 
 /// A plot; `None` if nothing was measured.
 fn plot((title, unit, divisor, series): &Panel, report: &Report) -> Option<String> {
-    let nodes = 0..report.plan.nodes.count;
+    let nodes = 0..report.plan.nodes.all();
     let each = series.iter().flat_map(|(name, label)| {
         if !name.contains('*') {
             vec![((*name).to_string(), (*label).to_string())]

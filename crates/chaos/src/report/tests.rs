@@ -105,6 +105,19 @@ fn the_page_shows_verdicts_plots_and_steps_and_needs_nothing_else() {
 }
 
 #[test]
+fn spare_nodes_and_gateways_are_plotted_beside_the_others() {
+    let mut report = report(1400.0);
+    report.plan.nodes.spare = 1;
+    report.plan.nodes.gateways = 1;
+    for sample in &mut report.record.samples {
+        sample.values.insert("node2.cores".into(), 0.25);
+    }
+    let html = page(&[&report]);
+    assert!(html.contains("node 2"), "{html}");
+    assert!(!html.contains("node 1"), "nobody measured it");
+}
+
+#[test]
 fn a_report_that_is_read_is_judged_again() {
     let directory = tempfile::tempdir().unwrap();
     let missing = Report::read(directory.path()).unwrap_err();
