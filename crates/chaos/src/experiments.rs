@@ -172,3 +172,20 @@ fn invariants() -> Vec<Criterion> {
         ),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_is_in_the_documentation_and_has_its_last_run_or_none() {
+        let page = include_str!("../../../docs/chaos.md");
+        let runs = include_str!("../../../docs/chaos/last-runs.md");
+        for Experiment { name, .. } in ALL {
+            let row = format!("\n| `{name}` |");
+            assert!(page.contains(&row), "{name} is not in docs/chaos.md");
+            let quoted = format!("`{name}`");
+            assert!(runs.contains(&quoted), "{name} is not in last-runs.md");
+        }
+    }
+}
