@@ -52,6 +52,8 @@ const UNKNOWN: &str = "{fail-disk: {who: {node: 0}, how: space-unknown}}}
 - {name: unknown, do: {wait: {until: {created: 150}, limit-s: 120}}}
 - {name: mend, do: mend-disks}
 - {name: again, do: {wait: {until: {created: 10}, limit-s: 120}}";
+const FAULTY: &str = "{fail-disk: {who: {node: 0}, how: space-unknown}}}
+- {name: long, after-s: 600, do: mend-disks";
 const HOGGED: &str = "{hog: 1}}
 - {name: long, after-s: 600, do: {hog: 0}";
 const SMALL: &str = "nodes:
@@ -310,6 +312,30 @@ fn a_program_that_uses_cpu_goes_with_a_run_that_is_killed() {
     chaos.wait().unwrap();
     eventually("it is gone", || !hogs.iter().any(is_hog));
     eventually("the node is gone", || processes_of(here).is_empty());
+}
+
+fn is_tracer(number: &u32) -> bool {
+    let line = std::fs::read_to_string(format!("/proc/{number}/cmdline"));
+    line.is_ok_and(|line| line.starts_with("strace\0"))
+}
+
+#[test]
+fn what_makes_a_disk_fail_goes_with_a_run_that_is_killed() {
+    if let Some(why) = lack("network-disk") {
+        return not_run("sandbox", &why);
+    }
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, FAULTY);
+    let mut chaos = begun(here, "the disk fails", "fault      done: node 0");
+    let tracers = descendants(chaos.id());
+    let tracers: Vec<u32> = tracers.into_iter().filter(is_tracer).collect();
+    assert_eq!(tracers.len(), 1);
+    chaos.kill().unwrap();
+    chaos.wait().unwrap();
+    eventually("it is gone", || !tracers.iter().any(is_tracer));
+    eventually("the node is gone", || processes_of(here).is_empty());
+    eventually("its data is gone", || !here.join("report/nodes").exists());
 }
 
 #[test]
