@@ -91,3 +91,11 @@ export async function whole(of: Locator) {
   const cut = () => of.evaluateAll((all) => all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.textContent));
   await expect.poll(cut, "words that are cut").toEqual([]);
 }
+
+/** Lets time go by for the page, whose clock is installed, until something holds: nobody waits for what a page asks again by itself. */
+export async function passing(page: Page, what: () => Promise<void> | void) {
+  await expect(async () => {
+    await page.clock.fastForward(5_000);
+    await what();
+  }).toPass({ intervals: [500], timeout: 60_000 });
+}

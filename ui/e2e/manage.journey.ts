@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { sound } from "./axe";
-import { expect } from "./journey";
+import { expect, passing } from "./journey";
 import { logIn, test } from "./peopled";
 import { startCluster, startServer } from "./server.mjs";
 
@@ -86,6 +86,7 @@ test("a backup is taken, listed with its state, restorable, and deleted", async 
   const store = await mkdtemp(path.join(tmpdir(), "skep-ui-store-"));
   const own = await startServer(["camunda.data.primary-storage.backup.store=FILESYSTEM", `camunda.data.primary-storage.backup.filesystem.base-path=${store}`]);
   try {
+    await page.clock.install();
     await page.goto(`${own.url}/ui/cluster?tab=backups`);
     await expect(page.getByText("There are no backups yet")).toBeVisible();
     await page.getByRole("button", { name: "Take a backup" }).click();
@@ -96,8 +97,8 @@ test("a backup is taken, listed with its state, restorable, and deleted", async 
     await page.keyboard.press("Enter");
     await expect(page.getByText("Backup 7 has begun")).toBeVisible();
     const row = page.getByRole("row").filter({ has: page.getByRole("rowheader", { name: "7" }) });
-    await expect(row.getByText("completed")).toBeVisible({ timeout: 60_000 });
-    await expect(page.getByRole("region", { name: "What can be restored" }).getByText("Newest")).toBeVisible();
+    await passing(page, () => expect(row.getByText("completed")).toBeVisible({ timeout: 500 }));
+    await passing(page, () => expect(page.getByRole("region", { name: "What can be restored" }).getByText("Newest")).toBeVisible({ timeout: 500 }));
     await sound(page, "/cluster, backups");
     await page.getByRole("button", { name: "Delete 7" }).click();
     await expect(page.getByRole("dialog")).toContainText("cannot be restored any more");
