@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { coverModel } from "./cover.mjs";
 import { client } from "./seed.mjs";
-import { expect, test } from "./journey";
+import { expect, test, whole } from "./journey";
 import { startServer } from "./server.mjs";
 
 const bpmn = (content: string) => `<?xml version="1.0" encoding="UTF-8"?>
@@ -81,6 +81,7 @@ test("lists are sorted by their columns, as their addresses say", async ({ page,
     await head(name).click();
     await expect(page).toHaveURL(new RegExp(`sort=${sort}`));
     await expect(head(name)).toHaveAttribute("aria-sort", "ascending");
+    await whole(head(name).locator(".clip"));
     expect((await asked).status(), `${address} by ${sort}`).toBe(200);
     await expect(page.getByRole("row").nth(1)).toBeVisible();
   }
@@ -92,6 +93,9 @@ test("jobs stand by their tries, and timers by when they are due, from either en
   await open("/jobs/charge-card?view=failed&sort=-retries");
   const row = page.getByRole("row").nth(1);
   await expect(row).toContainText(String(items[0]?.processInstanceKey));
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await whole(page.getByRole("columnheader", { name: "Tries left" }).locator(".clip"));
+  await page.setViewportSize({ width: 360, height: 760 });
   await open("/messages?view=timers");
   const due = page.getByRole("columnheader", { name: "Due" });
   await expect(due).toHaveAttribute("aria-sort", "ascending");
@@ -109,6 +113,14 @@ test("tasks stand in the order that is chosen, those that are done as well", asy
   await expect(page).toHaveURL(/sort=name/);
   const first = async (filter: object, sort: object) => String((await api.post("/user-tasks/search", { filter, sort: [sort], page: { limit: 1 } })).items[0]?.name);
   await expect(page.locator(".task-name").first()).toHaveText(await first({ state: "CREATED" }, { field: "name", order: "ASC" }));
+  // Each says what the order goes by.
+  const when = page.locator(".task-when").first();
+  await order.selectOption("Most important");
+  await expect(when).toHaveText(/^Priority \d+$/);
+  const { items } = await api.post("/user-tasks/search", { filter: { state: "CREATED", elementId: "decide" }, page: { limit: 1 } });
+  await api.send("PATCH", `/user-tasks/${String(items[0]?.userTaskKey)}`, { changeset: { followUpDate: new Date(Date.now() + 3_600_000).toISOString() } });
+  await order.selectOption("Follow-up date");
+  await expect(when).toHaveText(/^Follow-up in (1h|\d+m)$/);
   await open("/tasks?view=done&sort=due");
   await expect(order).toHaveValue("done");
   await expect(order.locator("option")).toHaveText(["Done last", "Newest first", "Most important", "By name"]);

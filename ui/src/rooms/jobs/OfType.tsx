@@ -51,7 +51,7 @@ const tries = (change: (job: JobRow) => void): Col<JobRow> => ({
   id: "retries",
   name: t.tries,
   sorts: true,
-  width: 108,
+  width: 124,
   number: true,
   cell: (row) => (
     <>

@@ -2,7 +2,7 @@
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import type { TaskKey } from "../../api/keys";
-import type { Task, TaskFilter, useTasks } from "../../api/tasks";
+import { type Sort, type Task, type TaskFilter, taskSort, type useTasks } from "../../api/tasks";
 import { useTenantShown } from "../../api/tenant";
 import { NextWindow } from "../../parts/NextWindow";
 import { Note } from "../../parts/Note";
@@ -102,12 +102,7 @@ function Row({ task, search, chosen, flip }: RowProps) {
           {name}
         </span>
         <span className={`task-when figure ${late ? "bad" : "faint"}`} title={late ? t.overdue : undefined}>
-          {task.completionDate !== null ? <Time at={task.completionDate} /> : task.dueDate === null ? null : (
-            <>
-              {`${t.due} `}
-              <Time at={task.dueDate} />
-            </>
-          )}
+          <When task={task} order={late ? "due" : taskSort(search.sort, task.completionDate !== null)} />
         </span>
         <span className="clip faint" title={task.processName ?? task.processDefinitionId}>
           {`${task.processName ?? task.processDefinitionId}${tenants ? ` · ${task.tenantId}` : ""}`}
@@ -115,6 +110,19 @@ function Row({ task, search, chosen, flip }: RowProps) {
         <span className="clip faint task-for">{assigned(task, who)}</span>
       </Link>
     </li>
+  );
+}
+
+/** What the order of the list goes by, or when the task is due. */
+function When({ task, order }: { task: Task; order: Sort }) {
+  if (order === "priority") return `${t.priority} ${task.priority}`;
+  if (task.completionDate !== null) return <Time at={task.completionDate} />;
+  const [name, at] = order === "followUp" ? [t.followUp, task.followUpDate] : [t.due, task.dueDate];
+  return at === null ? null : (
+    <>
+      {`${name} `}
+      <Time at={at} />
+    </>
   );
 }
 

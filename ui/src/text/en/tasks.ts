@@ -7,7 +7,7 @@ export const tasks = {
   views: { open: "All open", mine: "Mine", groups: "Open to my groups", unassigned: "Unassigned", done: "Done" },
   view: "Which tasks",
   sort: "Order",
-  sorts: { due: "Due soonest", followUp: "Follow-up soonest", new: "Newest first", priority: "Most important", name: "By name", done: "Done last" },
+  sorts: { due: "Due soonest", followUp: "Follow-up date", new: "Newest first", priority: "Most important", name: "By name", done: "Done last" },
   filter: "Filter",
   filters: { group: "Candidate group", user: "Candidate", assignee: "Assignee", process: "Process id" },
   filterAll: "No filter",
