@@ -19,7 +19,7 @@ import { EntityForm } from "./EntityForm";
 
 const t = text.admin;
 
-const plain = (id: keyof Entity, name: string): Col<Entity> => ({ id, name, sorts: id !== "description", width: "1fr", minWidth: 120, cell: (row) => <span className="clip" title={row[id]}>{row[id]}</span> });
+const plain = (id: keyof Entity, name: string): Col<Entity> => ({ id, name, sorts: id !== "description", width: "1fr", minWidth: 148, cell: (row) => <span className="clip" title={row[id]}>{row[id]}</span> });
 
 const columnsOf = (kind: Kind): readonly Col<Entity>[] => [
   {
