@@ -34,6 +34,8 @@ pub enum Leaves {
     LaterAt(&'static str, i64),
     /// With the process instance, or by this time if they belong to none.
     WithInstanceOrAt(&'static str),
+    /// At once when this column becomes true.
+    When(&'static str),
 }
 
 /// A field of an entity. Its API name is the name of its column.

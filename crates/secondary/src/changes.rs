@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::Key;
 use skep_protocol::value::HistoryDeletionValue;
-use skep_query::{COUNTED_BY, Durations, Entity, Value, entities};
+use skep_query::{COUNTED_BY, Durations, Entity, Leaves, Value, entities};
 
 /// The start or end of an incident. It counts for its element instance and for every enclosing scope.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +46,8 @@ pub struct Rows {
     keys: Vec<i64>,
     masks: Vec<u64>,
     values: Vec<Value>,
+    /// The column that is true in rows to delete.
+    leaves: Option<usize>,
     /// Index of the row that changed last. The next change often affects the same row.
     last: usize,
     /// Number of changes received.
@@ -64,6 +66,10 @@ impl Rows {
             keys: Vec::new(),
             masks: Vec::new(),
             values: Vec::new(),
+            leaves: match entity.leaves {
+                Leaves::When(column) => entity.index_of(column),
+                _ => None,
+            },
             last: 0,
             received: 0,
         }
@@ -133,6 +139,21 @@ impl Rows {
         order.sort();
         let rows = order.into_iter().filter_map(|(_, at)| self.at(at));
         rows.collect()
+    }
+
+    /// Rows to store, [`sorted`](Rows::sorted), and the keys of rows to delete; see [`Leaves::When`].
+    pub fn parted(&self) -> (Vec<RowChange<'_>>, Vec<&Value>) {
+        let mut kept = self.sorted();
+        let mut gone: Vec<&Value> = Vec::new();
+        if let Some(column) = self.leaves {
+            kept.retain(|row| {
+                let is_set = row.mask & (1 << column) != 0;
+                let leaves = is_set && row.values.get(column) == Some(&Value::from(true));
+                gone.extend(row.values.first().filter(|_| leaves));
+                !leaves
+            });
+        }
+        (kept, gone)
     }
 
     /// Number of changes and number of rows they affect.

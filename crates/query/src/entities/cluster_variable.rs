@@ -23,5 +23,5 @@ pub static CLUSTER_VARIABLE: Entity = Entity {
     items: &[],
     indices: &[&["tenantId"]],
     everywhere: true,
-    leaves: Leaves::Never,
+    leaves: Leaves::When("isDeleted"),
 };

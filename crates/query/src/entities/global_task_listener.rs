@@ -29,5 +29,5 @@ pub static GLOBAL_TASK_LISTENER: Entity = Entity {
     items: &[("eventTypes", "eventTypes", Kind::Enum(EVENTS))],
     indices: &[],
     everywhere: true,
-    leaves: Leaves::Never,
+    leaves: Leaves::When("isDeleted"),
 };

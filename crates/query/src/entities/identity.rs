@@ -1,7 +1,6 @@
 //! Identity entities: users, groups, roles, tenants, mapping rules, authorizations and memberships.
 //!
-//! All of them are created by the first partition. Rows of deleted entities are kept, so that cursors pointing at them stay
-//! valid.
+//! All of them are created by the first partition.
 
 use skep_protocol::permission::ResourceType;
 
@@ -16,7 +15,7 @@ const TABLE: Entity = Entity {
     items: &[],
     indices: &[],
     everywhere: true,
-    leaves: Leaves::Never,
+    leaves: Leaves::When("isDeleted"),
 };
 
 /// Users without passwords: the hashes are stored only in the state of the first partition.

@@ -49,7 +49,7 @@ pub fn forget(
     )];
     for entity in entities::ALL {
         let (time, alone, before) = match entity.leaves {
-            Leaves::Never | Leaves::WithInstance => continue,
+            Leaves::Never | Leaves::WithInstance | Leaves::When(_) => continue,
             Leaves::At(time) => (time, false, before),
             Leaves::LaterAt(time, later) => (time, false, before.saturating_sub(later)),
             Leaves::WithInstanceOrAt(time) => (time, true, before),

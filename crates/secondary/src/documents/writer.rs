@@ -130,14 +130,18 @@ impl Writer {
         numbers.for_each(|(at, _)| self.server.documents.wrote(at));
     }
 
-    /// Writes rows. Those not complete in this window are completed with the stored values.
+    /// Writes rows, and deletes those that left. Rows not complete in this window are completed with the stored values.
     fn rows(&self, bulk: &mut Bulk<'_>, rows: &Rows, version: u64) -> Result<(), Failure> {
         let entity = rows.entity;
         let index = self.server.documents.index(entity.table);
         let all = u64::MAX >> (64 - entity.fields.len());
         let begins = begun(entity).map_or(0, |column| 1 << column);
         let is_whole = |row: &RowChange<'_>| row.mask == all || row.mask & begins != 0;
-        let (known, partial): (Vec<_>, Vec<_>) = rows.sorted().into_iter().partition(is_whole);
+        let (kept, gone) = rows.parted();
+        for key in gone {
+            bulk.delete(&index, &id_of(key), version)?;
+        }
+        let (known, partial): (Vec<_>, Vec<_>) = kept.into_iter().partition(is_whole);
         for row in known {
             bulk.row(entity, &index, row.values, version)?;
         }

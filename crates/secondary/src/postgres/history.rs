@@ -6,13 +6,14 @@ use skep_query::entities::{
     self, DECISION_DEFINITION, DECISION_INSTANCE, DECISION_REQUIREMENTS, ELEMENT_INSTANCE,
     PROCESS_DEFINITION, PROCESS_INSTANCE, START_TIMER,
 };
-use skep_query::{Entity, Leaves};
+use skep_query::{Entity, Kind, Leaves, Value};
 use tokio_postgres::types::Type;
 
-use super::writer::{Parameter, Statement, ints};
+use super::value::storable;
+use super::writer::{Parameter, Statement, ints, texts};
 use crate::sql::active_elements::ACTIVE_ELEMENT;
 use crate::sql::active_instances::{self, ACTIVE_INSTANCE};
-use crate::sql::{Dialect, Sql, column_name, statistics, table_name};
+use crate::sql::{Dialect, Sql, column_name, statistics, table_name, unique_key};
 
 /// Key range of a partition: its first key, and the first key after its last.
 pub(super) fn keys_of(partition: u32) -> (i64, i64) {
@@ -104,7 +105,7 @@ pub fn aged(
 ) {
     for entity in entities::ALL {
         let (time, alone, before) = match entity.leaves {
-            Leaves::Never | Leaves::WithInstance => continue,
+            Leaves::Never | Leaves::WithInstance | Leaves::When(_) => continue,
             Leaves::At(time) => (time, "", before),
             Leaves::LaterAt(time, later) => (time, "", before.saturating_sub(later)),
             Leaves::WithInstanceOrAt(time) => (time, " AND \"processInstanceKey\" IS NULL", before),
@@ -113,7 +114,7 @@ pub fn aged(
         let (from, to) = keys_of(partition);
         let key = column_name(entity.key().name);
         let own = match entity.key().kind {
-            skep_query::Kind::Key => format!(" AND {key} >= {from} AND {key} < {to}"),
+            Kind::Key => format!(" AND {key} >= {from} AND {key} < {to}"),
             _ => String::new(),
         };
         let (table, time) = (table_name(prefix, entity.table), column_name(time));
@@ -126,6 +127,22 @@ pub fn aged(
             parameters: Vec::new(),
         });
     }
+}
+
+/// Deletes the rows with these keys.
+pub fn rows<'a>(prefix: &str, entity: &Entity, keys: &[&'a Value]) -> Option<Statement<'a>> {
+    let (given, parameter) = match entity.key().kind {
+        Kind::Text => (
+            "ARRAY(SELECT md5(given) FROM unnest($1) given)",
+            texts(keys.iter().map(|key| key.as_text().map(storable))),
+        ),
+        _ => ("$1", ints(keys.iter().map(|key| key.as_int()))),
+    };
+    let table = table_name(prefix, entity.table);
+    let key = unique_key(Dialect::Postgres, entity);
+    let text = format!("DELETE FROM {table} WHERE {key} = ANY({given})");
+    let parameters = vec![parameter];
+    (!keys.is_empty()).then_some(Statement { text, parameters })
 }
 
 /// Deletes the target of a HISTORY_DELETION.

@@ -321,10 +321,11 @@ impl StoredDefinitions for Writer {
     }
 }
 
-/// Statements that write changed rows, one for each set of columns.
+/// Statements that write changed rows, one for each set of columns, and one that deletes those that left.
 fn upserts<'a>(prefix: &str, rows: &'a Rows, statements: &mut Vec<Statement<'a>>) {
     let mut alike: BTreeMap<u64, Vec<RowChange<'a>>> = BTreeMap::new();
-    for row in rows.sorted() {
+    let (kept, gone) = rows.parted();
+    for row in kept {
         alike.entry(row.mask).or_default().push(row);
     }
     for (mask, rows_alike) in alike {
@@ -356,6 +357,7 @@ fn upserts<'a>(prefix: &str, rows: &'a Rows, statements: &mut Vec<Statement<'a>>
         let text = upsert::statement(Dialect::Postgres, prefix, rows.entity, mask, &from);
         statements.push(Statement { text, parameters });
     }
+    statements.extend(history::rows(prefix, rows.entity, &gone));
 }
 
 pub(super) fn ints<'a, T: ToSql + Sync + 'a>(

@@ -1,4 +1,4 @@
-//! Cluster variables. Rows of deleted variables are kept, so that cursors pointing at them stay valid.
+//! Cluster variables.
 
 use skep_protocol::intent::ClusterVariableIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};

@@ -1,4 +1,4 @@
-//! Global task listeners. Rows of deleted listeners are kept, so that cursors pointing at them stay valid.
+//! Global task listeners.
 
 use skep_protocol::intent::GlobalListenerIntent as Intent;
 use skep_protocol::record::{DecodeError, Record};

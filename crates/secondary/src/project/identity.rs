@@ -1,7 +1,5 @@
 //! Identity entities and their permissions. The first partition decides their changes and writes the rows; the other partitions
 //! only apply them.
-//!
-//! Rows of deleted entities are kept, so that cursors pointing at them stay valid.
 
 use std::fmt::Write as _;
 

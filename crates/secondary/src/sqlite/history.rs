@@ -3,7 +3,10 @@
 use rusqlite::{Transaction, params};
 use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 use skep_query::entities::{self, PROCESS_INSTANCE};
-use skep_query::{Entity, Leaves};
+use skep_query::{Entity, Leaves, Value};
+
+use super::writer::Bound;
+use crate::sql::column_name;
 
 /// Deletes process instances and all rows that belong to them; the instances themselves last.
 pub fn instances(transaction: &Transaction<'_>, keys: &[i64]) -> rusqlite::Result<()> {
@@ -44,7 +47,7 @@ pub fn aged(transaction: &Transaction<'_>, before: i64, limit: usize) -> rusqlit
     let mut most = 0;
     for entity in entities::ALL {
         let (time, alone, before) = match entity.leaves {
-            Leaves::Never | Leaves::WithInstance => continue,
+            Leaves::Never | Leaves::WithInstance | Leaves::When(_) => continue,
             Leaves::At(time) => (time, "", before),
             Leaves::LaterAt(time, later) => (time, "", before.saturating_sub(later)),
             Leaves::WithInstanceOrAt(time) => (time, " AND processInstanceKey IS NULL", before),
@@ -59,6 +62,24 @@ pub fn aged(transaction: &Transaction<'_>, before: i64, limit: usize) -> rusqlit
         most = most.max(deleted);
     }
     Ok(most)
+}
+
+/// Deletes the rows with these keys.
+pub fn rows(
+    transaction: &Transaction<'_>,
+    entity: &Entity,
+    keys: &[&Value],
+) -> rusqlite::Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let (table, key) = (entity.table, column_name(entity.key().name));
+    let sql = format!("DELETE FROM {table} WHERE {key} = ?");
+    let mut delete = transaction.prepare_cached(&sql)?;
+    for key in keys {
+        delete.execute([Bound(key)])?;
+    }
+    Ok(())
 }
 
 /// Deletes the target of a HISTORY_DELETION.

@@ -200,7 +200,8 @@ fn store(
 ) -> rusqlite::Result<()> {
     // Few column masks occur. Grouping by mask saves looking up a statement for each row.
     let mut sets: Vec<(u64, Vec<&[Value]>)> = Vec::new();
-    for row in rows.sorted() {
+    let (kept, gone) = rows.parted();
+    for row in kept {
         match sets.iter_mut().find(|(mask, _)| *mask == row.mask) {
             Some((_, rows)) => rows.push(row.values),
             None => sets.push((row.mask, vec![row.values])),
@@ -223,7 +224,7 @@ fn store(
             values.chunks(each).try_for_each(|rows| putting.put(rows))?;
         }
     }
-    Ok(())
+    history::rows(transaction, rows.entity, &gone)
 }
 
 /// Writes rows with the same columns set, always the same number at a time.

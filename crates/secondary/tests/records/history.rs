@@ -93,7 +93,9 @@ fn ended_instances_expire_with_all_their_entities() {
         Leaves::WithInstance => count(&short, entity) == of_open(&kept, entity),
         Leaves::At(_) => count(&short, entity) == 0,
         Leaves::WithInstanceOrAt(_) => count(&short, entity) == of_open(&kept, entity),
-        Leaves::Never | Leaves::LaterAt(..) => count(&short, entity) == count(&kept, entity),
+        Leaves::Never | Leaves::LaterAt(..) | Leaves::When(_) => {
+            count(&short, entity) == count(&kept, entity)
+        }
     };
     let deadline = Instant::now() + Duration::from_secs(600);
     loop {

@@ -39,7 +39,7 @@ fn equals(entity: &Entity, field: &str, text: &str) -> Condition {
     is(entity, field, Op::Eq(Value::text(text)))
 }
 
-/// Rows of deleted entities stay, for clients that are paging through them.
+/// Nodes with builds before 30 November 2026 keep the rows of deleted entities.
 fn is_there(entity: &Entity) -> Condition {
     is(entity, "isDeleted", Op::Eq(Value::from(false)))
 }

@@ -131,7 +131,7 @@ fn key_at(row: &Row, at: usize) -> Option<Key> {
     column(row, at).as_int().map(Key)
 }
 
-/// Rows of deleted entities stay, for clients that are paging through them.
+/// Nodes with builds before 30 November 2026 keep the rows of deleted entities.
 fn is_there(is_deleted: usize) -> Condition {
     Condition::Field {
         field: is_deleted,
