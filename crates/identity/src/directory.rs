@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
 use serde_json_path::JsonPath;
+use skep_protocol::permission::ResourceType;
 use skep_protocol::value::{
-    AuthorizationValue, MappingRuleValue, Member, OwnerType, ParentType, ParentValue, UserValue,
+    AuthorizationValue, MappingRuleValue, Member, OwnerType, ParentType, ParentValue,
+    ResourceMatcher, UserValue,
 };
 use skep_protocol::{DEFAULT_TENANT, Key};
 
@@ -60,6 +62,18 @@ impl Limits {
     };
 }
 
+/// An owner, and the resources of an authorization.
+type OnResource = (OwnerType, Arc<str>, ResourceType, ResourceMatcher);
+
+fn on_resource(value: &AuthorizationValue) -> OnResource {
+    (
+        value.owner_type,
+        value.owner_id.clone(),
+        value.resource_type,
+        value.matcher.clone(),
+    )
+}
+
 /// The directory; see the [module](self). Two directories of one engine with the same version are equal.
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
@@ -73,6 +87,8 @@ pub struct Directory {
     authorizations: Map<Key, Arc<AuthorizationValue>>,
     /// The authorizations of each owner: there may be very many, and all of them make up the permissions of each caller.
     by_owner: Map<(OwnerType, Arc<str>), Leaves<Key, Arc<AuthorizationValue>>>,
+    /// Each creation of an authorization looks for the one that its owner already has on the same resources.
+    by_resource: Leaves<OnResource, Key>,
     /// Members, with the key of the row.
     members: Map<Parent, Leaves<Member, Key>>,
     memberships: Map<Member, Leaves<Parent, ()>>,
@@ -157,6 +173,7 @@ impl Directory {
                 let mut owned = self.by_owner.get(&owner).cloned().unwrap_or_default();
                 owned.insert(key, Arc::clone(&value));
                 self.by_owner.insert_mut(owner, owned);
+                self.by_resource.insert(on_resource(&value), key);
                 self.authorizations.insert_mut(key, value);
             }
             Entry::GroupMember { parent, member } => {
@@ -198,6 +215,11 @@ impl Directory {
                     } else {
                         self.by_owner.insert_mut(owner, left);
                     }
+                }
+                // Another one is there if an earlier build permitted both.
+                let resource = on_resource(value);
+                if self.by_resource.get(&resource) == Some(&key) {
+                    self.by_resource.remove(&resource);
                 }
                 self.authorizations.remove_mut(&key);
             }
@@ -341,6 +363,11 @@ impl Directory {
         let owned = self.by_owner.get(&(owner_type, id.clone()));
         let owned = owned.into_iter().flat_map(Leaves::iter);
         owned.map(|(key, value)| (*key, value))
+    }
+
+    /// The authorization that the owner of this one has on the same resources.
+    pub fn authorization_like(&self, value: &AuthorizationValue) -> Option<Key> {
+        self.by_resource.get(&on_resource(value)).copied()
     }
 
     /// The members of a group, role or tenant, with the keys of their rows.

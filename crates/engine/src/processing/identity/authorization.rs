@@ -71,11 +71,7 @@ pub(super) fn delete(cx: &mut Context<'_>, key: Key) -> Outcome {
 
 /// The authorization that the owner already has on the same resources.
 pub(super) fn same(cx: &Context<'_>, value: &AuthorizationValue) -> Option<Key> {
-    let owned = directory(cx).authorizations_of(value.owner_type, &value.owner_id);
-    let mut owned = owned.filter(|(_, other)| {
-        other.resource_type == value.resource_type && other.matcher == value.matcher
-    });
-    owned.next().map(|(key, _)| key)
+    directory(cx).authorization_like(value)
 }
 
 fn granted_already(intent: &'static str, value: &AuthorizationValue, key: Key) -> Rejection {
