@@ -10,8 +10,8 @@ use rpds::RedBlackTreeMapSync;
 use serde_json_path::JsonPath;
 use skep_protocol::permission::ResourceType;
 use skep_protocol::value::{
-    AuthorizationValue, MappingRuleValue, Member, OwnerType, ParentType, ParentValue,
-    ResourceMatcher, UserValue,
+    AuthorizationValue, IdentitySetupValue, MappingRuleValue, Member, OwnerType, ParentType,
+    ParentValue, ResourceMatcher, UserValue,
 };
 use skep_protocol::{DEFAULT_TENANT, Key};
 
@@ -60,6 +60,23 @@ impl Limits {
         authorizations: 50_000,
         bytes: 32 << 20,
     };
+
+    /// What the entities of a set-up take, if none of them exists.
+    pub fn of(setup: &IdentitySetupValue) -> Limits {
+        let parents = setup.groups.len() + setup.roles.len() + setup.tenants.len();
+        let members = [
+            &setup.group_members,
+            &setup.role_members,
+            &setup.tenant_members,
+        ];
+        Limits {
+            entities: setup.users.len() + setup.mapping_rules.len() + parents,
+            memberships: members.into_iter().map(Vec::len).sum(),
+            // Each user may read their own entry.
+            authorizations: setup.authorizations.len() + setup.users.len(),
+            bytes: 2 * setup.weight(),
+        }
+    }
 }
 
 /// An owner, and the resources of an authorization.

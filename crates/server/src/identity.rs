@@ -25,6 +25,9 @@ const ANSWER: Duration = Duration::from_secs(30);
 const START_WAITS: Duration = Duration::from_secs(2);
 /// Added to it for each user, whose password may have to be hashed first, on a busy machine.
 const HASHING: Duration = Duration::from_millis(250);
+/// Maximum number of entities, memberships and authorizations of one command, which is carried out as a whole: it takes some milliseconds
+/// of the partition's time.
+const SLICE: usize = 500;
 
 /// Begins to send them. Returns once they are accepted, so that every caller of a started server is known, or after some seconds.
 ///
@@ -89,17 +92,61 @@ async fn until_accepted(broker: &dyn Broker, initial: &Initial, passwords: &Pass
     }
 }
 
-/// One attempt.
+/// One attempt. What was created by one that failed stays.
 async fn send(broker: &dyn Broker, initial: &Initial, passwords: &Passwords) -> Result<(), String> {
     let setup = IdentitySetupValue {
         users: new_users(broker, &initial.users, passwords).await?,
         ..initial.setup.clone()
     };
-    let command = IdentityCommand::SetUp(Box::new(setup));
-    let reply = broker.execute(Request::internal(Command::Identity(command)));
-    let answer = tokio::time::timeout(ANSWER, reply).await;
-    let answer = answer.map_err(|_| format!("no answer in {} s", ANSWER.as_secs()))?;
-    answer.result.map(|_| ()).map_err(|why| why.to_string())
+    for slice in slices(&setup) {
+        let command = IdentityCommand::SetUp(Box::new(slice));
+        let reply = broker.execute(Request::internal(Command::Identity(command)));
+        let answer = tokio::time::timeout(ANSWER, reply).await;
+        let answer = answer.map_err(|_| format!("no answer in {} s", ANSWER.as_secs()))?;
+        answer.result.map_err(|why| why.to_string())?;
+    }
+    Ok(())
+}
+
+/// The set-up in slices of at most [`SLICE`], each of which finds what it refers to: members come last.
+fn slices(setup: &IdentitySetupValue) -> Vec<IdentitySetupValue> {
+    let mut all = Slices::default();
+    all.fill(&setup.users, |slice| &mut slice.users);
+    all.fill(&setup.mapping_rules, |slice| &mut slice.mapping_rules);
+    all.fill(&setup.groups, |slice| &mut slice.groups);
+    all.fill(&setup.roles, |slice| &mut slice.roles);
+    all.fill(&setup.tenants, |slice| &mut slice.tenants);
+    all.fill(&setup.authorizations, |slice| &mut slice.authorizations);
+    all.fill(&setup.group_members, |slice| &mut slice.group_members);
+    all.fill(&setup.role_members, |slice| &mut slice.role_members);
+    all.fill(&setup.tenant_members, |slice| &mut slice.tenant_members);
+    all.made
+}
+
+#[derive(Default)]
+struct Slices {
+    made: Vec<IdentitySetupValue>,
+    /// How many more the last one may have.
+    room: usize,
+}
+
+impl Slices {
+    fn fill<T: Clone>(
+        &mut self,
+        values: &[T],
+        list: impl Fn(&mut IdentitySetupValue) -> &mut Vec<T>,
+    ) {
+        for value in values {
+            if self.room == 0 {
+                self.made.push(IdentitySetupValue::default());
+                self.room = SLICE;
+            }
+            if let Some(last) = self.made.last_mut() {
+                list(last).push(value.clone());
+            }
+            self.room -= 1;
+        }
+    }
 }
 
 /// The users that do not exist yet, as far as this node knows. Existing users keep their passwords.
@@ -120,4 +167,59 @@ async fn new_users(
         });
     }
     Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use skep_identity::Limits;
+    use skep_protocol::Key;
+    use skep_protocol::value::{EntityType, Member, ParentValue};
+
+    use super::*;
+
+    /// The default set-up and these groups, each with a member.
+    fn setup(groups: usize) -> IdentitySetupValue {
+        let mut setup = defaults::setup();
+        for number in 0..groups {
+            let id: Arc<str> = format!("group-{number}").into();
+            let anna = Member::new(EntityType::User, "anna");
+            setup.group_members.push((id.clone(), anna));
+            setup.groups.push(ParentValue {
+                key: Key::NONE,
+                name: id.clone(),
+                description: "".into(),
+                id,
+                member: None,
+            });
+        }
+        setup
+    }
+
+    #[test]
+    fn a_large_set_up_goes_in_slices_and_members_after_their_groups() {
+        let whole = setup(1_300);
+        let slices = slices(&whole);
+        let count = |setup: &IdentitySetupValue| {
+            let all = Limits::of(setup);
+            all.entities + all.memberships + all.authorizations
+        };
+        assert_eq!(slices.len(), count(&whole).div_ceil(SLICE));
+        let mut known = std::collections::BTreeSet::new();
+        let mut sent = 0;
+        for slice in &slices {
+            assert!((1..=SLICE).contains(&count(slice)), "{}", count(slice));
+            known.extend(slice.groups.iter().map(|group| group.id.clone()));
+            for (group, _) in &slice.group_members {
+                assert!(known.contains(group), "{group}");
+            }
+            sent += count(slice);
+        }
+        assert_eq!(sent, count(&whole));
+    }
+
+    #[test]
+    fn a_usual_set_up_is_one_command() {
+        let whole = setup(20);
+        assert_eq!(slices(&whole), [whole]);
+    }
 }

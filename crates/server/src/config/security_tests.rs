@@ -555,6 +555,20 @@ fn an_entry_that_cannot_be_stops_the_start_and_is_named() {
     }
 }
 
+#[test]
+fn more_than_a_cluster_may_have_stops_the_start() {
+    let group = |description: &str| {
+        variables(&[
+            ("GROUPS_0_GROUPID", "g"),
+            ("GROUPS_0_DESCRIPTION", description),
+        ])
+    };
+    let refused = group(&"x".repeat(17 << 20)).unwrap_err();
+    let why = "bytes of names and texts, and the limit is 33554432. Configure fewer";
+    assert!(refused.contains(why), "{}", refused.len());
+    assert!(group("those of the night").is_ok());
+}
+
 const USER: &str = "camunda.security.initialization.users[0]";
 
 #[test]

@@ -61,17 +61,7 @@ pub(super) fn process(cx: &mut Context<'_>, setup: &IdentitySetupValue) -> Outco
 
 /// Checks that there is room for what is missing. At the next start, nothing is, and a full directory is no reason to refuse it.
 fn fits(cx: &Context<'_>, setup: &IdentitySetupValue) -> Result<(), Rejection> {
-    let missing = missing(cx, setup);
-    let parents = missing.groups.len() + missing.roles.len() + missing.tenants.len();
-    let more = Limits {
-        entities: missing.users.len() + missing.mapping_rules.len() + parents,
-        memberships: missing.group_members.len()
-            + missing.role_members.len()
-            + missing.tenant_members.len(),
-        // Each user may read their own entry.
-        authorizations: missing.authorizations.len() + missing.users.len(),
-        bytes: 2 * missing.weight(),
-    };
+    let more = Limits::of(&missing(cx, setup));
     match directory(cx).exceeds_with(&Limits::STANDARD, &more) {
         Some(why) if more != Limits::default() => Err(reject(
             RejectionType::InvalidState,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use skep_gateway::IdentityFaults;
 use skep_gateway::door::secret::Secret;
-use skep_identity::defaults;
+use skep_identity::{Directory, Limits, defaults};
 use skep_protocol::Key;
 use skep_protocol::permission::{PermissionType, ResourceType};
 use skep_protocol::value::{
@@ -195,6 +195,7 @@ impl<'g> Initialization<'g> {
             report(format!("default-roles.{role}"), entry, faults);
         }
         problems.extend(self.problems);
+        problems.extend(draft.too_much());
         Initial {
             setup: draft.setup,
             users: draft.users.into(),
@@ -216,6 +217,19 @@ impl Draft {
             users: Vec::new(),
             manages_groups,
         }
+    }
+
+    /// Why no directory can have all of these.
+    fn too_much(&self) -> Option<String> {
+        let setup = IdentitySetupValue {
+            users: self.users.iter().map(|one| one.user.clone()).collect(),
+            ..self.setup.clone()
+        };
+        let nobody = Directory::default();
+        let why = nobody.exceeds_with(&Limits::STANDARD, &Limits::of(&setup))?;
+        Some(format!(
+            "camunda.security.initialization has more than a cluster may have: {why}. Configure fewer"
+        ))
     }
 
     fn entry(&mut self, list: List, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
