@@ -285,17 +285,21 @@ impl Cluster {
         (!self.is_stopped()).then(carry_out)
     }
 
-    /// Ends all connections. Blocks. False: the thread of the cluster's state still runs at the deadline.
+    /// Ends all connections. Blocks. False: the thread of the cluster's state, or that of the connections, still runs at the deadline.
     pub fn stop(&self, deadline: Instant) -> bool {
         self.life.stopped.store(true, Ordering::Release);
         self.bootstrap.give_up("the node stops");
         self.answer_the_last();
         self.forget_incoming();
         let has_ended = self.stop_metadata_group(deadline);
-        if let Some(transport) = self.transport.as_ref() {
-            transport.stop();
+        let until = deadline.max(Instant::now() + QUIET);
+        let hangs = (self.transport.as_ref()).is_some_and(|transport| !transport.stop(until));
+        if hangs {
+            tracing::warn!(
+                "the connections between nodes do not end: a message that is being handled may wait for the disk"
+            );
         }
-        has_ended
+        has_ended && !hangs
     }
 
     /// Tells the others that this node no longer leads anything. Answers requests sent before, so that no outcome stays unknown.

@@ -3,8 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Instant;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -156,7 +159,9 @@ pub struct Transport {
     peers: Arc<Peers>,
     address: SocketAddr,
     runtime: tokio::runtime::Handle,
-    stop: parking_lot::Mutex<Option<(oneshot::Sender<()>, std::thread::JoinHandle<()>)>>,
+    stop: Mutex<Option<oneshot::Sender<()>>>,
+    /// Disconnected once the thread has ended.
+    ended: Mutex<Receiver<()>>,
 }
 
 /// A transport that listens but lets nobody in until it has an owner.
@@ -223,15 +228,23 @@ impl Transport {
             });
             work(shared, listener, config.contact_points, stopped).await;
         };
-        let thread = std::thread::Builder::new()
+        let (ends, ended) = sync_channel(0);
+        let run = move || {
+            runtime.block_on(served);
+            // Waits for large messages that the owner is handling.
+            drop(runtime);
+            drop(ends);
+        };
+        std::thread::Builder::new()
             .name("nodes".to_string())
-            .spawn(move || runtime.block_on(served))
+            .spawn(run)
             .map_err(OpenError::Thread)?;
         let transport = Transport {
             peers,
             address,
             runtime: handle,
-            stop: parking_lot::Mutex::new(Some((stop, thread))),
+            stop: Mutex::new(Some(stop)),
+            ended: Mutex::new(ended),
         };
         Ok((transport, Listening { owner }))
     }
@@ -300,19 +313,20 @@ impl Transport {
         self.peers.iter().map(|peer| peer.node)
     }
 
-    /// Ends all connections and the thread. Blocks.
-    pub fn stop(&self) {
-        if let Some((stop, thread)) = self.stop.lock().take() {
+    /// Ends all connections and the thread. Blocks. False: the owner is still handling a message at the deadline.
+    pub fn stop(&self, deadline: Instant) -> bool {
+        if let Some(stop) = self.stop.lock().take() {
             let _ = stop.send(());
-            let _ = thread.join();
         }
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.ended.lock().recv_timeout(left) != Err(RecvTimeoutError::Timeout)
     }
 }
 
 impl Drop for Transport {
     fn drop(&mut self) {
         // Dropping it on its own thread must not wait for that thread.
-        if let Some((stop, _)) = self.stop.get_mut().take() {
+        if let Some(stop) = self.stop.get_mut().take() {
             let _ = stop.send(());
         }
     }

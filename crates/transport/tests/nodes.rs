@@ -5,10 +5,16 @@ mod support;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use skep_transport::{Class, SendError};
 use support::{LARGE, Node, Seen, Start, all_connected, start, wait_for};
+
+/// More than a stop needs.
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
 
 fn messages(node: &Node, from: u32, class: Class) -> Vec<Bytes> {
     let seen = node.seen.lock();
@@ -82,6 +88,26 @@ fn a_large_message_that_is_handled_slowly_holds_up_only_those_of_its_class() {
     });
 }
 
+/// As when it waits for a disk that does not answer.
+#[test]
+fn a_stop_does_not_wait_for_a_message_whose_owner_hangs() {
+    let (zero, of_zero) = start(Start::new(0, &[]));
+    let (_one, of_one) = start(Start::new(1, &[of_zero.address()]));
+    wait_for("the connections", || all_connected(&of_one, 0));
+    let hangs = zero.slow.lock();
+    let large = Bytes::from(vec![7; LARGE]);
+    of_one.send(0, Class::Requests, large).unwrap();
+    wait_for("the large message", || {
+        zero.large.load(Ordering::SeqCst) == 1
+    });
+    assert!(!of_zero.stop(Instant::now() + Duration::from_millis(20)));
+    wait_for("the end of the connections", || {
+        !of_one.is_connected(0, Class::Consensus)
+    });
+    drop(hangs);
+    assert!(of_zero.stop(soon()) && of_zero.stop(Instant::now()));
+}
+
 #[test]
 fn a_node_that_comes_back_is_connected_again_and_nothing_waits_for_one_that_is_gone() {
     let (zero, of_zero) = start(Start::new(0, &[]));
@@ -90,7 +116,7 @@ fn a_node_that_comes_back_is_connected_again_and_nothing_waits_for_one_that_is_g
         all_connected(&of_zero, 1) && all_connected(&of_one, 0)
     });
     let address = of_one.address();
-    of_one.stop();
+    assert!(of_one.stop(soon()));
     drop(of_one);
     wait_for("the loss to be noticed", || {
         Class::ALL
@@ -207,7 +233,7 @@ fn a_node_has_one_connection_of_each_class() {
     let contact = [of_zero.address()];
     let (first, of_first) = start(Start::new(1, &contact));
     wait_for("its connections", || opened(&zero, 1, first.incarnation));
-    of_first.stop();
+    assert!(of_first.stop(soon()));
     let (second, _of_second) = start(Start::new(1, &contact));
     wait_for("its new connections", || {
         opened(&zero, 1, second.incarnation)
@@ -246,12 +272,12 @@ fn of_two_processes_with_one_number_one_is_the_node() {
     wait_for("a third node", || all_connected(&of_two, 0));
     assert!(!opened(&zero, 1, second.incarnation) && !all_connected(&of_second, 0));
     assert!(all_connected(&of_first, 0));
-    of_first.stop();
+    assert!(of_first.stop(soon()));
     wait_for("the connections of the second", || {
         opened(&zero, 1, second.incarnation)
     });
     // The first process was cut off and returns: its place stays taken, even after the second has ended.
-    of_second.stop();
+    assert!(of_second.stop(soon()));
     zero.seen.lock().clear();
     let (_again, of_again) = start(Start {
         incarnation: Some(first.incarnation),
