@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use skep_cluster::{FIRST_GATEWAY, MAX_GATEWAYS};
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
 
@@ -44,9 +45,54 @@ impl Applied {
 /// A store should have whatever others had this long ago.
 const A_WHILE: Duration = Duration::from_secs(1);
 
+/// Nodes that can be reached, as they last reported themselves.
+#[derive(Default)]
+struct Present {
+    nodes: BTreeMap<u32, NodeStatus>,
+    /// The node that leads each partition, and its term: gateways look it up for each request. If several nodes claim to lead, the most
+    /// recently elected one does.
+    leaders: FxHashMap<u32, (u32, u64)>,
+}
+
+impl Present {
+    fn note(&mut self, node: u32, status: NodeStatus) {
+        let before = self.nodes.get(&node);
+        let is_new = !before.into_iter().flat_map(leads).eq(leads(&status));
+        self.nodes.insert(node, status);
+        if is_new {
+            self.find_leaders();
+        }
+    }
+
+    fn lose(&mut self, node: u32) {
+        if self.nodes.remove(&node).is_some() {
+            self.find_leaders();
+        }
+    }
+
+    fn find_leaders(&mut self) {
+        self.leaders.clear();
+        for (node, status) in &self.nodes {
+            for (partition, term) in leads(status) {
+                let leader = self.leaders.entry(partition).or_insert((*node, term));
+                if leader.1 <= term {
+                    *leader = (*node, term);
+                }
+            }
+        }
+    }
+}
+
+/// The partitions that the node leads, with its terms.
+fn leads(status: &NodeStatus) -> impl Iterator<Item = (u32, u64)> {
+    let leading = |replica: &&ReplicaStatus| replica.role == PartitionRole::Leader as u8;
+    let leading = status.partitions.iter().filter(leading);
+    leading.map(|replica| (replica.partition, replica.term))
+}
+
 #[derive(Default)]
 pub(super) struct Members {
-    present: Mutex<BTreeMap<u32, NodeStatus>>,
+    present: Mutex<Present>,
     /// The last log entry of each replica, by partition and node. Kept when the node is forgotten.
     applied: Mutex<BTreeMap<(u32, u32), Applied>>,
 }
@@ -60,27 +106,19 @@ impl Members {
             known.note(replica.applied);
         }
         drop(applied);
-        self.present.lock().insert(node, status);
+        self.present.lock().note(node, status);
     }
 
-    /// The partition's leader. If several nodes claim to lead, the most recently elected one.
+    /// The partition's leader, as nodes report.
     pub(super) fn leader(&self, partition: u32) -> Option<u32> {
         let present = self.present.lock();
-        let replicas = present.iter().flat_map(|(node, status)| {
-            let of_node = status.partitions.iter();
-            of_node.map(|replica| (*node, replica))
-        });
-        let leading = replicas.filter(|(_, replica)| {
-            replica.partition == partition && replica.role == PartitionRole::Leader as u8
-        });
-        let last = leading.max_by_key(|(_, replica)| replica.term);
-        last.map(|(node, _)| node)
+        present.leaders.get(&partition).map(|(node, _)| *node)
     }
 
     /// Whether the node has reported a replica of the partition.
     pub(super) fn has_replica(&self, node: u32, partition: u32) -> bool {
         let present = self.present.lock();
-        let status = present.get(&node);
+        let status = present.nodes.get(&node);
         status.is_some_and(|status| {
             let mut replicas = status.partitions.iter();
             replicas.any(|replica| replica.partition == partition)
@@ -90,13 +128,15 @@ impl Members {
     /// Whether the node has reported that its disk has no room for new work.
     pub(super) fn is_disk_low(&self, node: u32) -> bool {
         let present = self.present.lock();
-        present.get(&node).is_some_and(|status| status.disk_low)
+        let status = present.nodes.get(&node);
+        status.is_some_and(|status| status.disk_low)
     }
 
     /// Whether the node has reported a healthy replica of the partition, and room for new work.
     pub(super) fn can_lead(&self, node: u32, partition: u32) -> bool {
         let present = self.present.lock();
-        let status = present.get(&node).filter(|status| !status.disk_low);
+        let status = present.nodes.get(&node);
+        let status = status.filter(|status| !status.disk_low);
         let mut replicas = status.into_iter().flat_map(|status| &status.partitions);
         replicas.any(|replica| {
             replica.partition == partition && replica.health == PartitionHealth::Healthy as u8
@@ -115,7 +155,7 @@ impl Members {
     }
 
     pub(super) fn lose(&self, node: u32) {
-        self.present.lock().remove(&node);
+        self.present.lock().lose(node);
     }
 }
 
@@ -183,7 +223,7 @@ impl Cluster {
     /// Other nodes whose store of the partition is in this state. Followers come first, as they have less to do.
     pub fn stores_elsewhere(&self, partition: u32, state: StoreState) -> Vec<u32> {
         let present = self.peers.members.present.lock();
-        let replicas = present.iter().flat_map(|(node, status)| {
+        let replicas = present.nodes.iter().flat_map(|(node, status)| {
             let of_node = status.partitions.iter();
             of_node
                 .filter(|replica| replica.partition == partition && replica.store == state)
@@ -196,7 +236,7 @@ impl Cluster {
 
     /// This node and those that can be reached, with their roles.
     pub fn brokers(&self) -> Vec<BrokerInfo> {
-        let mut nodes = self.peers.members.present.lock().clone();
+        let mut nodes = self.peers.members.present.lock().nodes.clone();
         // The connections to a node that is cut off may stay open for minutes.
         nodes.retain(|node, _| self.is_present(*node));
         nodes.extend(self.own_status().map(|own| (self.node(), own)));
@@ -254,10 +294,64 @@ pub(super) fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_tr
 mod tests {
     use std::sync::Arc;
 
-    use super::Applied;
+    use skep_service::{PartitionHealth, PartitionRole};
+
+    use super::{Applied, Members, NodeStatus, ReplicaStatus};
     use crate::Broker;
     use crate::clock::Clock;
     use crate::config::BrokerConfig;
+    use crate::partition::StoreState;
+
+    /// The status of a node that leads these partitions, in these terms, and follows in all others.
+    fn leads(leading: &[(u32, u64)]) -> NodeStatus {
+        let replica = |partition| {
+            let term = leading.iter().find(|(of, _)| *of == partition);
+            ReplicaStatus {
+                partition,
+                role: match term {
+                    Some(_) => PartitionRole::Leader as u8,
+                    None => PartitionRole::Follower as u8,
+                },
+                health: PartitionHealth::Healthy as u8,
+                term: term.map_or(9, |(_, term)| *term),
+                applied: 0,
+                store: StoreState::None,
+            }
+        };
+        NodeStatus {
+            version: String::new(),
+            host: String::new(),
+            port: 0,
+            disk_low: false,
+            partitions: (1..=3).map(replica).collect(),
+        }
+    }
+
+    #[test]
+    fn the_leader_that_was_elected_last_is_found_whatever_nodes_report() {
+        let members = Members::default();
+        let found = || [1, 2, 3].map(|partition| members.leader(partition));
+        assert_eq!(found(), [None; 3]);
+        members.note_status(0, leads(&[(1, 4), (2, 4)]));
+        members.note_status(1, leads(&[]));
+        assert_eq!(found(), [Some(0), Some(0), None]);
+        // A leader that does not know yet that another one was elected.
+        members.note_status(1, leads(&[(1, 5)]));
+        assert_eq!(found(), [Some(1), Some(0), None]);
+        members.note_status(0, leads(&[(1, 4), (2, 4), (3, 6)]));
+        assert_eq!(found(), [Some(1), Some(0), Some(0)]);
+        members.lose(1);
+        assert_eq!(found(), [Some(0); 3]);
+        members.note_status(0, leads(&[(2, 7)]));
+        assert_eq!(found(), [None, Some(0), None]);
+        members.note_status(1, leads(&[(2, 6)]));
+        assert_eq!(found(), [None, Some(0), None]);
+        members.note_status(1, leads(&[(2, 8)]));
+        assert_eq!(found(), [None, Some(1), None], "only its term is another");
+        members.lose(0);
+        members.lose(1);
+        assert_eq!(found(), [None; 3]);
+    }
 
     #[test]
     fn a_partition_recovered_from_an_older_copy_is_not_expected_to_have_lost_entries() {
