@@ -93,21 +93,28 @@ impl HeldCommands {
         deliver: impl Fn(Held) -> Option<Held>,
     ) {
         let mut waits = Some(held);
-        if self.count.load(Ordering::Acquire) == 0 {
+        // It is encoded to be sent or measured, which takes a while if it is large: threads of other partitions need the lock.
+        if !self.has_waiting(partition) {
             waits = waits.and_then(&deliver);
-            if waits.is_none() {
-                return;
-            }
         }
+        let Some(held) = waits else {
+            return;
+        };
+        let bytes = size(&held.parcel).max(LEAST_BYTES);
         let mut waiting = self.waiting.lock();
+        let mut waits = Some(held);
         if waiting.deliver(partition, &deliver) {
             waits = waits.and_then(&deliver);
         }
         if let Some(held) = waits {
-            let bytes = size(&held.parcel).max(LEAST_BYTES);
             waiting.keep(partition, held, bytes);
         }
         self.count.store(waiting.count(), Ordering::Release);
+    }
+
+    fn has_waiting(&self, partition: u32) -> bool {
+        let some = self.count.load(Ordering::Acquire) > 0;
+        some && self.waiting.lock().commands.contains_key(&partition)
     }
 
     /// Delivers waiting messages that can be delivered, and drops those that have waited so long that their senders repeat them.
@@ -374,6 +381,27 @@ mod tests {
         assert_eq!(delivered.borrow().len(), PORTION);
         commands.look(Duration::MAX, |_, held| deliver(held));
         assert_eq!(*delivered.borrow(), (0..=most).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn others_can_send_while_a_command_is_measured_or_delivered() {
+        let (commands, delivered) = (HeldCommands::default(), Cell::new(0));
+        let is_free = || assert!(commands.waiting.try_lock().is_some());
+        let size = |_: &Parcel| {
+            is_free();
+            1
+        };
+        for n in 0..3 {
+            commands.send(1, held(n), size, Some);
+        }
+        // Of a partition for which nothing waits.
+        let deliver = |_: Held| {
+            is_free();
+            delivered.set(delivered.get() + 1);
+            None
+        };
+        commands.send(2, held(3), size, deliver);
+        assert_eq!((commands.waiting.lock().count(), delivered.get()), (3, 1));
     }
 
     #[test]
