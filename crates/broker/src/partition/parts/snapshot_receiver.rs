@@ -34,8 +34,10 @@ pub struct SnapshotReceiver {
     /// Where the next snapshot is built. The store itself may be busy.
     staging: Staging,
     snapshot: Option<IncomingSnapshot>,
-    /// The thread that builds a snapshot, and the number of that: one at a time, in one place. The snapshot may be unwanted by now.
+    /// The thread that builds a snapshot, or removes one, and the number of that: one at a time, in one place.
     builder: Option<(u64, Task)>,
+    /// What `builder` makes although nobody wants it any more.
+    unwanted: Option<Outcome>,
     /// The snapshot whose builder has ended while a checkpoint was being stored.
     waiting: Option<u64>,
     /// Set if there was no space for a snapshot.
@@ -83,6 +85,7 @@ impl SnapshotReceiver {
             staging,
             snapshot: None,
             builder: None,
+            unwanted: None,
             waiting: None,
             lack: None,
             installing: None,
@@ -109,7 +112,7 @@ impl SnapshotReceiver {
         now: Instant,
     ) -> Result<Taken, CoreError> {
         if part.number == 0 {
-            self.forget();
+            self.forget(env);
             let lack = self.lack.as_ref();
             // An unwanted snapshot that is still being built takes the space that is looked for.
             let is_taken = |l: &Lack| self.builder.is_some() || env.free_bytes() < l.enough;
@@ -162,8 +165,6 @@ impl SnapshotReceiver {
             let built = catch_unwind(AssertUnwindSafe(build));
             let panicked = |_| Err(StorageError::Snapshot("the store panicked".into()));
             *done.lock() = Some(built.unwrap_or_else(panicked));
-            // If the snapshot is not wanted any more, this removes its files, before the next one is built in their place.
-            drop(done);
             inbox.send(Report::SnapshotBuilt { arrival });
         };
         let builder = env.background.run("snapshot", Box::new(work));
@@ -202,7 +203,12 @@ impl SnapshotReceiver {
         // Its thread ends with its report.
         self.builder.take_if(|(of, _)| *of == arrival);
         let Some(snapshot) = self.of(arrival) else {
-            if let Some(lack) = &mut self.lack {
+            let unwanted = self.unwanted.take();
+            let built = unwanted.and_then(|outcome| outcome.lock().take()?.ok());
+            if let Some(built) = built {
+                self.remove(arrival, built, env);
+            }
+            if let Some(lack) = self.lack.as_mut().filter(|_| self.builder.is_none()) {
                 // Without the files of this one.
                 lack.enough = enough(env);
             }
@@ -247,7 +253,7 @@ impl SnapshotReceiver {
         env: &Environment,
         now: Instant,
     ) {
-        self.forget();
+        self.forget(env);
         let before = self.lack.as_ref();
         let wait = before.map_or(TRY_AGAIN, |lack| (lack.wait * 2).min(TRY_SELDOM));
         self.lack = Some(Lack {
@@ -278,8 +284,29 @@ impl SnapshotReceiver {
     }
 
     /// The snapshot is not needed, or there is no space for it. Its builder ends by itself, because no more parts come.
-    pub fn forget(&mut self) {
-        self.snapshot = None;
+    pub fn forget(&mut self, env: &Environment) {
+        let Some(snapshot) = self.snapshot.take() else {
+            return;
+        };
+        let arrival = snapshot.arrival;
+        if self.builder.as_ref().is_some_and(|(of, _)| *of == arrival) {
+            self.unwanted = Some(snapshot.outcome);
+        } else if let Some(built) = snapshot.built {
+            self.remove(arrival, built, env);
+        }
+    }
+
+    /// Removes the files of a snapshot that is not wanted, before the next one is built in their place. They may be many.
+    fn remove(&mut self, arrival: u64, built: Built, env: &Environment) {
+        debug_assert!(self.builder.is_none(), "one snapshot has files at a time");
+        let inbox = env.inbox.clone();
+        let work = move || {
+            drop(built);
+            inbox.send(Report::SnapshotBuilt { arrival });
+        };
+        // If that cannot begin, they are removed by now.
+        let remover = env.background.run("snapshot", Box::new(work)).ok();
+        self.builder = remover.map(|task| (arrival, task));
     }
 
     /// Makes the snapshot the content of the store.
@@ -355,7 +382,7 @@ impl IncomingSnapshot {
 impl Drop for SnapshotReceiver {
     fn drop(&mut self) {
         // The partition's thread ends: its directory may be moved or opened after that.
-        self.forget();
+        self.snapshot = None;
         if let Some((_, builder)) = self.builder.take() {
             builder.wait();
         }

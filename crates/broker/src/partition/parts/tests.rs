@@ -14,7 +14,7 @@ use skep_protocol::command::{BroadcastSignal, Command, Request};
 use skep_replication::{Append, EntryId, Group, GroupConfig, LogEvidence, Part, RecoveredLog};
 use skep_service::reply_channel;
 use skep_storage::disk::MemoryDisk;
-use skep_storage::kv::{FjallConfig, FjallKv};
+use skep_storage::kv::{FjallConfig, FjallKv, StreamWriter};
 use skep_storage::log::{Log, LogConfig, Report as LogReport};
 
 use super::background::{Background, Task};
@@ -327,4 +327,90 @@ fn a_snapshot_that_replaces_another_does_not_wait_for_its_builder() {
     assert!(!receiver.built(arrival, group, env, now).unwrap());
     assert!(!receiver.is_ready());
     assert_eq!(rig.jobs.lock().len(), 1, "the next one is built");
+}
+
+/// The stored checkpoint of the rig as the parts of a snapshot.
+fn parts_of_checkpoint(rig: &mut Rig, now: Instant) -> Vec<Bytes> {
+    let _reply = rig.broadcast(now);
+    let appends = rig.poll(now);
+    rig.written(appends, now);
+    assert!(rig.checkpointer.capture(&mut rig.core, now));
+    rig.checkpointer
+        .store(rig.core.applied(), &rig.env)
+        .unwrap();
+    run_all(&rig.jobs);
+    assert!(rig.checkpoint_done(now));
+    let view = rig.checkpointer.view().unwrap();
+    let mut stream = StreamWriter::new(&*view, 1 << 20).unwrap();
+    std::iter::from_fn(|| stream.next_chunk().unwrap()).collect()
+}
+
+fn databases(directory: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let is_database = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().path().is_dir();
+    entries.map(is_database).filter(|is| *is).count()
+}
+
+/// Passes all reports of builders to the receiver. Returns how many there were.
+fn builders_report(rig: &mut Rig, receiver: &mut SnapshotReceiver, now: Instant) -> usize {
+    let mut reports = 0;
+    while let Some(report) = rig.incoming.report() {
+        if let Report::SnapshotBuilt { arrival } = report {
+            let (group, env) = (rig.core.group_mut(), &rig.env);
+            assert!(!receiver.built(arrival, group, env, now).unwrap());
+            reports += 1;
+        }
+    }
+    reports
+}
+
+/// Its entries may have come through the log meanwhile. `heard`: whether the end of its builder was.
+fn a_whole_snapshot_is_forgotten(heard: bool) {
+    let now = Instant::now();
+    let mut rig = Rig::new(now);
+    // Also on a machine whose disk is nearly full.
+    rig.env.config.disk.monitoring_enabled = false;
+    let parts = parts_of_checkpoint(&mut rig, now);
+    let directory = tempfile::tempdir().unwrap();
+    let kv = FjallKv::open(directory.path(), FjallConfig::default()).unwrap();
+    let mut receiver = SnapshotReceiver::going_on(kv.staging(), LogEvidence::default());
+    let arrives = |receiver: &mut SnapshotReceiver, rig: &mut Rig, arrival| {
+        for (number, bytes) in (0..).zip(&parts) {
+            let part = Part { arrival, number };
+            let last = number + 1 == parts.len() as u64;
+            let (group, env) = (rig.core.group_mut(), &rig.env);
+            let taken = receiver.take_in((part, last), bytes.clone(), group, env, now);
+            assert_ne!(taken.unwrap(), Taken::Refused);
+        }
+    };
+    arrives(&mut receiver, &mut rig, 1);
+    run_all(&rig.jobs);
+    assert_eq!(databases(directory.path()), 2);
+    if heard {
+        assert_eq!(builders_report(&mut rig, &mut receiver, now), 1);
+        assert!(receiver.is_ready());
+    }
+    receiver.forget(&rig.env);
+    if !heard {
+        assert_eq!(builders_report(&mut rig, &mut receiver, now), 1);
+    }
+    assert!(!receiver.is_ready());
+    assert_eq!(databases(directory.path()), 2, "nobody has waited for that");
+    assert_eq!(rig.jobs.lock().len(), 1);
+    // The next one is built in the same place: not before that is empty.
+    arrives(&mut receiver, &mut rig, 2);
+    assert_eq!(rig.jobs.lock().len(), 1);
+    run_all(&rig.jobs);
+    assert_eq!(databases(directory.path()), 1);
+    assert_eq!(builders_report(&mut rig, &mut receiver, now), 1);
+    run_all(&rig.jobs);
+    assert_eq!(databases(directory.path()), 2);
+    assert_eq!(builders_report(&mut rig, &mut receiver, now), 1);
+    assert!(receiver.is_ready());
+}
+
+#[test]
+fn the_files_of_an_unwanted_snapshot_are_removed_beside_the_partition() {
+    a_whole_snapshot_is_forgotten(true);
+    a_whole_snapshot_is_forgotten(false);
 }

@@ -56,7 +56,7 @@ impl Partition {
                     part, last, bytes, ..
                 } => self.take_in(part, last, bytes)?,
                 Event::DiscardSnapshot => {
-                    self.replica.snapshots.forget();
+                    self.replica.snapshots.forget(&self.env);
                     self.replica.metrics.snapshot_ends(false);
                 }
                 Event::Role(Role::Candidate) => self.replica.metrics.is_candidate(),
