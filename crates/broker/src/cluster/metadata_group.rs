@@ -116,6 +116,25 @@ impl MetadataGroup {
         self.leader() == Some(self.own)
     }
 
+    /// A member with this thread, which heeds no events.
+    #[cfg(test)]
+    pub(super) fn with_thread(own: u64, thread: std::thread::JoinHandle<()>) -> MetadataGroup {
+        let (inbox, _) = crossbeam_channel::bounded(1);
+        MetadataGroup {
+            own,
+            inbox,
+            leader: Arc::default(),
+            hibernates: Arc::default(),
+            trouble: Arc::default(),
+            thread: Running::new(Some(thread)),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_ending(&self) -> bool {
+        self.thread.is_ending()
+    }
+
     /// Ends the thread. False: it still runs at the deadline and may write to its files, which nobody else may use until a later call returns
     /// true.
     pub(super) fn stop_until(&self, deadline: Instant) -> bool {

@@ -191,16 +191,17 @@ impl Cluster {
         self.notify_metadata_group(MetadataEvent::Message(Box::new(message)));
     }
 
-    /// Ends this node's member of the metadata group. False: its thread still runs at the deadline and may write to its files, so it stays the
-    /// member of this node.
+    /// Ends this node's member of the metadata group. False: its thread still runs at the deadline and may write to its files. Until it has
+    /// ended it stays the member of this node, so that nobody else takes these files for free.
     pub(super) fn stop_metadata_group(&self, deadline: Instant) -> bool {
-        let own = self.metadata.own.lock().take();
+        let own = self.metadata.own.lock().clone();
         let Some(own) = own else {
             return true;
         };
         let has_ended = own.stop_until(deadline);
-        if !has_ended {
-            *self.metadata.own.lock() = Some(own);
+        if has_ended {
+            let mut known = self.metadata.own.lock();
+            known.take_if(|known| Arc::ptr_eq(known, &own));
         }
         has_ended
     }
@@ -369,5 +370,53 @@ impl Cluster {
         self.start_metadata_group(replica, None)?;
         self.state_is(state);
         self.bootstrap.admitted(&state.cluster_id, state.epoch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use super::MetadataGroup;
+    use crate::Broker;
+    use crate::clock::Clock;
+    use crate::config::BrokerConfig;
+    use crate::ending::LIMIT;
+
+    /// The node leaves the cluster, and is admitted again or stops.
+    #[test]
+    fn a_member_that_hangs_is_there_for_all_who_wait_for_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let config = BrokerConfig {
+            directory: directory.path().to_path_buf(),
+            secondary_storage: None,
+            ..BrokerConfig::default()
+        };
+        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let cluster = &broker.shared().cluster;
+        assert!(cluster.stop_metadata_group(Instant::now() + LIMIT));
+        let (release, hangs) = crossbeam_channel::bounded::<()>(0);
+        let thread = std::thread::spawn(move || {
+            let _ = hangs.recv();
+        });
+        let own = Arc::new(MetadataGroup::with_thread(1, thread));
+        *cluster.metadata.own.lock() = Some(own.clone());
+        std::thread::scope(|scope| {
+            let late = Instant::now() + Duration::from_secs(600);
+            let first = scope.spawn(move || cluster.stop_metadata_group(late));
+            while !own.is_ending() {
+                std::thread::yield_now();
+            }
+            assert!(!cluster.stop_metadata_group(Instant::now()));
+            drop(release);
+            // Whether it was in time for that, or had waited in vain.
+            first.join().unwrap();
+        });
+        while !cluster.stop_metadata_group(Instant::now()) {
+            std::thread::yield_now();
+        }
+        assert!(cluster.metadata.own.lock().is_none());
+        assert!(broker.stop());
     }
 }
