@@ -17,7 +17,7 @@ const AFTER: u32 = 6;
 /// Cores of each node.
 const QUOTA: f64 = 0.25;
 /// Instances per second while the cluster changes.
-const RATE: f64 = 50.0;
+const RATE: f64 = 150.0;
 /// Seconds at the beginning of a load that do not count.
 const WARM_UP: f64 = 5.0;
 /// Share of their CPU time that saturated nodes use. If they use less, the clients are the limit.

@@ -1,11 +1,11 @@
-//! Partitions are added while nodes are killed and stopped.
+//! Partitions are added while nodes are killed, stopped and paused.
 
 use crate::experiments::{Experiment, invariants, scale, step, wait};
 use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Step, Until, Who};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "scale-under-restarts",
-    about: "partitions are added one by one while nodes are killed and stopped, and one change is cancelled",
+    about: "partitions are added one by one while nodes are killed, stopped and paused, and one change is cancelled",
     plan,
 };
 
@@ -14,6 +14,8 @@ const BEFORE: u32 = 3;
 const RATE: f64 = 50.0;
 /// Maximum duration of a change, in seconds.
 const LIMIT_S: f64 = 80.0;
+/// Seconds: longer than an election takes.
+const STANDS_STILL: f64 = 5.0;
 
 fn plan(full: bool) -> Plan {
     let rounds = if full { 20 } else { 4 };
@@ -29,8 +31,8 @@ fn plan(full: bool) -> Plan {
     steps.push(step("end", 5.0, Action::StopLoad));
     Plan {
         name: EXPERIMENT.name.into(),
-        hypothesis: "A cluster whose nodes are killed and stopped during a change of its partitions completes the change, or cancels it on \
-                     request. It serves its clients meanwhile, and nothing is lost."
+        hypothesis: "A cluster whose nodes are killed, stopped and paused during a change of its partitions completes the change, or \
+                     cancels it on request. It serves its clients meanwhile, and nothing is lost."
             .into(),
         nodes: Nodes {
             count: 3,
@@ -44,14 +46,16 @@ fn plan(full: bool) -> Plan {
     }
 }
 
-/// A change during which two nodes restart.
-fn round(partitions: u32) -> [Step; 7] {
+/// A change during which two nodes restart and one stands still.
+fn round(partitions: u32) -> [Step; 9] {
     [
         step("scale", 3.0, scale(partitions)),
         step("kill", 0.3, Action::Kill(Who::LeaderOf(1))),
         step("start", 4.0, Action::Start),
         step("term", 1.0, Action::Stop(Who::LeaderOf(2))),
         step("start", 1.0, Action::Start),
+        step("pause", 1.0, Action::Pause(Who::LeaderOf(1))),
+        step("resume", STANDS_STILL, Action::Resume),
         wait("grown", Until::Partitions(partitions), LIMIT_S),
         wait("even", Until::Even, 90.0),
     ]
@@ -72,7 +76,7 @@ fn criteria() -> Vec<Criterion> {
     let timed = |name, measure, limit, unit| Criterion::new(name, measure, limit, unit).timed();
     vec![
         timed(
-            "a change is complete after its last restart within",
+            "a change is complete after its last fault within",
             Measure::of("grown.seconds"),
             Limit::AtMost(LIMIT_S),
             "s",
@@ -86,7 +90,13 @@ fn criteria() -> Vec<Criterion> {
         ),
         timed(
             "time without creations in a partition, a leader stopped",
-            Measure::of("create-gap-ms").between("term", "grown"),
+            Measure::of("create-gap-ms").between("term", "pause"),
+            Limit::AtMost(5000.0),
+            "ms",
+        ),
+        timed(
+            "time without creations in a partition, a leader paused",
+            Measure::of("create-gap-ms").between("pause", "grown"),
             Limit::AtMost(5000.0),
             "ms",
         ),
