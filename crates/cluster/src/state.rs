@@ -142,6 +142,16 @@ pub enum Outcome {
     Cancelled,
 }
 
+impl Outcome {
+    /// The status of a change that has ended like this.
+    pub fn status(self) -> &'static str {
+        match self {
+            Outcome::Completed => "COMPLETED",
+            Outcome::Cancelled => "CANCELLED",
+        }
+    }
+}
+
 impl State {
     /// The routing of keys to partitions.
     pub fn routing(&self) -> Routing {

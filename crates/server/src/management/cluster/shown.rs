@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use skep_broker::Broker;
-use skep_cluster::{Finished, Operation, Outcome, Replica, Running, State};
+use skep_cluster::{Finished, Operation, Replica, Running, State};
 use skep_secondary::SECONDARY_STORAGE;
 
 fn date(millis: i64) -> Value {
@@ -124,12 +124,8 @@ fn under_way(running: &Running) -> Map<String, Value> {
 
 fn head(finished: &Finished) -> Map<String, Value> {
     let mut shown = Map::new();
-    let status = match finished.outcome {
-        Outcome::Completed => "COMPLETED",
-        Outcome::Cancelled => "CANCELLED",
-    };
     shown.insert("id".into(), json!(finished.change.id));
-    shown.insert("status".into(), json!(status));
+    shown.insert("status".into(), json!(finished.outcome.status()));
     shown.insert("startedAt".into(), date(finished.change.started_at));
     shown.insert("completedAt".into(), date(finished.finished_at));
     shown
