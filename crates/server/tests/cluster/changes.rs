@@ -14,7 +14,7 @@ pub fn status_of(server: &Server, change: u32) -> Option<String> {
 }
 
 /// The nodes with a copy of the partition, as known to the node.
-fn copies(server: &Server, partition: u64) -> Vec<u64> {
+pub fn copies(server: &Server, partition: u64) -> Vec<u64> {
     let answer = server.management("GET", CLUSTER);
     let cluster = answer.and_then(|(_, body)| serde_json::from_str(&body).ok());
     let cluster: Value = cluster.unwrap_or_default();

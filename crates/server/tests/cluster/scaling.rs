@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::changes::{apply, status_of};
+use super::changes::{apply, copies, status_of};
 use super::faults::Clients;
 use super::*;
 use skep_client::CreateInstance;
@@ -67,6 +67,20 @@ async fn test_cases_leave_the_work_of_others_alone(server: &Server) {
         let path = format!("/v2/process-instances/{other}/cancellation");
         let (status, body) = server.ask(server.rest, "POST", &path, "{}").unwrap();
         assert_eq!(status, 204, "{other}: {body}");
+    }
+}
+
+/// One change takes away a node, and a partition's new work. Copies of drained partitions are on the nodes that stay.
+async fn nodes_and_partitions_become_fewer(servers: &mut Vec<Server>) {
+    let size = ["--size", "2", "--replication-factor", "2"];
+    let wanted = [&size[..], &["--partitions", "3", "--wait"]].concat();
+    let (code, text) = apply(&servers[0], &wanted);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("nodes 0 1, partitions 3"), "{text}");
+    drop(servers.pop());
+    work_is_on_the_first(3, servers).await;
+    for partition in 1..=6 {
+        assert_eq!(copies(&servers[0], partition), [0, 1], "of {partition}");
     }
 }
 
@@ -140,6 +154,7 @@ async fn partitions_are_doubled_under_load_though_nodes_are_killed_meanwhile() {
             "{nodes}"
         );
     }
+    nodes_and_partitions_become_fewer(&mut servers).await;
     for server in &servers {
         ledger::expect_everything_acknowledged(server, &ledger).await;
     }
