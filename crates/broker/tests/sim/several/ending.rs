@@ -1,9 +1,9 @@
 //! Faults end, and then all work must end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::node::Node;
-use super::world::{Happening, Replica, ReplicaId, World};
+use super::world::{Happening, Replica, ReplicaId, TICK, World};
 
 /// Tables that are equal on all partitions: process definitions, their last versions, cluster variables, users and rights.
 const EVERYWHERE: [u8; 4] = [1, 10, 60, 67];
@@ -16,7 +16,7 @@ impl World {
     pub fn heal_and_check(&mut self) {
         self.heal();
         let before: u64 = self.clients.answers.values().sum();
-        self.run_for(1_200_000);
+        self.leaders_flush(1_200_000);
         let after: u64 = self.clients.answers.values().sum();
         assert!(after > before, "no progress after the network healed");
         self.agenda
@@ -151,6 +151,36 @@ impl World {
             "{when}, and something is under way for ever: {}",
             self.open(under_way)
         );
+    }
+
+    /// Runs the world for this long. Others are a majority and answer, so nobody leads for much longer than an election time, 10 ticks,
+    /// while an append is not durable. It would go on until a few more appends wait: the others hear of it until then.
+    fn leaders_flush(&mut self, duration: u64) {
+        const MOST: u32 = 5;
+        let step = 3 * TICK;
+        let mut seen: BTreeMap<(ReplicaId, u64, u64), u32> = BTreeMap::new();
+        for _ in 0..duration / step {
+            self.run_for(step);
+            let waiting = self.leaders_that_flush();
+            seen.retain(|leader, _| waiting.contains(leader));
+            for leader in waiting {
+                let times = seen.entry(leader).or_default();
+                *times += 1;
+                assert!(*times <= MOST, "{leader:?} leads while its flush hangs");
+            }
+        }
+    }
+
+    /// Replicas that take themselves for leaders and wait for their disk, with their terms and the first append that is not durable.
+    fn leaders_that_flush(&self) -> BTreeSet<(ReplicaId, u64, u64)> {
+        let waiting = self.replicas.iter().filter_map(|(place, replica)| {
+            let running = replica.node.running.as_ref()?;
+            let append = running.queue.front()?;
+            let leads = running.core.is_leader() && !self.hangs(*place);
+            let is_whole = !self.has_lost_copies(place.0);
+            (leads && is_whole).then(|| (*place, running.core.group().term(), append.number))
+        });
+        waiting.collect()
     }
 
     /// Workers and clients serve all instances until there are none.
