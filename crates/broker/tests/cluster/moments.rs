@@ -12,7 +12,7 @@ use skep_broker::backup::schedule::Schedule;
 
 const INTERVAL: Duration = Duration::from_millis(300);
 
-fn continuous(store: &TempDir) -> BackupConfig {
+pub fn continuous(store: &TempDir) -> BackupConfig {
     BackupConfig {
         location: Location::Directory(store.path().to_path_buf()),
         rate: 1 << 30,

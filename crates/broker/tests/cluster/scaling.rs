@@ -7,6 +7,7 @@ use skep_protocol::value::ExportingPhase;
 use skep_query::entities::PROCESS_DEFINITION;
 
 use super::changes::{ask, change, partitions_of};
+use super::moments::continuous;
 use super::purge::{open_alone, purge, rows};
 use super::*;
 
@@ -268,6 +269,11 @@ async fn partitions_are_doubled_under_load_while_a_node_is_restarted() {
 async fn a_stuck_change_can_be_cancelled_and_continues_when_requested_again() {
     let mut nodes = Nodes::new(3, 1);
     nodes.retry_interval = Duration::from_millis(100);
+    let store = tempfile::tempdir().unwrap();
+    nodes.backup = Some(BackupConfig {
+        continuous: None,
+        ..continuous(&store)
+    });
     let mut rigs = nodes.all().await;
     rigs[0].deploy(&one_task()).await;
     // The first copy of the second partition would be created there.
@@ -276,6 +282,13 @@ async fn a_stuck_change_can_be_cancelled_and_continues_when_requested_again() {
     let planned = ask(&rigs[0], to(2), false).await.unwrap();
     let stuck = || rigs[0].broker.cluster_state().partitions == 2;
     wait_until("the new partition to exist", stuck).await;
+    // A restored cluster would begin with a partition that lacks what every partition has.
+    let backup = skep_broker::cluster::Ask::Backup(None);
+    let refused = rigs[0].broker.ask_for(backup).await.err();
+    assert!(
+        matches!(&refused, Some(Refusal::Busy(why)) if why.contains("partitions are being added")),
+        "{refused:?}"
+    );
     rigs[0].deploy(&waits()).await;
     create_one(&rigs[1]).await;
     let cancel = skep_broker::cluster::Ask::Cancel {
