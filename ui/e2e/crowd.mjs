@@ -1,18 +1,20 @@
-// How much of a core many browsers cost that look at the same pages.
+// How much of a core many browsers cost that look at the same pages, and what clients that create instances feel of them.
 //
-//   SKEP_BIN=… node e2e/crowd.mjs [browsers] [seconds] [instances] [creations a second]
+//   SKEP_BIN=… node e2e/crowd.mjs [browsers] [seconds] [instances] [creations a second] [rounds]
 //
 // It starts a server, fills it, and asks as pages do: the pulse every five seconds, and what a page of processes shows whenever its kinds
-// have moved, with `skep-consistency: shared`. It prints the processor time of the server as a share of one core, without browsers and
-// with them, and the slowest answers.
-import { spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
+// have moved, with `skep-consistency: shared`. `skep load` creates instances meanwhile. Each round measures without browsers and with them:
+// the processor time of the server as a share of one core, and the latency of creations. It prints medians, and the slowest answers.
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import http from "node:http";
+import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { client } from "./seed.mjs";
 import { startServer } from "./server.mjs";
 
-const [browsers = 100, seconds = 60, instances = 10_000, rate = 10] = process.argv.slice(2).map(Number);
+const [browsers = 100, seconds = 60, instances = 10_000, rate = 10, rounds = 3] = process.argv.slice(2).map(Number);
 const EVERY = 5_000;
 const KINDS = ["processInstance", "elementInstance", "incident", "processDefinition"];
 
@@ -82,21 +84,44 @@ const questions = [
   [`/v2/process-definitions/${key}/statistics/element-instances`, { filter: { state: "ACTIVE" } }],
 ].map(([where, body]) => [where, JSON.stringify(body)]);
 
-/** The share of a core that the server takes while so many look, and instances begin. */
-async function measured(count) {
-  const until = Date.now() + seconds * 1_000;
-  const creating = setInterval(() => void api.start(id).catch(() => undefined), 1_000 / rate);
-  const [began, before] = [performance.now(), await cpu(server.pid)];
-  await Promise.all([sleep(seconds * 1_000), ...Array.from({ length: count }, () => browse(server.url, questions, until))]);
-  const share = (await cpu(server.pid) - before) / ((performance.now() - began) / 1_000);
-  clearInterval(creating);
-  return (share * 100).toFixed(1);
+const reports = await mkdtemp(path.join(tmpdir(), "skep-crowd-"));
+
+/** Creates instances in a process of its own, for the browsers here not to delay what it measures. */
+async function create() {
+  const file = path.join(reports, "load.json");
+  const words = ["load", "--rest-address", new URL(server.url).host, "--workers", "0", "--warmup", "0s", "--drain", "0s"];
+  await promisify(execFile)(process.env.SKEP_BIN, [...words, "--rate", String(rate), "--duration", `${seconds}s`, "--json", file]).catch((error) => {
+    // Instances without workers do not end, which it reports by its code.
+    if (!error.stdout) throw error;
+  });
+  return JSON.parse(await readFile(file, "utf8")).results[0].create;
 }
 
+/** The share of a core that the server takes while so many look and instances begin, and the latency of creations. */
+async function measured(count) {
+  const until = Date.now() + seconds * 1_000;
+  const [began, before] = [performance.now(), await cpu(server.pid)];
+  const [created] = await Promise.all([create(), sleep(seconds * 1_000), ...Array.from({ length: count }, () => browse(server.url, questions, until))]);
+  const share = (await cpu(server.pid) - before) / ((performance.now() - began) / 1_000);
+  return { share: share * 100, p50: created.p50_ms, p99: created.p99_ms };
+}
+
+const median = (values) => values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
+
 await sleep(5_000);
-console.log(`${instances} instances, ${rate} begin a second, ${seconds} s each`);
-console.log(`nobody looks: ${await measured(0)} % of a core`);
-console.log(`${browsers} browsers: ${await measured(browsers)} % of a core`);
+console.log(`${instances} instances, ${rate} begin a second, ${seconds} s each, ${rounds} rounds`);
+const turns = { alone: [], watched: [] };
+for (let round = 0; round < rounds; round += 1) {
+  turns.alone.push(await measured(0));
+  turns.watched.push(await measured(browsers));
+}
+const of = (turn, what) => median(turns[turn].map((result) => result[what]));
+for (const [turn, who] of [["alone", "nobody looks"], ["watched", `${browsers} browsers`]]) {
+  console.log(`${who}: ${of(turn, "share").toFixed(1)} % of a core, creations p50 ${of(turn, "p50").toFixed(2)} ms, p99 ${of(turn, "p99").toFixed(2)} ms`);
+}
+const ratios = turns.watched.map((result, round) => result.p99 / turns.alone[round].p99);
+console.log(`p99 of creations with browsers ÷ without: ${median(ratios).toFixed(2)} (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")})`);
 const { pulses, unchanged, asked, shared, refused, slowest } = tally;
 console.log(`${pulses} pulses (${unchanged} unchanged), ${asked} questions, ${shared} answered with those of others, ${refused} refused, the slowest answer took ${slowest.toFixed(0)} ms`);
 await server.stop();
+await rm(reports, { recursive: true });
