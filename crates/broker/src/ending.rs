@@ -15,7 +15,7 @@ pub const LIMIT: Duration = Duration::from_secs(20);
 /// A thread that is to end, and what blocks until it has.
 pub type Wait = (&'static str, Box<dyn FnOnce() + Send>);
 
-/// A thread that runs until it is told to end.
+/// A thread that runs until it is asked to stop.
 #[derive(Debug)]
 pub struct Running(Mutex<Phase>);
 

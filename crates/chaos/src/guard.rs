@@ -379,7 +379,7 @@ mod tests {
         child.wait().unwrap();
     }
 
-    /// What is left of a process that was killed holds its group for a while.
+    /// The threads of a killed process hold its group until the last one has ended.
     #[test]
     fn a_group_that_is_busy_is_removed_once_it_is_not() {
         let directory = tempfile::tempdir().unwrap();

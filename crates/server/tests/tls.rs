@@ -195,7 +195,7 @@ fn all_three_ports_speak_only_tls_and_clients_check_the_certificate() {
     assert!(!answer.windows(4).any(|four| four == b"HTTP"), "{answer:?}");
 }
 
-/// What is measured by REST and by the metrics of the management port.
+/// Measures over REST and from the metrics of the management port.
 const LOADED: &str = "name: loaded
 hypothesis: A cluster of others is loaded over TLS.
 steps:

@@ -142,7 +142,7 @@ fn at_150() -> [Criterion; 3] {
     ]
 }
 
-/// What is not slow at once may become so.
+/// A server can be fast at first and slow down over time.
 fn last_fifth(fifth_s: f64) -> Criterion {
     let completed = |skip_s| {
         let completed = Measure::of("completed-per-s").take(Take::Mean);

@@ -15,7 +15,7 @@ impl Names<'_> {
             .unwrap_or_default()
     }
 
-    /// The tenant of a definition and its instances. What has no definition belongs to the default one.
+    /// The tenant of a definition and its instances. Records without a definition belong to the default tenant.
     pub(super) fn tenant(&self, process_definition_key: Key) -> TenantId {
         let Some(key) = process_definition_key.some() else {
             return TenantId::default();

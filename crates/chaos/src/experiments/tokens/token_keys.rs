@@ -17,7 +17,7 @@ const LIVES: u64 = 2;
 const NAMED: f64 = 5.0;
 /// Time to wait before a cause is given up as not named.
 const PATIENCE: f64 = 30.0;
-/// What is said.
+/// The cause in the answer of a server.
 const SAID: &str = "the keys of its issuer are missing";
 
 fn plan(full: bool) -> Plan {
