@@ -3,12 +3,13 @@
 
     benches/side-by-side/run.py old=PATH new=PATH [more=PATH …] [--rounds 5] [--seconds 4] [--concurrency 300]
                                 [--wires http1,http2,grpc] [--load PATH] [--config NAME=FILE …]
-                                [--tokens NAME=SECONDS …] [-- further arguments of skep load]
+                                [--tokens NAME=SECONDS …] [--header NAME=SECONDS …] [-- further arguments of skep load]
 
 PATH is a binary; the first one is what the others are compared with. --load: the binary whose `skep load` makes the load (the
 last one unless given). --config: the settings of one of them, so that one binary can be compared with itself; its load logs in as
 `bench` with the password `bench-secret`. --tokens: one of them takes tokens of an identity provider (issuer.py) instead, which live so
-many seconds; its load renews them after two thirds, so a slice should last longer. Each round starts each server in a fresh directory, lets every wire have its slice and ends it; builds
+many seconds; its load renews them after two thirds, so a slice should last longer. --header: the load of one of them sends the same tokens
+to a server that does not look at them, which tells what the bytes of the header cost from what the check costs. Each round starts each server in a fresh directory, lets every wire have its slice and ends it; builds
 and wires take turns forwards and backwards, so that a drift of the machine meets all alike. Figures are medians over the
 rounds; CPU is what /proc says of the server process.
 
@@ -47,6 +48,7 @@ def arguments():
     parser.add_argument("--wires", default="http1,grpc")
     parser.add_argument("--config", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--tokens", action="append", default=[], metavar="NAME=SECONDS")
+    parser.add_argument("--header", action="append", default=[], metavar="NAME=SECONDS")
     parser.add_argument("--ports", type=int, default=0, help="added to the ports 18080, 16500 and 19600")
     own = sys.argv[1:]
     end = own.index("--") if "--" in own else len(own)
@@ -64,13 +66,14 @@ def start(binary, directory, ports, config, more):
         stdout=log, stderr=log,
     )  # fmt: skip
     url = f"http://127.0.0.1:{ports['server.port']}/v2/status"
+    time.sleep(0.3)  # until a server whose ports are taken has ended: another one would answer for it
     for _ in range(200):
+        if server.poll() is not None:
+            break
         try:
             urllib.request.urlopen(url, timeout=1).read()
             return server
         except OSError:
-            if server.poll() is not None:
-                break
             time.sleep(0.05)
     sys.exit(f"{binary} does not start: {open(log.name, encoding='utf-8').read()}")
 
@@ -96,11 +99,13 @@ def logins(options, configs):
     """By build: the settings of its server and the variables of its load."""
     user = {"CAMUNDA_BASIC_AUTH_USERNAME": "bench", "CAMUNDA_BASIC_AUTH_PASSWORD": "bench-secret"}
     found = {build: ({}, user) for build in configs}
-    if options.tokens:
-        issuer = Issuer()
-        for tokens in options.tokens:
-            build, seconds = tokens.split("=", 1)
-            found[build] = (issuer.settings(), issuer.variables(int(seconds)))
+    issuer = Issuer() if options.tokens or options.header else None
+    for tokens in options.tokens:
+        build, seconds = tokens.split("=", 1)
+        found[build] = (issuer.settings(), issuer.variables(int(seconds)))
+    for tokens in options.header:
+        build, seconds = tokens.split("=", 1)
+        found[build] = ({}, issuer.variables(int(seconds)))
     return found
 
 

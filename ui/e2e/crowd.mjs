@@ -2,9 +2,10 @@
 //
 //   SKEP_BIN=… node e2e/crowd.mjs [browsers] [seconds] [instances] [creations a second] [rounds]
 //
-// It starts a server, fills it, and asks as pages do: the pulse every five seconds, and what a page of processes shows whenever its kinds
-// have moved, with `skep-consistency: shared`. `skep load` creates instances meanwhile. Each round measures without browsers and with them:
-// the processor time of the server as a share of one core, and the latency of creations. It prints medians, and the slowest answers.
+// It starts two servers, fills them, and asks one of them as pages do: the pulse every five seconds, and what a page of processes shows
+// whenever its kinds have moved, with `skep-consistency: shared`. `skep load` creates instances at both all the time. The browsers look at
+// one server and at the other in turn, so that what their own process takes from the machine meets both figures alike: those of a server
+// that is watched, and those of one that is not. It prints medians, and the slowest answers.
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import http from "node:http";
@@ -70,25 +71,29 @@ async function browse(url, questions, until) {
   agent.destroy();
 }
 
-const model = path.join(import.meta.dirname, "../../examples/first-process.bpmn");
-const server = await startServer();
-const api = client(server.url);
-await api.deploy([["first-process.bpmn", await readFile(model, "utf8")]]);
-const [{ processDefinitionId: id, processDefinitionKey: key }] = (await api.post("/process-definitions/search", {})).items;
-for (let left = instances; left > 0; left -= 50) await Promise.all(Array.from({ length: Math.min(50, left) }, () => api.start(id)));
+const model = await readFile(path.join(import.meta.dirname, "../../examples/first-process.bpmn"), "utf8");
 
-const questions = [
-  ["/v2/process-instances/search", { filter: { processDefinitionId: id, state: "ACTIVE" }, sort: [{ field: "startDate", order: "DESC" }], page: { limit: 100 } }],
-  ["/v2/process-definitions/statistics/process-instances", { page: { limit: 1000 } }],
-  ["/v2/process-definitions/statistics/process-instances-by-version", { filter: { processDefinitionId: id }, page: { limit: 1000 } }],
-  [`/v2/process-definitions/${key}/statistics/element-instances`, { filter: { state: "ACTIVE" } }],
-].map(([where, body]) => [where, JSON.stringify(body)]);
+/** A server with running instances, and what a page of processes asks of it. */
+async function filled() {
+  const server = await startServer();
+  const api = client(server.url);
+  await api.deploy([["first-process.bpmn", model]]);
+  const [{ processDefinitionId: id, processDefinitionKey: key }] = (await api.post("/process-definitions/search", {})).items;
+  for (let left = instances; left > 0; left -= 50) await Promise.all(Array.from({ length: Math.min(50, left) }, () => api.start(id)));
+  const questions = [
+    ["/v2/process-instances/search", { filter: { processDefinitionId: id, state: "ACTIVE" }, sort: [{ field: "startDate", order: "DESC" }], page: { limit: 100 } }],
+    ["/v2/process-definitions/statistics/process-instances", { page: { limit: 1000 } }],
+    ["/v2/process-definitions/statistics/process-instances-by-version", { filter: { processDefinitionId: id }, page: { limit: 1000 } }],
+    [`/v2/process-definitions/${key}/statistics/element-instances`, { filter: { state: "ACTIVE" } }],
+  ].map(([where, body]) => [where, JSON.stringify(body)]);
+  return { server, questions, watched: [], alone: [] };
+}
 
 const reports = await mkdtemp(path.join(tmpdir(), "skep-crowd-"));
 
 /** Creates instances in a process of its own, for the browsers here not to delay what it measures. */
-async function create() {
-  const file = path.join(reports, "load.json");
+async function create({ server }) {
+  const file = path.join(reports, `${server.pid}.json`);
   const words = ["load", "--rest-address", new URL(server.url).host, "--workers", "0", "--warmup", "0s", "--drain", "0s"];
   await promisify(execFile)(process.env.SKEP_BIN, [...words, "--rate", String(rate), "--duration", `${seconds}s`, "--json", file]).catch((error) => {
     // Instances without workers do not end, which it reports by its code.
@@ -97,31 +102,39 @@ async function create() {
   return JSON.parse(await readFile(file, "utf8")).results[0].create;
 }
 
-/** The share of a core that the server takes while so many look and instances begin, and the latency of creations. */
-async function measured(count) {
-  const until = Date.now() + seconds * 1_000;
-  const [began, before] = [performance.now(), await cpu(server.pid)];
-  const [created] = await Promise.all([create(), sleep(seconds * 1_000), ...Array.from({ length: count }, () => browse(server.url, questions, until))]);
-  const share = (await cpu(server.pid) - before) / ((performance.now() - began) / 1_000);
+/** The share of a core that a server takes while instances begin, and the latency of creations. */
+async function measured(place) {
+  const [began, before] = [performance.now(), await cpu(place.server.pid)];
+  const created = await create(place);
+  const share = (await cpu(place.server.pid) - before) / ((performance.now() - began) / 1_000);
   return { share: share * 100, p50: created.p50_ms, p99: created.p99_ms };
+}
+
+/** One turn: browsers look at one of the servers. */
+async function turn(seen, other) {
+  const until = Date.now() + seconds * 1_000;
+  const crowd = Array.from({ length: browsers }, () => browse(seen.server.url, seen.questions, until));
+  const [watched, alone] = await Promise.all([measured(seen), measured(other), ...crowd]);
+  seen.watched.push(watched);
+  other.alone.push(alone);
 }
 
 const median = (values) => values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
 
+const places = [await filled(), await filled()];
 await sleep(5_000);
 console.log(`${instances} instances, ${rate} begin a second, ${seconds} s each, ${rounds} rounds`);
-const turns = { alone: [], watched: [] };
 for (let round = 0; round < rounds; round += 1) {
-  turns.alone.push(await measured(0));
-  turns.watched.push(await measured(browsers));
+  await turn(places[0], places[1]);
+  await turn(places[1], places[0]);
 }
-const of = (turn, what) => median(turns[turn].map((result) => result[what]));
-for (const [turn, who] of [["alone", "nobody looks"], ["watched", `${browsers} browsers`]]) {
-  console.log(`${who}: ${of(turn, "share").toFixed(1)} % of a core, creations p50 ${of(turn, "p50").toFixed(2)} ms, p99 ${of(turn, "p99").toFixed(2)} ms`);
+const of = (kind, what) => median(places.flatMap((place) => place[kind].map((result) => result[what])));
+for (const [kind, who] of [["alone", "nobody looks"], ["watched", `${browsers} browsers`]]) {
+  console.log(`${who}: ${of(kind, "share").toFixed(1)} % of a core, creations p50 ${of(kind, "p50").toFixed(2)} ms, p99 ${of(kind, "p99").toFixed(2)} ms`);
 }
-const ratios = turns.watched.map((result, round) => result.p99 / turns.alone[round].p99);
+const ratios = places.flatMap(({ watched, alone }) => watched.map((result, round) => result.p99 / alone[round].p99));
 console.log(`p99 of creations with browsers ÷ without: ${median(ratios).toFixed(2)} (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")})`);
 const { pulses, unchanged, asked, shared, refused, slowest } = tally;
 console.log(`${pulses} pulses (${unchanged} unchanged), ${asked} questions, ${shared} answered with those of others, ${refused} refused, the slowest answer took ${slowest.toFixed(0)} ms`);
-await server.stop();
+for (const { server } of places) await server.stop();
 await rm(reports, { recursive: true });
