@@ -5,6 +5,7 @@ pub mod bootstrap;
 mod carried_over;
 mod changes;
 mod directory;
+mod disbelieved;
 mod gateways;
 mod heartbeats;
 mod held;
@@ -43,6 +44,7 @@ use tokio::sync::Notify;
 use self::backups::Backups;
 use self::bootstrap::Bootstrap;
 pub(crate) use self::changes::now;
+use self::disbelieved::Disbelieved;
 use self::gateways::Visitors;
 use self::heartbeats::Heartbeats;
 use self::held::HeldCommands;
@@ -135,6 +137,8 @@ struct Peers {
     /// Nodes whose clients wait for jobs.
     wanted: Wanted,
     visitors: Visitors,
+    /// Nodes whose states of the cluster do not count.
+    disbelieved: Disbelieved,
     /// The node whose directory this node has, and the directory's number there.
     followed: Mutex<Option<(u32, u64)>>,
 }

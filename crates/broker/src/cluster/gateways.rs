@@ -118,6 +118,7 @@ impl Cluster {
     /// A broker sends the cluster's state, once. A gateway may receive it before the greeting which says that there is a cluster.
     pub(super) fn receive_state(&self, from: u32, state: &State) {
         if !self.believes(from, state) {
+            self.disbelieves(from);
             return;
         }
         if self.is_gateway() {

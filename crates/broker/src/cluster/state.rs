@@ -309,9 +309,15 @@ impl Cluster {
     /// Whether that node can make this one this member of the metadata group.
     pub(super) fn can_be_admitted(&self, from: u32, own: u64, state: &State) -> bool {
         let known = self.metadata.own.lock().as_ref().map(|known| known.own);
-        known < Some(own)
-            && state.member(self.node()) == Some(own)
-            && !self.hears_another_leader(from)
+        // A leader repeats what this node has heard already.
+        if known >= Some(own) || state.member(self.node()) != Some(own) {
+            return false;
+        }
+        let is_foreign = self.hears_another_leader(from);
+        if is_foreign {
+            self.disbelieves(from);
+        }
+        !is_foreign
     }
 
     /// The leader of the metadata group says that this node is now part of the cluster.
