@@ -47,6 +47,8 @@ mod secured;
 mod sessions;
 #[path = "cluster/stragglers.rs"]
 mod stragglers;
+#[path = "cluster/stranger.rs"]
+mod stranger;
 mod support;
 #[path = "cluster/upgrade.rs"]
 mod upgrade;
@@ -140,6 +142,18 @@ impl Nodes {
             servers.push(server.await.unwrap());
         }
         servers
+    }
+
+    /// Waits until all nodes know that the cluster is complete.
+    async fn are_formed(&self) {
+        eventually("the cluster to be formed", async || {
+            let formed = |node| {
+                let file = std::fs::read_to_string(self.directory(node).join("cluster"));
+                file.is_ok_and(|text| text.lines().any(|line| line == "formed"))
+            };
+            (0..SIZE).all(formed)
+        })
+        .await;
     }
 }
 
@@ -372,15 +386,7 @@ async fn a_node_that_has_lost_its_data_is_not_let_in() {
     let nodes = Nodes::new(1);
     let mut servers = nodes.all().await;
     ledger::deploy_one_task(&servers[0].client()).await;
-    // When all nodes know that the cluster is complete.
-    eventually("the cluster to be formed", async || {
-        let formed = |node| {
-            let file = std::fs::read_to_string(nodes.directory(node).join("cluster"));
-            file.is_ok_and(|text| text.lines().any(|line| line == "formed"))
-        };
-        (0..SIZE).all(formed)
-    })
-    .await;
+    nodes.are_formed().await;
     servers[2].kill();
     std::fs::remove_dir_all(nodes.directory(2)).unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_skep"))

@@ -30,7 +30,7 @@ async fn works(servers: &[Server], ledger: &Shared) {
 }
 
 /// The health of the node's copy of partition 1, as shown to operators.
-fn health(server: &Server) -> String {
+pub fn health(server: &Server) -> String {
     let (_, body) = server
         .management("GET", "/actuator/partitions")
         .unwrap_or_default();
