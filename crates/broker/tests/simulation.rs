@@ -25,7 +25,7 @@ fn live(mut world: World, all: &Mutex<Tally>) {
 fn replicated_partitions_stay_correct_whatever_happens_and_make_progress_when_it_ends() {
     let tally = Mutex::default();
     let worlds = match std::env::var_os("CI") {
-        Some(_) => 120,
+        Some(_) => 200,
         None => 8,
     };
     let seeds = skep_sim::chosen(worlds);

@@ -43,7 +43,7 @@ fn live(mut world: World, tally: &Tally) {
 #[test]
 fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends() {
     let tally = Tally::default();
-    let seeds = skep_sim::chosen(120);
+    let seeds = skep_sim::chosen(200);
     let failed = skep_sim::search(&seeds, |seed| run(seed, Mutation::None, &tally));
     if let Some((seed, reason)) = failed {
         panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");
@@ -67,7 +67,7 @@ fn groups_of_three_stay_correct_whatever_happens_and_make_progress_when_it_ends(
 #[test]
 fn members_come_and_go_whatever_happens_and_nothing_is_lost() {
     let tally = Tally::default();
-    let seeds = skep_sim::chosen(120);
+    let seeds = skep_sim::chosen(200);
     let run = |seed| live(World::with_changes(seed, Mutation::None), &tally);
     if let Some((seed, reason)) = skep_sim::search(&seeds, run) {
         panic!("seed {seed} failed (repeat it with SKEP_SEED={seed}): {reason}");

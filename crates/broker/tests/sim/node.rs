@@ -91,14 +91,14 @@ pub struct Settings {
     /// See [`GroupConfig::write_ticks`].
     pub write_ticks: Option<usize>,
     /// States are compared with those of other nodes after one in this many entries: it takes a copy of all rows.
-    pub compares_one_in: u64,
+    pub states_one_in: u64,
+    /// The same for users and permissions, which have few rows.
+    pub directories_one_in: u64,
 }
 
-impl Settings {
-    /// Whether states after this entry are compared: the same entries on all nodes, in no step with what clients do.
-    fn compares(&self, index: u64) -> bool {
-        hash(&[index], &[]).is_multiple_of(self.compares_one_in)
-    }
+/// Whether something is compared after this entry: the same entries on all nodes, in no step with what clients do.
+fn compares(index: u64, one_in: u64) -> bool {
+    hash(&[index], &[]).is_multiple_of(one_in)
 }
 
 pub struct Node {
@@ -229,7 +229,8 @@ impl Node {
                 engine: engine_config(),
                 hibernate_after,
                 write_ticks: None,
-                compares_one_in: 1,
+                states_one_in: 4,
+                directories_one_in: 1,
             },
             evidence: LogEvidence::default(),
         }
@@ -386,7 +387,7 @@ impl Node {
         let (last, term) = running.core.evaluated();
         let id = EntryId { index, term };
         running.proposed.push_back(id);
-        let compares = self.settings.compares(index);
+        let compares = compares(index, self.settings.states_one_in);
         if compares && last != before.0 && running.core.engine().batch_len() == 0 {
             let digest = digest(running.core.engine());
             running.speculative.insert(index, digest);
@@ -712,10 +713,12 @@ impl Running {
         let settled = !core.is_stale() && core.engine().batch_len() == 0;
         if settled && core.evaluated().0 == core.applied() && self.checked != core.applied() {
             self.checked = core.applied();
-            if !settings.compares(self.checked) {
+            if compares(self.checked, settings.states_one_in) {
+                oracle.state_at(id, self.checked, digest(core.engine()));
+            }
+            if !compares(self.checked, settings.directories_one_in) {
                 return;
             }
-            oracle.state_at(id, self.checked, digest(core.engine()));
             let directory = directory_digest(&core.engine().state.identity.directory);
             oracle.directory_at(id, self.checked, directory);
             assert_eq!(

@@ -253,8 +253,9 @@ impl World {
         let seed = super::super::hash(&[self.seed, u64::from(partition)], &[]);
         let hibernate_after = self.calm.hibernate.then_some(6);
         let mut node = Node::new(member, members, hibernate_after, seed, NodeMutation::None);
-        // Replicas of one partition are compared after each entry in the other simulation, and here once more at the end.
-        node.settings.compares_one_in = 8;
+        // Replicas of one partition are compared more often in the other simulation, and here once more at the end.
+        node.settings.states_one_in = 8;
+        node.settings.directories_one_in = 8;
         if self.mutation == Mutation::FlushHangs {
             node.settings.write_ticks = Some(usize::MAX);
         }
