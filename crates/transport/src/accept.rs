@@ -1,6 +1,7 @@
 //! Incoming connections from other nodes: their messages go to the owner.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
 use std::io::{Error, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::frame::{self, MAX_FRAME};
@@ -22,47 +24,95 @@ const GREETING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes from which the owner handles a message on a thread of its own: decoding 64 MiB takes a tenth of a second, and votes and heartbeats
 /// arrive on the transport's thread meanwhile.
 const LARGE: usize = 1 << 20;
-/// Maximum number of connections that have not greeted yet, of one address and in total: whoever reaches the port could take all file
-/// descriptors of the process otherwise. More than all nodes of a cluster open at one time.
-const MAX_NEW_OF_ADDRESS: usize = 256;
+/// Maximum number of connections that have not greeted yet: whoever reaches the port could take all file descriptors of the process
+/// otherwise. More than all nodes of a cluster open at one time.
 const MAX_NEW: usize = 512;
 
-/// Connections that have not greeted yet, by address.
+/// Connections that have not greeted yet.
 #[derive(Clone, Default)]
-struct Newcomers(Arc<Mutex<HashMap<IpAddr, usize>>>);
+struct Newcomers(Arc<Mutex<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    /// Oldest first.
+    by_address: HashMap<IpAddr, VecDeque<Place>>,
+    /// The number of the next one.
+    next: u64,
+}
+
+struct Place {
+    number: u64,
+    gives_way: Arc<Notify>,
+}
 
 /// One of them, until it has greeted or is closed.
 struct Newcomer {
     all: Newcomers,
     address: IpAddr,
+    number: u64,
+    gives_way: Arc<Notify>,
 }
 
 impl Newcomers {
-    /// `None`: there are too many.
-    fn admit(&self, address: IpAddr) -> Option<Newcomer> {
-        let mut by_address = self.0.lock();
-        let of_address = by_address.get(&address).copied().unwrap_or_default();
-        let all: usize = by_address.values().sum();
-        if of_address >= MAX_NEW_OF_ADDRESS || all >= MAX_NEW {
-            return None;
-        }
-        by_address.insert(address, of_address + 1);
-        Some(Newcomer {
+    /// Gives a connection a place. If all are taken, the connection that has waited longest gives way to it, of the address that has most of
+    /// them. Silent connections can then not keep nodes out, as they would if new ones were refused: a node greets at once, and has few
+    /// connections, so it is not the one that gives way while somebody else has many, from however few addresses.
+    fn admit(&self, address: IpAddr) -> Newcomer {
+        let mut waiting = self.0.lock();
+        waiting.make_room();
+        let number = waiting.next;
+        waiting.next += 1;
+        let gives_way = Arc::new(Notify::new());
+        let place = Place {
+            number,
+            gives_way: gives_way.clone(),
+        };
+        let of_address = waiting.by_address.entry(address).or_default();
+        of_address.push_back(place);
+        Newcomer {
             all: self.clone(),
             address,
-        })
+            number,
+            gives_way,
+        }
+    }
+}
+
+impl Waiting {
+    fn make_room(&mut self) {
+        let all: usize = self.by_address.values().map(VecDeque::len).sum();
+        if all < MAX_NEW {
+            return;
+        }
+        let rank = |places: &VecDeque<Place>| {
+            let oldest = places.front().map(|place| Reverse(place.number));
+            (places.len(), oldest)
+        };
+        let by_address = self.by_address.iter();
+        let most = by_address.max_by_key(|(_, places)| rank(places));
+        let Some((address, oldest)) =
+            most.and_then(|(address, places)| Some((*address, places.front()?)))
+        else {
+            return;
+        };
+        oldest.gives_way.notify_one();
+        let number = oldest.number;
+        self.leaves(address, number);
+    }
+
+    fn leaves(&mut self, address: IpAddr, number: u64) {
+        if let Some(places) = self.by_address.get_mut(&address) {
+            places.retain(|place| place.number != number);
+            if places.is_empty() {
+                self.by_address.remove(&address);
+            }
+        }
     }
 }
 
 impl Drop for Newcomer {
     fn drop(&mut self) {
-        let mut by_address = self.all.0.lock();
-        if let Some(of_address) = by_address.get_mut(&self.address) {
-            *of_address -= 1;
-            if *of_address == 0 {
-                by_address.remove(&self.address);
-            }
-        }
+        self.all.0.lock().leaves(self.address, self.number);
     }
 }
 
@@ -71,15 +121,7 @@ pub(crate) async fn run<O: Owner>(shared: Arc<Shared<O>>, listener: TcpListener)
     loop {
         match listener.accept().await {
             Ok((stream, from)) => {
-                let Some(newcomer) = newcomers.admit(from.ip()) else {
-                    let error = Error::new(
-                        ErrorKind::InvalidData,
-                        "too many connections are open from which no greeting has come",
-                    );
-                    note(&shared, from, &error);
-                    continue;
-                };
-                let shared = shared.clone();
+                let (shared, newcomer) = (shared.clone(), newcomers.admit(from.ip()));
                 tokio::spawn(async move {
                     if let Err(error) = serve(&shared, stream, newcomer).await {
                         note(&shared, from, &error);
@@ -111,7 +153,7 @@ fn note<O: Owner>(shared: &Shared<O>, from: SocketAddr, error: &Error) {
 async fn greeted<O: Owner>(
     shared: &Shared<O>,
     stream: TcpStream,
-    _newcomer: Newcomer,
+    newcomer: Newcomer,
 ) -> Result<(Stream, Opening), Error> {
     settle(&stream)?;
     let opening = timeout(GREETING_TIMEOUT, async {
@@ -119,8 +161,14 @@ async fn greeted<O: Owner>(
         let opening = frame::read_first::<Opening>(&mut stream).await?;
         Ok::<_, Error>((stream, opening))
     });
-    let opening = opening.await;
-    opening.map_err(|_| Error::other("it sends no greeting"))?
+    tokio::select! {
+        biased;
+        opening = opening => opening.map_err(|_| Error::other("it sends no greeting"))?,
+        () = newcomer.gives_way.notified() => Err(Error::new(
+            ErrorKind::InvalidData,
+            "too many connections are open from which no greeting has come",
+        )),
+    }
 }
 
 async fn serve<O: Owner>(
@@ -214,24 +262,58 @@ async fn receive_all<O: Owner>(
 mod tests {
     use std::net::IpAddr;
 
-    use super::{MAX_NEW, MAX_NEW_OF_ADDRESS, Newcomer, Newcomers};
+    use tokio::sync::Notify;
+
+    use super::{MAX_NEW, Newcomer, Newcomers};
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, last])
+    }
+
+    /// The connections of an address that must give way, by their order.
+    fn given_way(connections: &[Newcomer]) -> Vec<usize> {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut gives_way = |notify: &Notify| {
+            let notified = std::pin::pin!(notify.notified());
+            notified.poll(&mut context).is_ready()
+        };
+        let connections = connections.iter().enumerate();
+        let found = connections.filter(|(_, it)| gives_way(&it.gives_way));
+        found.map(|(order, _)| order).collect()
+    }
 
     #[test]
-    fn connections_without_a_greeting_are_limited_by_address_and_in_total() {
+    fn the_oldest_of_the_address_with_most_silent_connections_gives_way() {
         let newcomers = Newcomers::default();
-        let address = |last: u8| IpAddr::from([10, 0, 0, last]);
-        let all = |last: u8| -> Vec<Newcomer> {
-            std::iter::from_fn(|| newcomers.admit(address(last))).collect()
+        let admit = |last: u8, count: usize| -> Vec<Newcomer> {
+            (0..count).map(|_| newcomers.admit(address(last))).collect()
         };
-        let mut first = all(1);
-        assert_eq!(first.len(), MAX_NEW_OF_ADDRESS);
-        let second = all(2);
-        assert_eq!(second.len(), MAX_NEW - MAX_NEW_OF_ADDRESS);
-        assert!(newcomers.admit(address(3)).is_none());
-        first.pop();
-        let third = newcomers.admit(address(3));
-        assert!(third.is_some(), "one has greeted");
-        drop((first, second, third));
-        assert!(newcomers.0.lock().is_empty());
+        let first = admit(1, MAX_NEW / 2);
+        let mut second = admit(2, MAX_NEW / 2);
+        let node = admit(3, 3);
+        assert_eq!(given_way(&first), [0, 1], "it came first");
+        assert_eq!(given_way(&second), [0]);
+        // A place that is free again is taken before another one gives way.
+        second.pop();
+        let again = admit(4, 2);
+        assert_eq!(given_way(&first), [2]);
+        assert!(given_way(&second).is_empty());
+        assert!(given_way(&node).is_empty() && given_way(&again).is_empty());
+        let places = || -> usize {
+            let waiting = newcomers.0.lock();
+            waiting.by_address.values().map(|it| it.len()).sum()
+        };
+        assert_eq!(places(), MAX_NEW);
+        drop((first, second, node, again));
+        assert!(newcomers.0.lock().by_address.is_empty());
+    }
+
+    #[test]
+    fn an_address_alone_makes_room_for_itself() {
+        let newcomers = Newcomers::default();
+        let all: Vec<Newcomer> = (0..MAX_NEW + 2)
+            .map(|_| newcomers.admit(address(1)))
+            .collect();
+        assert_eq!(given_way(&all), [0, 1]);
     }
 }

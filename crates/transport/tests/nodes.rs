@@ -2,13 +2,16 @@
 
 mod support;
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use skep_transport::{Class, SendError};
+use socket2::{Domain, Socket, Type};
 use support::{LARGE, Node, Seen, Start, all_connected, start, wait_for};
 
 /// More than a stop needs.
@@ -176,6 +179,63 @@ fn something_that_is_no_node_costs_nothing() {
     assert!(answer.is_empty());
     let (_one, of_one) = start(Start::new(1, &[of_zero.address()]));
     wait_for("the connections", || all_connected(&of_one, 0));
+}
+
+/// Maximum number of connections without a greeting, as in `accept.rs`.
+const PLACES: usize = 512;
+
+/// A connection from one of the addresses of this machine.
+fn silent(from: u8, to: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let from = SocketAddr::from(([127, 0, 0, from], 0));
+    socket.bind(&from.into()).unwrap();
+    socket.connect(&to.into()).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    socket.into()
+}
+
+fn open_ones(connections: &[TcpStream]) -> usize {
+    let is_open = |it: &&TcpStream| {
+        let nothing = it.peek(&mut [0]);
+        nothing.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    connections.iter().filter(is_open).count()
+}
+
+/// Both ends of more connections than there are places.
+fn may_open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = 4096;
+    if limit.current.is_some_and(|current| current < wanted) {
+        limit.current = Some(wanted);
+        setrlimit(Resource::Nofile, limit).unwrap();
+    }
+}
+
+/// Two addresses take all places, and say nothing.
+#[test]
+fn a_node_gets_in_beside_silent_connections_that_take_all_places() {
+    may_open_files();
+    let (_zero, of_zero) = start(Start::new(0, &[]));
+    let to = of_zero.address();
+    let began = Instant::now();
+    loop {
+        let connections = (0..PLACES + 50).map(|n| silent(2 + (n % 2) as u8, to));
+        let connections: Vec<TcpStream> = connections.collect();
+        let (_one, of_one) = start(Start::new(1, &[to]));
+        wait_for("the node to get in", || all_connected(&of_one, 0));
+        wait_for("others to give way", || open_ones(&connections) <= PLACES);
+        // Those that do not give way end by themselves after a while: the node has not waited for that.
+        let open = open_ones(&connections);
+        if open > PLACES / 2 {
+            return;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "it got in when only {open} of the others were left"
+        );
+        assert!(of_one.stop(soon()));
+    }
 }
 
 /// A proxy for a node. Counts the open connections.
