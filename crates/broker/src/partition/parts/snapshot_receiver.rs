@@ -326,6 +326,10 @@ impl SnapshotReceiver {
             index: built.meta.index,
             term: built.meta.term,
         };
+        // The builder's thread would be too early, although its snapshot is durable by then. The directory has one mark. The log may not have
+        // been replaced yet for the snapshot before this one: without its mark, a crash leaves a log that looks as if it had lost its end.
+        // And the entries of this one may come through the log before it is adopted. Its mark would stay, and excuse a log that has lost
+        // its end once the replica stores a checkpoint of its own at the same entry.
         let marked = installing::mark(&env.directory(), checkpoint);
         marked.map_err(|error| CoreError::Snapshot(error.to_string()))?;
         let adopted = checkpointer.adopt(built.staged);
