@@ -110,15 +110,12 @@ pub(crate) fn now() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::{Duration, Instant};
 
     use skep_cluster::{Layout, Left, Operation};
 
     use super::{Entry, MetadataEvent, State, counts};
-    use crate::Broker;
-    use crate::clock::Clock;
-    use crate::config::BrokerConfig;
+    use crate::alone_tests;
 
     #[test]
     fn only_reports_of_brokers_of_the_cluster_count() {
@@ -170,12 +167,7 @@ mod tests {
     #[test]
     fn another_node_cannot_replace_the_state_of_the_cluster() {
         let directory = tempfile::tempdir().unwrap();
-        let config = BrokerConfig {
-            directory: directory.path().to_path_buf(),
-            secondary_storage: None,
-            ..BrokerConfig::default()
-        };
-        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let broker = alone_tests::open(directory.path(), 1).unwrap();
         let cluster = &broker.shared().cluster;
         let deadline = Instant::now() + Duration::from_secs(60);
         while cluster.metadata_leader().is_none() {

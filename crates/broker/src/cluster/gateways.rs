@@ -177,8 +177,7 @@ mod tests {
     use skep_transport::PROTOCOL_VERSION;
 
     use super::{Class, Cluster, ClusterMessage, FIRST_GATEWAY, NodeMessage, State};
-    use crate::Broker;
-    use crate::clock::Clock;
+    use crate::alone_tests;
     use crate::cluster::bootstrap::{Bootstrap, Identity};
     use crate::config::{BrokerConfig, ClusterConfig};
     use crate::ending::LIMIT;
@@ -250,12 +249,7 @@ mod tests {
     #[test]
     fn a_broker_learns_from_others_only_that_it_was_removed_and_keeps_its_copies() {
         let directory = tempfile::tempdir().unwrap();
-        let config = BrokerConfig {
-            directory: directory.path().to_path_buf(),
-            secondary_storage: None,
-            ..BrokerConfig::default()
-        };
-        let open = || Broker::open(config.clone(), Arc::new(Clock::default()));
+        let open = || alone_tests::open(directory.path(), 1);
         let broker = open().unwrap();
         let cluster = &broker.shared().cluster;
         eventually("it leads", || cluster.metadata_leader().is_some());

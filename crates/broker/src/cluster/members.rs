@@ -292,14 +292,10 @@ pub(super) fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_tr
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use skep_service::{PartitionHealth, PartitionRole};
 
     use super::{Applied, Members, NodeStatus, ReplicaStatus};
-    use crate::Broker;
-    use crate::clock::Clock;
-    use crate::config::BrokerConfig;
+    use crate::alone_tests;
     use crate::partition::StoreState;
 
     /// The status of a node that leads these partitions, in these terms, and follows in all others.
@@ -356,12 +352,7 @@ mod tests {
     #[test]
     fn a_partition_recovered_from_an_older_copy_is_not_expected_to_have_lost_entries() {
         let directory = tempfile::tempdir().unwrap();
-        let config = BrokerConfig {
-            directory: directory.path().to_path_buf(),
-            secondary_storage: None,
-            ..BrokerConfig::default()
-        };
-        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let broker = alone_tests::open(directory.path(), 1).unwrap();
         let cluster = &broker.shared().cluster;
         let freshness = &cluster.local.freshness;
         for partition in [1, 2] {

@@ -385,21 +385,14 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::MetadataGroup;
-    use crate::Broker;
-    use crate::clock::Clock;
-    use crate::config::BrokerConfig;
+    use crate::alone_tests;
     use crate::ending::LIMIT;
 
     /// The node leaves the cluster, and is admitted again or stops.
     #[test]
     fn a_member_that_hangs_is_there_for_all_who_wait_for_its_end() {
         let directory = tempfile::tempdir().unwrap();
-        let config = BrokerConfig {
-            directory: directory.path().to_path_buf(),
-            secondary_storage: None,
-            ..BrokerConfig::default()
-        };
-        let broker = Broker::open(config, Arc::new(Clock::default())).unwrap();
+        let broker = alone_tests::open(directory.path(), 1).unwrap();
         let cluster = &broker.shared().cluster;
         assert!(cluster.stop_metadata_group(Instant::now() + LIMIT));
         let (release, hangs) = crossbeam_channel::bounded::<()>(0);

@@ -1,6 +1,5 @@
 //! Copies whose threads do not end, as on a disk that does not answer.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,22 +7,10 @@ use crossbeam_channel::Sender;
 
 use super::Hosting;
 use super::given_up::GivenUp;
-use crate::clock::Clock;
-use crate::config::BrokerConfig;
+use crate::alone_tests::open;
 use crate::metrics::BrokerMetrics;
 use crate::partition::PartitionHandle;
 use crate::router::{Broker, OpenError};
-
-/// A single node with two partitions.
-pub(super) fn open(directory: &Path) -> Result<Arc<Broker>, OpenError> {
-    let config = BrokerConfig {
-        directory: directory.to_path_buf(),
-        partitions: 2,
-        secondary_storage: None,
-        ..BrokerConfig::default()
-    };
-    Broker::open(config, Arc::new(Clock::default()))
-}
 
 pub(super) fn hosting(broker: &Broker) -> Hosting {
     Hosting {
@@ -53,7 +40,7 @@ pub(super) fn hangs(broker: &Broker, partition: u32) -> Sender<()> {
 #[test]
 fn the_directory_of_a_copy_stays_where_it_is_while_its_thread_runs() {
     let directory = tempfile::tempdir().unwrap();
-    let broker = open(directory.path()).unwrap();
+    let broker = open(directory.path(), 2).unwrap();
     let (hosting, shared) = (hosting(&broker), broker.shared());
     let release = hangs(&broker, 1);
     let mut state = (*broker.cluster_state()).clone();
@@ -82,16 +69,16 @@ fn the_directory_of_a_copy_stays_where_it_is_while_its_thread_runs() {
 #[test]
 fn the_data_directory_stays_locked_while_a_thread_may_write_into_it() {
     let directory = tempfile::tempdir().unwrap();
-    let broker = open(directory.path()).unwrap();
+    let broker = open(directory.path(), 2).unwrap();
     assert!(broker.stop());
     drop(broker);
-    let broker = open(directory.path()).unwrap();
+    let broker = open(directory.path(), 2).unwrap();
     let release = hangs(&broker, 1);
     let began = Instant::now();
     assert!(!broker.stop_until(began + Duration::from_secs(600)));
     assert!(began.elapsed() < Duration::from_secs(300), "a stop ends");
     drop(broker);
-    let refused = open(directory.path()).err();
+    let refused = open(directory.path(), 2).err();
     assert!(
         matches!(refused, Some(OpenError::InUse { .. })),
         "{refused:?}"

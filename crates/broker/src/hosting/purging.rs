@@ -376,12 +376,13 @@ fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -
 mod tests {
     use skep_cluster::{Left, member};
 
-    use crate::hosting::hanging_tests::{hangs, hosting, open};
+    use crate::alone_tests::open;
+    use crate::hosting::hanging_tests::{hangs, hosting};
 
     #[test]
     fn a_purge_removes_no_files_of_a_copy_whose_thread_still_runs() {
         let directory = tempfile::tempdir().unwrap();
-        let broker = open(directory.path()).unwrap();
+        let broker = open(directory.path(), 2).unwrap();
         let (hosting, shared, state) = (hosting(&broker), broker.shared(), broker.cluster_state());
         let release = hangs(&broker, 1);
         let left = Left {
