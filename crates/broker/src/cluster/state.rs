@@ -29,6 +29,8 @@ const REMIND: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct Metadata {
     own: Mutex<Option<Arc<MetadataGroup>>>,
+    /// Held while the files of a member are opened, which takes as long as the disk takes: the transport's thread asks for `own` meanwhile.
+    starts: Mutex<()>,
     /// Why this node cannot take part.
     failed: Mutex<Option<String>>,
     /// Whether a thread is making this node a member.
@@ -194,7 +196,12 @@ impl Cluster {
     /// Ends this node's member of the metadata group. False: its thread still runs at the deadline and may write to its files. Until it has
     /// ended it stays the member of this node, so that nobody else takes these files for free.
     pub(super) fn stop_metadata_group(&self, deadline: Instant) -> bool {
+        // One that is starting is there soon.
+        let Some(starts) = self.metadata.starts.try_lock_until(deadline) else {
+            return false;
+        };
         let own = self.metadata.own.lock().clone();
+        drop(starts);
         let Some(own) = own else {
             return true;
         };
@@ -274,13 +281,18 @@ impl Cluster {
         replica: ReplicaOf,
         first: Option<State>,
     ) -> Result<(), String> {
-        let mut own = self.metadata.own.lock();
-        if own.as_ref().is_some_and(|own| own.own == replica.own) {
+        let _starts = self.metadata.starts.lock();
+        // Who stops the node has waited for the start before this one only.
+        if self.is_stopped() {
+            return Err("the node stops".to_string());
+        }
+        let known = self.metadata.own.lock().as_ref().map(|known| known.own);
+        if known == Some(replica.own) {
             return Ok(());
         }
         let group =
             metadata_group::start(self, replica, first).map_err(|error| error.to_string())?;
-        *own = Some(Arc::new(group));
+        *self.metadata.own.lock() = Some(Arc::new(group));
         Ok(())
     }
 
@@ -384,9 +396,12 @@ mod tests {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
     use super::MetadataGroup;
     use crate::alone_tests;
     use crate::ending::LIMIT;
+    use crate::replica_file::ReplicaOf;
 
     /// The node leaves the cluster, and is admitted again or stops.
     #[test]
@@ -416,6 +431,37 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(cluster.metadata.own.lock().is_none());
+        assert!(broker.stop());
+    }
+
+    /// A disk that does not answer a read: here a pipe in place of the file.
+    #[test]
+    fn nobody_waits_for_files_that_are_being_opened_who_asks_for_the_leader() {
+        let directory = tempfile::tempdir().unwrap();
+        let broker = alone_tests::open(directory.path(), 1).unwrap();
+        let cluster = &broker.shared().cluster;
+        assert!(cluster.stop_metadata_group(Instant::now() + LIMIT));
+        let files = cluster.metadata_directory();
+        let (replica, file) = (ReplicaOf::read(&files).unwrap(), files.join("state"));
+        let content = std::fs::read(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        mknodat(CWD, &file, FileType::Fifo, Mode::from(0o600), 0).unwrap();
+        std::thread::scope(|scope| {
+            let start = scope.spawn(|| cluster.start_metadata_group(replica.unwrap(), None));
+            while !cluster.metadata.starts.is_locked() {
+                std::thread::yield_now();
+            }
+            let (answer, asked) = crossbeam_channel::bounded(1);
+            scope.spawn(move || answer.send(cluster.metadata_leader()));
+            let asked = asked.recv_timeout(Duration::from_secs(60));
+            let has_ended = asked.is_ok() && cluster.stop_metadata_group(Instant::now());
+            // The read ends, whatever was found.
+            std::fs::write(&file, content).unwrap();
+            start.join().unwrap().unwrap();
+            assert_eq!(asked, Ok(None), "it waits for the disk");
+            assert!(!has_ended, "its files are in use");
+        });
+        assert!(cluster.stop_metadata_group(Instant::now() + LIMIT));
         assert!(broker.stop());
     }
 }
