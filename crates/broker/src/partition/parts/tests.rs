@@ -172,6 +172,16 @@ impl Rig {
         assert!(self.poll(now).is_empty());
     }
 
+    /// Commits an entry, and begins to store the state after it.
+    fn begin_checkpoint(&mut self, now: Instant) {
+        let _reply = self.broadcast(now);
+        let appends = self.poll(now);
+        self.written(appends, now);
+        assert!(self.checkpointer.capture(&mut self.core, now));
+        let applied = self.core.applied();
+        self.checkpointer.store(applied, &self.env).unwrap();
+    }
+
     /// Evaluates a client's command and proposes it.
     fn broadcast(&mut self, now: Instant) -> skep_service::Reply {
         let (responder, reply) = reply_channel();
@@ -283,13 +293,7 @@ fn a_checkpoint_is_due_after_its_period_and_a_failed_one_soon() {
 fn a_state_is_not_replaced_while_its_checkpoint_is_stored_and_nobody_waits_for_that() {
     let now = Instant::now();
     let mut rig = Rig::new(now);
-    let _reply = rig.broadcast(now);
-    let appends = rig.poll(now);
-    rig.written(appends, now);
-    assert!(rig.checkpointer.capture(&mut rig.core, now));
-    rig.checkpointer
-        .store(rig.core.applied(), &rig.env)
-        .unwrap();
+    rig.begin_checkpoint(now);
     assert!(!rig.checkpointer.abandon());
     assert_eq!(rig.jobs.lock().len(), 1, "it was not waited for");
     assert!(!rig.checkpointer.abandon());
@@ -331,13 +335,7 @@ fn a_snapshot_that_replaces_another_does_not_wait_for_its_builder() {
 
 /// The stored checkpoint of the rig as the parts of a snapshot.
 fn parts_of_checkpoint(rig: &mut Rig, now: Instant) -> Vec<Bytes> {
-    let _reply = rig.broadcast(now);
-    let appends = rig.poll(now);
-    rig.written(appends, now);
-    assert!(rig.checkpointer.capture(&mut rig.core, now));
-    rig.checkpointer
-        .store(rig.core.applied(), &rig.env)
-        .unwrap();
+    rig.begin_checkpoint(now);
     run_all(&rig.jobs);
     assert!(rig.checkpoint_done(now));
     let view = rig.checkpointer.view().unwrap();
