@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
+use super::shared_stores::create_and_find;
 use super::stores::{committed, stored};
 use super::*;
 
