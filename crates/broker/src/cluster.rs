@@ -510,10 +510,8 @@ impl Cluster {
             NodeMessage::Shrink { stream, amount } => self.shrink(from, stream, amount),
             NodeMessage::Shrunk { stream, amount } => self.shrunk(from, stream, amount),
             NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
-            NodeMessage::Status(status) => {
-                self.replace_failed_leaders(from, &status);
-                self.peers.members.note_status(from, status);
-            }
+            NodeMessage::Status(status) => self.note_status(from, None, status),
+            NodeMessage::StatusOf { logs, status } => self.note_status(from, Some(logs), status),
             NodeMessage::Rebalance => self.rebalance_here(),
             NodeMessage::Cluster(message) => self.cluster_message(from, message),
             NodeMessage::Query {

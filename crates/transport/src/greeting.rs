@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The version of the protocol after the greeting. Consecutive versions understand each other, so that nodes can be upgraded one by one.
 /// Changing a message, or one of its fields, takes the next number and keeps the encoding of the previous one; see docs/how-to/upgrade.md
 /// for what each number introduced.
-pub const PROTOCOL_VERSION: u32 = 7;
+pub const PROTOCOL_VERSION: u32 = 8;
 /// The oldest version that is also supported.
 pub const OLDEST_VERSION: u32 = 1;
 

@@ -10,7 +10,7 @@ use skep_cluster::{FIRST_GATEWAY, MAX_GATEWAYS};
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
 
 use super::Cluster;
-use super::wire::{NodeMessage, NodeStatus, ReplicaStatus};
+use super::wire::{LogsOf, NodeMessage, NodeStatus, ReplicaStatus};
 use crate::config::{BrokerConfig, ClusterConfig};
 use crate::partition::StoreState;
 
@@ -95,18 +95,29 @@ pub(super) struct Members {
     present: Mutex<Present>,
     /// The last log entry of each replica, by partition and node. Kept when the node is forgotten.
     applied: Mutex<BTreeMap<(u32, u32), Applied>>,
+    /// The logs in which these entries are.
+    logs: Mutex<LogsOf>,
 }
 
 impl Members {
-    pub(super) fn note_status(&self, node: u32, status: NodeStatus) {
+    /// `logs`: those that the node reports about, unless its version does not say.
+    fn note_status(&self, node: u32, logs: Option<LogsOf>, status: NodeStatus) {
         let mut applied = self.applied.lock();
-        for replica in &status.partitions {
-            let known = applied.entry((replica.partition, node));
-            let known = known.or_insert_with(Applied::new);
-            known.note(replica.applied);
+        // A status from before a purge may have been under way.
+        if logs.is_none_or(|logs| logs == *self.logs.lock()) {
+            for replica in &status.partitions {
+                let known = applied.entry((replica.partition, node));
+                let known = known.or_insert_with(Applied::new);
+                known.note(replica.applied);
+            }
         }
         drop(applied);
         self.present.lock().note(node, status);
+    }
+
+    /// Sets the logs whose entries count. Those of former ones are to be forgotten after that.
+    pub(super) fn logs_are(&self, logs: LogsOf) {
+        *self.logs.lock() = logs;
     }
 
     /// The partition's leader, as nodes report.
@@ -195,9 +206,17 @@ impl Cluster {
 
     /// Broadcasts this node's status.
     pub(super) fn broadcast_status(&self) {
+        // Before its replicas are looked at: entries in newer logs do not count as those of older ones.
+        let logs = LogsOf::state(&self.state());
         if let Some(status) = self.own_status() {
-            self.send_to_all(&NodeMessage::Status(status), |_| true);
+            self.send_to_all(&NodeMessage::StatusOf { logs, status }, |_| true);
         }
+    }
+
+    /// Another node has reported about itself.
+    pub(super) fn note_status(&self, node: u32, logs: Option<LogsOf>, status: NodeStatus) {
+        self.replace_failed_leaders(node, &status);
+        self.peers.members.note_status(node, logs, status);
     }
 
     /// The entry up to which the replicas of all other nodes have the partition's log. 0 until all of them were heard: a node that is away
@@ -294,7 +313,7 @@ pub(super) fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_tr
 mod tests {
     use skep_service::{PartitionHealth, PartitionRole};
 
-    use super::{Applied, Members, NodeStatus, ReplicaStatus};
+    use super::{Applied, LogsOf, Members, NodeStatus, ReplicaStatus};
     use crate::alone_tests;
     use crate::partition::StoreState;
 
@@ -328,21 +347,21 @@ mod tests {
         let members = Members::default();
         let found = || [1, 2, 3].map(|partition| members.leader(partition));
         assert_eq!(found(), [None; 3]);
-        members.note_status(0, leads(&[(1, 4), (2, 4)]));
-        members.note_status(1, leads(&[]));
+        members.note_status(0, None, leads(&[(1, 4), (2, 4)]));
+        members.note_status(1, None, leads(&[]));
         assert_eq!(found(), [Some(0), Some(0), None]);
         // A leader that does not know yet that another one was elected.
-        members.note_status(1, leads(&[(1, 5)]));
+        members.note_status(1, None, leads(&[(1, 5)]));
         assert_eq!(found(), [Some(1), Some(0), None]);
-        members.note_status(0, leads(&[(1, 4), (2, 4), (3, 6)]));
+        members.note_status(0, None, leads(&[(1, 4), (2, 4), (3, 6)]));
         assert_eq!(found(), [Some(1), Some(0), Some(0)]);
         members.lose(1);
         assert_eq!(found(), [Some(0); 3]);
-        members.note_status(0, leads(&[(2, 7)]));
+        members.note_status(0, None, leads(&[(2, 7)]));
         assert_eq!(found(), [None, Some(0), None]);
-        members.note_status(1, leads(&[(2, 6)]));
+        members.note_status(1, None, leads(&[(2, 6)]));
         assert_eq!(found(), [None, Some(0), None]);
-        members.note_status(1, leads(&[(2, 8)]));
+        members.note_status(1, None, leads(&[(2, 8)]));
         assert_eq!(found(), [None, Some(1), None], "only its term is another");
         members.lose(0);
         members.lose(1);
@@ -375,6 +394,47 @@ mod tests {
         state.revision += 1;
         cluster.state_is(&state);
         assert_eq!(freshness.expected(1), 40);
+        broker.stop();
+    }
+
+    #[test]
+    fn a_status_that_was_under_way_when_everything_was_purged_brings_no_positions() {
+        let directory = tempfile::tempdir().unwrap();
+        let broker = alone_tests::open(directory.path(), 1).unwrap();
+        let cluster = &broker.shared().cluster;
+        let report = |logs, entry| {
+            let mut status = leads(&[(1, 4)]);
+            for replica in &mut status.partitions {
+                replica.applied = entry;
+            }
+            cluster.note_status(7, logs, status);
+        };
+        let heard = || {
+            let applied = cluster.peers.members.applied.lock();
+            applied.get(&(1, 7)).map(|it| it.now)
+        };
+        let mut state = cluster.state().as_ref().clone();
+        let before = LogsOf::state(&state);
+        report(Some(before), 1000);
+        assert_eq!(heard(), Some(1000));
+        state.revision += 1;
+        state.incarnation += 1;
+        cluster.state_is(&state);
+        assert_eq!(heard(), None);
+        report(Some(before), 1000);
+        assert_eq!(heard(), None);
+        let leader = cluster.peers.members.leader(1);
+        assert_eq!(leader, Some(7), "the rest of it counts");
+        let now = LogsOf::state(&state);
+        report(Some(now), 3);
+        assert_eq!(heard(), Some(3));
+        // The node knows already that partitions were recovered.
+        let epoch = now.epoch + 1;
+        report(Some(LogsOf { epoch, ..now }), 2);
+        assert_eq!(heard(), Some(3));
+        // Nodes of earlier versions do not say.
+        report(None, 5);
+        assert_eq!(heard(), Some(5));
         broker.stop();
     }
 }

@@ -15,6 +15,7 @@ use super::bootstrap::Majority;
 use super::carried_over::{carried_over, forget_former, gets_another_number};
 use super::metadata_group::{self, MetadataEvent, MetadataGroup};
 use super::unsafe_recovery::{FIRST, first_state};
+use super::wire::LogsOf;
 use crate::config::BrokerConfig;
 use crate::directory::{Claimed, write_durably};
 use crate::ending::LIMIT;
@@ -119,6 +120,7 @@ impl Cluster {
         if was_here && !is_here {
             tracing::warn!("this node is no longer part of the cluster: it can be stopped");
         }
+        self.peers.members.logs_are(LogsOf::state(state));
         if is_purged {
             self.forget_progress();
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use skep_cluster::State;
 use skep_engine::Sent;
 use skep_protocol::command::{ActivateJobs, Request};
 use skep_protocol::origin::Claims;
@@ -25,6 +26,7 @@ mod version2;
 mod version3;
 mod version4;
 mod version5;
+mod version7;
 
 /// Sent between two nodes, and received in sending order. All of them may be lost with the connection.
 ///
@@ -107,6 +109,7 @@ pub enum NodeMessage {
         stream: u64,
         amount: u32,
     },
+    /// The status that nodes of earlier versions send and get: see [`NodeMessage::StatusOf`].
     Status(NodeStatus),
     /// Asks to give partitions to their first replicas.
     Rebalance,
@@ -171,6 +174,32 @@ pub enum NodeMessage {
     Confirmation(ConfirmationMessage),
     /// About clients that wait for jobs.
     Polls(PollMessage),
+    /// The sending node's report about itself.
+    StatusOf {
+        /// The logs in which its entries are.
+        logs: LogsOf,
+        status: NodeStatus,
+    },
+}
+
+/// All logs begin again when everything is purged, and those of recovered partitions go on from an older entry. Positions in logs from
+/// before mean nothing then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogsOf {
+    /// How often partitions were recovered.
+    pub epoch: u64,
+    /// How often everything was purged.
+    pub incarnation: u64,
+}
+
+impl LogsOf {
+    /// The logs in this state of the cluster.
+    pub fn state(state: &State) -> LogsOf {
+        LogsOf {
+            epoch: state.epoch,
+            incarnation: state.incarnation,
+        }
+    }
 }
 
 /// Messages of long polling. Nodes of earlier versions get [`NodeMessage::Wanted`] and [`NodeMessage::Available`].
@@ -309,7 +338,8 @@ impl NodeMessage {
     /// Encodes in this version of the protocol; `None`: nodes of that version do not know the message.
     pub fn encode_for(&self, version: u32) -> Option<Bytes> {
         let older = match version {
-            1..=5 => version5::instead_of(self),
+            1..=5 => version5::instead_of(self).or_else(|| version7::instead_of(self)),
+            6 | 7 => version7::instead_of(self),
             _ => None,
         };
         let message = older.as_ref().unwrap_or(self);

@@ -43,6 +43,14 @@ fn frames(version: u32) -> Vec<Vec<u8>> {
             include_str!("../../../tests/golden/frames-5.txt"),
             include_str!("../../../tests/golden/frames-6.txt")
         ),
+        8 => concat!(
+            include_str!("../../../tests/golden/frames-2.txt"),
+            include_str!("../../../tests/golden/frames-3.txt"),
+            include_str!("../../../tests/golden/frames-4.txt"),
+            include_str!("../../../tests/golden/frames-5.txt"),
+            include_str!("../../../tests/golden/frames-6.txt"),
+            include_str!("../../../tests/golden/frames-8.txt")
+        ),
         _ => panic!("version {version} has no golden frames: record some"),
     };
     text.lines().map(unhex).collect()
@@ -198,6 +206,25 @@ fn nodes_of_version_5_get_messages_of_long_polling_without_tenants() {
             other => panic!("{other:?}"),
         };
         for version in 1..=5 {
+            let sent = message.encode_for(version);
+            assert_eq!(sent, Some(expected.encode()), "version {version}");
+            assert_eq!(in_version(version, message.encode()), sent);
+        }
+    }
+}
+
+#[test]
+fn nodes_of_version_7_get_a_status_without_its_logs() {
+    let own = include_str!("../../../tests/golden/frames-8.txt");
+    let own = own.lines().map(|line| NodeMessage::decode(8, &unhex(line)));
+    let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
+    assert_eq!(own.len(), 2);
+    for message in own {
+        let NodeMessage::StatusOf { status, .. } = &message else {
+            panic!("{message:?}");
+        };
+        let expected = NodeMessage::Status(status.clone());
+        for version in 1..=7 {
             let sent = message.encode_for(version);
             assert_eq!(sent, Some(expected.encode()), "version {version}");
             assert_eq!(in_version(version, message.encode()), sent);
