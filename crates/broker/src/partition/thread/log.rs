@@ -196,7 +196,8 @@ impl Partition {
     #[inline(never)]
     pub(super) fn rebuild(&mut self, why: &str) -> Result<(), CoreError> {
         self.delivery.abort_all(why, &self.env);
-        // After a panic it was abandoned before, unless leadership was lost at once.
+        // After a panic it was abandoned before, unless leadership was lost at once. Then this takes as long as the checkpoint does, without
+        // a bound on a disk that hangs: another node leads by now, and a follower has no state to apply entries to meanwhile.
         self.checkpointer.abandon_now();
         let config = &self.env.engine_config;
         let (mut engine, meta) = self.checkpointer.open_engine(config)?;
