@@ -202,7 +202,11 @@ impl<'g> Named<'g> {
         settings.security.providers = self
             .providers
             .finish(&settings.security, warnings, problems);
-        settings.security.initial = self.initialization.finish(&settings.security, problems);
+        let largest = settings.largest_request();
+        let initial = self
+            .initialization
+            .finish(&settings.security, largest, problems);
+        settings.security.initial = initial;
         warnings.extend(settings.security.doubt().map(str::to_string));
         settings.document_stores = self.documents.finish(warnings, problems);
         settings.broker.exporters =

@@ -1,6 +1,7 @@
 //! The initial identities of a cluster: the roles and the tenant that every cluster has, and those configured below
 //! `camunda.security.initialization`. Each node sends them when it starts, and again after a purge; the engine creates the missing ones.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,10 @@ use anyhow::Context;
 use skep_gateway::door::passwords::Passwords;
 use skep_identity::defaults;
 use skep_protocol::command::{Command, IdentityCommand, Request};
-use skep_protocol::value::{IdentitySetupValue, ParentType, UserValue};
+use skep_protocol::value::{
+    AuthorizationValue, IdentitySetupValue, MappingRuleValue, Member, ParentType, ParentValue,
+    PasswordHash, UserValue,
+};
 use skep_service::Broker;
 use tokio::sync::oneshot;
 
@@ -28,6 +32,8 @@ const HASHING: Duration = Duration::from_millis(250);
 /// Maximum number of entities, memberships and authorizations of one command, which is carried out as a whole: it takes some milliseconds
 /// of the partition's time.
 const SLICE: usize = 500;
+/// Maximum bytes of their texts, unless one alone has more, which may be as large as a request of a client.
+const SLICE_BYTES: usize = 1 << 20;
 
 /// Begins to send them. Returns once they are accepted, so that every caller of a started server is known, or after some seconds.
 ///
@@ -73,9 +79,10 @@ fn is_there(broker: &dyn Broker) -> bool {
 }
 
 async fn until_accepted(broker: &dyn Broker, initial: &Initial, passwords: &Passwords) {
+    let mut hashes = Hashes::of(passwords);
     let mut pause = PAUSE;
     let mut said = false;
-    while let Err(why) = send(broker, initial, passwords).await {
+    while let Err(why) = send(broker, initial, &mut hashes).await {
         // While a partition has no leader yet there is nothing to report.
         if !said && pause >= LOOK {
             said = true;
@@ -93,9 +100,14 @@ async fn until_accepted(broker: &dyn Broker, initial: &Initial, passwords: &Pass
 }
 
 /// One attempt. What was created by one that failed stays.
-async fn send(broker: &dyn Broker, initial: &Initial, passwords: &Passwords) -> Result<(), String> {
+async fn send(
+    broker: &dyn Broker,
+    initial: &Initial,
+    hashes: &mut Hashes<'_>,
+) -> Result<(), String> {
+    let exists = |username: &str| broker.directory().user(username).is_some();
     let setup = IdentitySetupValue {
-        users: new_users(broker, &initial.users, passwords).await?,
+        users: new_users(exists, &initial.users, hashes).await?,
         ..initial.setup.clone()
     };
     for slice in slices(&setup) {
@@ -108,18 +120,28 @@ async fn send(broker: &dyn Broker, initial: &Initial, passwords: &Passwords) -> 
     Ok(())
 }
 
-/// The set-up in slices of at most [`SLICE`], each of which finds what it refers to: members come last.
+/// The set-up in slices of at most [`SLICE`] and [`SLICE_BYTES`], each of which finds what it refers to: members come last.
 fn slices(setup: &IdentitySetupValue) -> Vec<IdentitySetupValue> {
+    let member = |(parent, member): &(Arc<str>, Member)| parent.len() + member.weight();
     let mut all = Slices::default();
-    all.fill(&setup.users, |slice| &mut slice.users);
-    all.fill(&setup.mapping_rules, |slice| &mut slice.mapping_rules);
-    all.fill(&setup.groups, |slice| &mut slice.groups);
-    all.fill(&setup.roles, |slice| &mut slice.roles);
-    all.fill(&setup.tenants, |slice| &mut slice.tenants);
-    all.fill(&setup.authorizations, |slice| &mut slice.authorizations);
-    all.fill(&setup.group_members, |slice| &mut slice.group_members);
-    all.fill(&setup.role_members, |slice| &mut slice.role_members);
-    all.fill(&setup.tenant_members, |slice| &mut slice.tenant_members);
+    all.fill(&setup.users, UserValue::weight, |slice| &mut slice.users);
+    all.fill(&setup.mapping_rules, MappingRuleValue::weight, |slice| {
+        &mut slice.mapping_rules
+    });
+    let parent = ParentValue::weight;
+    all.fill(&setup.groups, parent, |slice| &mut slice.groups);
+    all.fill(&setup.roles, parent, |slice| &mut slice.roles);
+    all.fill(&setup.tenants, parent, |slice| &mut slice.tenants);
+    all.fill(&setup.authorizations, AuthorizationValue::weight, |slice| {
+        &mut slice.authorizations
+    });
+    all.fill(&setup.group_members, member, |slice| {
+        &mut slice.group_members
+    });
+    all.fill(&setup.role_members, member, |slice| &mut slice.role_members);
+    all.fill(&setup.tenant_members, member, |slice| {
+        &mut slice.tenant_members
+    });
     all.made
 }
 
@@ -128,98 +150,190 @@ struct Slices {
     made: Vec<IdentitySetupValue>,
     /// How many more the last one may have.
     room: usize,
+    /// How many more bytes.
+    bytes: usize,
 }
 
 impl Slices {
     fn fill<T: Clone>(
         &mut self,
         values: &[T],
+        weight: impl Fn(&T) -> usize,
         list: impl Fn(&mut IdentitySetupValue) -> &mut Vec<T>,
     ) {
         for value in values {
-            if self.room == 0 {
+            let bytes = weight(value);
+            if self.room == 0 || self.bytes < bytes {
                 self.made.push(IdentitySetupValue::default());
-                self.room = SLICE;
+                (self.room, self.bytes) = (SLICE, SLICE_BYTES);
             }
             if let Some(last) = self.made.last_mut() {
                 list(last).push(value.clone());
             }
             self.room -= 1;
+            self.bytes = self.bytes.saturating_sub(bytes);
         }
     }
 }
 
 /// The users that do not exist yet, as far as this node knows. Existing users keep their passwords.
 async fn new_users(
-    broker: &dyn Broker,
+    exists: impl Fn(&str) -> bool,
     users: &[InitialUser],
-    passwords: &Passwords,
+    hashes: &mut Hashes<'_>,
 ) -> Result<Vec<UserValue>, String> {
     let mut new = Vec::new();
-    for InitialUser { user, password } in users {
-        if broker.directory().user(&user.username).is_some() {
-            continue;
+    for user in users {
+        if !exists(&user.user.username) {
+            new.push(UserValue {
+                password: hashes.hash(user).await?,
+                ..user.user.clone()
+            });
         }
-        let hash = passwords.hash(password.clone()).await;
-        new.push(UserValue {
-            password: hash.map_err(|why| why.to_string())?,
-            ..user.clone()
-        });
     }
     Ok(new)
 }
 
+/// The hashes of configured passwords. Each is computed once, however often the set-up must be sent: one takes tens of milliseconds of a
+/// processor, and attempts fail for as long as a partition has no leader.
+struct Hashes<'p> {
+    passwords: &'p Passwords,
+    known: HashMap<Arc<str>, PasswordHash>,
+}
+
+impl<'p> Hashes<'p> {
+    fn of(passwords: &'p Passwords) -> Hashes<'p> {
+        Hashes {
+            passwords,
+            known: HashMap::new(),
+        }
+    }
+
+    async fn hash(&mut self, of: &InitialUser) -> Result<PasswordHash, String> {
+        let username = &of.user.username;
+        if let Some(known) = self.known.get(username) {
+            return Ok(known.clone());
+        }
+        let hash = self.passwords.hash(of.password.clone()).await;
+        let hash = hash.map_err(|why| why.to_string())?;
+        self.known.insert(username.clone(), hash.clone());
+        Ok(hash)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use skep_gateway::door::secret::Secret;
     use skep_identity::Limits;
     use skep_protocol::Key;
-    use skep_protocol::value::{EntityType, Member, ParentValue};
+    use skep_protocol::value::EntityType;
 
     use super::*;
 
+    fn group(id: &Arc<str>, description: &str) -> ParentValue {
+        ParentValue {
+            key: Key::NONE,
+            id: id.clone(),
+            name: id.clone(),
+            description: description.into(),
+            member: None,
+        }
+    }
+
     /// The default set-up and these groups, each with a member.
-    fn setup(groups: usize) -> IdentitySetupValue {
+    fn setup(groups: usize, description: &str) -> IdentitySetupValue {
         let mut setup = defaults::setup();
         for number in 0..groups {
             let id: Arc<str> = format!("group-{number}").into();
             let anna = Member::new(EntityType::User, "anna");
             setup.group_members.push((id.clone(), anna));
-            setup.groups.push(ParentValue {
-                key: Key::NONE,
-                name: id.clone(),
-                description: "".into(),
-                id,
-                member: None,
-            });
+            setup.groups.push(group(&id, description));
         }
         setup
     }
 
-    #[test]
-    fn a_large_set_up_goes_in_slices_and_members_after_their_groups() {
-        let whole = setup(1_300);
-        let slices = slices(&whole);
-        let count = |setup: &IdentitySetupValue| {
-            let all = Limits::of(setup);
-            all.entities + all.memberships + all.authorizations
-        };
-        assert_eq!(slices.len(), count(&whole).div_ceil(SLICE));
+    fn count(setup: &IdentitySetupValue) -> usize {
+        let all = Limits::of(setup);
+        all.entities + all.memberships + all.authorizations
+    }
+
+    /// Nothing is lost, and members come after their groups.
+    fn check(slices: &[IdentitySetupValue], whole: &IdentitySetupValue) {
         let mut known = std::collections::BTreeSet::new();
-        let mut sent = 0;
-        for slice in &slices {
+        for slice in slices {
             assert!((1..=SLICE).contains(&count(slice)), "{}", count(slice));
             known.extend(slice.groups.iter().map(|group| group.id.clone()));
             for (group, _) in &slice.group_members {
                 assert!(known.contains(group), "{group}");
             }
-            sent += count(slice);
         }
-        assert_eq!(sent, count(&whole));
+        let sent: usize = slices.iter().map(count).sum();
+        assert_eq!(sent, count(whole));
+        let bytes: usize = slices.iter().map(IdentitySetupValue::weight).sum();
+        assert_eq!(bytes, whole.weight());
+    }
+
+    #[test]
+    fn a_large_set_up_goes_in_slices_and_members_after_their_groups() {
+        let whole = setup(1_300, "");
+        let slices = slices(&whole);
+        assert_eq!(slices.len(), count(&whole).div_ceil(SLICE));
+        check(&slices, &whole);
+    }
+
+    #[test]
+    fn a_slice_is_bounded_by_its_bytes_too() {
+        let whole = setup(100, &"x".repeat(60 << 10));
+        let all = slices(&whole);
+        assert!((6..=8).contains(&all.len()), "{}", all.len());
+        for slice in &all {
+            assert!(slice.weight() <= SLICE_BYTES, "{}", slice.weight());
+        }
+        check(&all, &whole);
+        // One that is larger goes alone.
+        let mut whole = setup(3, "");
+        let large = group(&"large".into(), &"x".repeat(3 << 20));
+        whole.groups.insert(1, large.clone());
+        let all = slices(&whole);
+        assert_eq!(all.len(), 3);
+        let alone = IdentitySetupValue {
+            groups: vec![large],
+            ..IdentitySetupValue::default()
+        };
+        assert_eq!(all[1], alone);
+        check(&all, &whole);
     }
 
     #[test]
     fn a_usual_set_up_is_one_command() {
-        let whole = setup(20);
+        let whole = setup(20, "those of the night");
         assert_eq!(slices(&whole), [whole]);
+    }
+
+    /// Each hash has a salt of its own, so a password that is hashed twice has two.
+    #[tokio::test]
+    async fn a_further_attempt_sends_the_hashes_of_the_first() {
+        let user = |username: &str| InitialUser {
+            user: UserValue {
+                user_key: Key::NONE,
+                username: username.into(),
+                name: "".into(),
+                email: "".into(),
+                password: PasswordHash::default(),
+            },
+            password: Secret::new("hush".to_string()),
+        };
+        let users = [user("anna"), user("bert")];
+        let passwords = Passwords::start().unwrap();
+        let mut hashes = Hashes::of(&passwords);
+        let first = new_users(|_| false, &users, &mut hashes).await.unwrap();
+        assert_eq!(first.len(), 2);
+        assert_ne!(first[0].password, first[1].password);
+        assert!(!first[0].password.is_empty());
+        let again = new_users(|_| false, &users, &mut hashes).await.unwrap();
+        assert_eq!(again, first);
+        // Another node may have created one of them meanwhile.
+        let rest = new_users(|name| name == "anna", &users, &mut hashes).await;
+        assert_eq!(rest.unwrap(), first[1..]);
     }
 }

@@ -557,16 +557,82 @@ fn an_entry_that_cannot_be_stops_the_start_and_is_named() {
 
 #[test]
 fn more_than_a_cluster_may_have_stops_the_start() {
-    let group = |description: &str| {
-        variables(&[
-            ("GROUPS_0_GROUPID", "g"),
-            ("GROUPS_0_DESCRIPTION", description),
-        ])
+    let groups = |count: usize, description: &str| {
+        let given = (0..count).flat_map(|number| {
+            let group = format!("CAMUNDA_SECURITY_INITIALIZATION_GROUPS_{number}");
+            let description = (format!("{group}_DESCRIPTION"), description.to_string());
+            [
+                (format!("{group}_GROUPID"), format!("g{number}")),
+                description,
+            ]
+        });
+        resolve(&environment(given)).map_err(|error| error.to_string())
     };
-    let refused = group(&"x".repeat(17 << 20)).unwrap_err();
+    let refused = groups(5, &"x".repeat(4 << 20)).unwrap_err();
     let why = "bytes of names and texts, and the limit is 33554432. Configure fewer";
     assert!(refused.contains(why), "{}", refused.len());
-    assert!(group("those of the night").is_ok());
+    assert!(groups(3, &"x".repeat(4 << 20)).is_ok());
+}
+
+/// What a client could not send, a set-up cannot have either.
+#[test]
+fn a_text_that_no_request_could_carry_stops_the_start() {
+    const FIELDS: [(&str, &[(&str, &str)], &str); 5] = [
+        (
+            "GROUPS_0_DESCRIPTION",
+            &[("GROUPS_0_GROUPID", "g")],
+            "description",
+        ),
+        (
+            "ROLES_0_DESCRIPTION",
+            &[("ROLES_0_ROLEID", "r")],
+            "description",
+        ),
+        (
+            "TENANTS_0_DESCRIPTION",
+            &[("TENANTS_0_TENANTID", "t")],
+            "description",
+        ),
+        (
+            "MAPPINGRULES_0_CLAIMVALUE",
+            &[
+                ("MAPPINGRULES_0_MAPPINGRULEID", "m"),
+                ("MAPPINGRULES_0_CLAIMNAME", "dept"),
+            ],
+            "claim-value",
+        ),
+        (
+            "USERS_0_PASSWORD",
+            &[("USERS_0_USERNAME", "anna")],
+            "password",
+        ),
+    ];
+    for (name, others, field) in FIELDS {
+        let with = |bytes: usize| {
+            let text = "x".repeat(bytes);
+            variables(&[others, &[(name, &*text)]].concat())
+        };
+        let refused = with((4 << 20) + 1).unwrap_err();
+        let why = format!("The {field} has 4194305 bytes, and 4194304 are allowed");
+        assert!(refused.contains(&why), "{name}: {}", refused.len());
+        assert!(refused.contains("[0] (environment variable"), "{name}");
+        assert!(refused.len() < 2_000, "{name}: {}", refused.len());
+        assert!(with(4 << 20).is_ok(), "{name}");
+    }
+    // The setting that limits requests limits them too.
+    let refused = resolved(&[
+        ("camunda.api.grpc.max-message-size", "1KB"),
+        ("camunda.security.initialization.groups[0].group-id", "g"),
+        (
+            "camunda.security.initialization.groups[0].description",
+            &"x".repeat(1_025),
+        ),
+    ])
+    .unwrap_err();
+    assert!(
+        refused.contains("1025 bytes, and 1024 are allowed"),
+        "{refused}"
+    );
 }
 
 const USER: &str = "camunda.security.initialization.users[0]";

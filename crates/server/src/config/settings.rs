@@ -381,7 +381,7 @@ impl Settings {
         config.worker_threads = self.worker_threads;
         // A single file makes up most of its request.
         config.multipart.max_size = config.multipart.max_size.min(self.max_file_size);
-        config.max_message_size = config.max_message_size.min(self.network_message_size);
+        config.max_message_size = self.largest_request();
         if self.network_message_size < NETWORK_MESSAGE_SIZE {
             config.multipart.max_size = config.multipart.max_size.min(self.network_message_size);
         }
@@ -392,6 +392,11 @@ impl Settings {
         let largest = config.max_message_size.max(config.multipart.max_size);
         config.max_buffered_bytes = config.max_buffered_bytes.max(largest);
         config
+    }
+
+    /// Bytes of the largest request of a client that is no deployment.
+    pub fn largest_request(&self) -> usize {
+        self.gateway.max_message_size.min(self.network_message_size)
     }
 
     /// The TLS of all ports.

@@ -171,9 +171,14 @@ impl<'g> Initialization<'g> {
         all
     }
 
-    /// Builds the initial entities; faults are added to `problems`.
-    pub fn finish(mut self, security: &Security, problems: &mut Vec<String>) -> Initial {
-        let mut draft = Draft::new(security.identity().manages_groups);
+    /// Builds the initial entities; faults are added to `problems`. `largest`: bytes of the largest request of a client.
+    pub fn finish(
+        mut self,
+        security: &Security,
+        largest: usize,
+        problems: &mut Vec<String>,
+    ) -> Initial {
+        let mut draft = Draft::new(security.identity().manages_groups, largest);
         let mut report = |name: String, entry: &Entry<'_>, faults: IdentityFaults<'_>| {
             if let Err(wrong) = faults.none() {
                 let source = entry.source();
@@ -208,15 +213,37 @@ struct Draft {
     users: Vec<InitialUser>,
     /// False: group ids belong to the identity provider.
     manages_groups: bool,
+    /// Bytes of the largest request of a client.
+    largest: usize,
 }
 
 impl Draft {
-    fn new(manages_groups: bool) -> Draft {
+    fn new(manages_groups: bool, largest: usize) -> Draft {
         Draft {
             setup: defaults::setup(),
             users: Vec::new(),
             manages_groups,
+            largest,
         }
+    }
+
+    /// The value of a field that has no limit of characters: from a client it would have to fit into a request.
+    fn bounded<'g>(
+        &self,
+        field: &str,
+        entry: &Entry<'g>,
+        faults: &mut IdentityFaults<'_>,
+    ) -> Option<&'g str> {
+        let text = entry.text(field)?;
+        if text.len() > self.largest {
+            faults.add(format!(
+                "The {field} has {} bytes, and {} are allowed, as in a request of a client (camunda.api.grpc.max-message-size, \
+                 camunda.cluster.network.max-message-size)",
+                text.len(),
+                self.largest
+            ));
+        }
+        Some(text)
     }
 
     /// Why no directory can have all of these.
@@ -248,7 +275,7 @@ impl Draft {
 
     fn user(&mut self, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
         let username = faults.id("username", entry.text("username"));
-        let password = entry.text("password").unwrap_or_default();
+        let password = self.bounded("password", entry, faults).unwrap_or_default();
         if password.trim().is_empty() {
             faults.add("No password provided".to_string());
         }
@@ -272,10 +299,11 @@ impl Draft {
 
     fn mapping_rule(&mut self, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
         let id = faults.id("mapping-rule-id", entry.text("mapping-rule-id"));
+        let claim_value = self.bounded("claim-value", entry, faults);
         let rule = MappingRuleValue {
             mapping_rule_key: Key::NONE,
             claim_name: faults.claim("claim-name", entry.text("claim-name")),
-            claim_value: faults.said("claim-value", entry.text("claim-value")),
+            claim_value: faults.said("claim-value", claim_value),
             name: id.clone(),
             mapping_rule_id: id,
         };
@@ -307,10 +335,11 @@ impl Draft {
             ParentType::Tenant => faults.tenant_id(field, entry.text(field)),
             _ => faults.id(field, entry.text(field)),
         };
+        let description = self.bounded("description", entry, faults);
         let value = ParentValue {
             key: Key::NONE,
             name: entry.name(&id, faults),
-            description: entry.text("description").unwrap_or_default().into(),
+            description: description.unwrap_or_default().into(),
             id: id.clone(),
             member: None,
         };
