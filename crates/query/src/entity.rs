@@ -216,6 +216,14 @@ impl Entity {
         self.field(0)
     }
 
+    /// The column that is true in rows to delete; see [`Leaves::When`].
+    pub fn mark(&self) -> Option<&'static str> {
+        match self.leaves {
+            Leaves::When(column) => Some(column),
+            _ => None,
+        }
+    }
+
     /// The field at an index returned by [`index_of`](Entity::index_of).
     ///
     /// # Panics

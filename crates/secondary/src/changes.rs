@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use skep_protocol::Key;
 use skep_protocol::value::HistoryDeletionValue;
-use skep_query::{COUNTED_BY, Durations, Entity, Leaves, Value, entities};
+use skep_query::{COUNTED_BY, Durations, Entity, Value, entities};
 
 /// The start or end of an incident. It counts for its element instance and for every enclosing scope.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,10 +66,7 @@ impl Rows {
             keys: Vec::new(),
             masks: Vec::new(),
             values: Vec::new(),
-            leaves: match entity.leaves {
-                Leaves::When(column) => entity.index_of(column),
-                _ => None,
-            },
+            leaves: entity.mark().and_then(|column| entity.index_of(column)),
             last: 0,
             received: 0,
         }
@@ -141,7 +138,7 @@ impl Rows {
         rows.collect()
     }
 
-    /// Rows to store, [`sorted`](Rows::sorted), and the keys of rows to delete; see [`Leaves::When`].
+    /// Rows to store, [`sorted`](Rows::sorted), and the keys of rows to delete; see [`Entity::mark`].
     pub fn parted(&self) -> (Vec<RowChange<'_>>, Vec<&Value>) {
         let mut kept = self.sorted();
         let mut gone: Vec<&Value> = Vec::new();

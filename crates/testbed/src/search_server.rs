@@ -201,7 +201,14 @@ impl SearchServer {
             .nth(1)
             .is_some_and(|code| code.starts_with('2'))
         {
-            Ok(body.to_string())
+            let is_chunked = head
+                .to_ascii_lowercase()
+                .contains("transfer-encoding: chunked");
+            Ok(if is_chunked {
+                joined(body)
+            } else {
+                body.to_string()
+            })
         } else {
             Err(answer)
         }
@@ -246,4 +253,21 @@ impl Drop for SearchServer {
 fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().nth(2).unwrap_or(own).to_path_buf()
+}
+
+/// The text of a body in chunks, which Elasticsearch sends even to clients of HTTP/1.0.
+fn joined(mut chunks: &str) -> String {
+    let mut text = String::new();
+    while let Some((size, rest)) = chunks.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap_or_default();
+        let Some(chunk) = rest.get(..size).filter(|chunk| !chunk.is_empty()) else {
+            break;
+        };
+        text.push_str(chunk);
+        chunks = rest
+            .get(size..)
+            .unwrap_or_default()
+            .trim_start_matches("\r\n");
+    }
+    text
 }

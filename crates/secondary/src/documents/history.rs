@@ -76,6 +76,31 @@ pub fn forget(
     Ok(gone.max(most))
 }
 
+/// Deletes up to `limit` rows of each entity that builds before 30 November 2026 marked instead of deleting them. Returns the largest
+/// count of one entity.
+pub fn marked(server: &Server, limit: usize, version: u64) -> Result<usize, Failure> {
+    let marked = entities::ALL.into_iter();
+    let marked = marked.filter_map(|entity| entity.mark().map(|column| (entity, column)));
+    let marked: Vec<(&'static Entity, &'static str)> = marked.collect();
+    let entities: Vec<&'static Entity> = marked.iter().map(|(entity, _)| *entity).collect();
+    // A row may be in use again, as that of a member who came back, and the search must see it.
+    let unseen = server.documents.unseen(&entities);
+    let indices = entities.iter().map(|entity| entity.table);
+    let indices: Vec<String> = indices.map(|it| server.documents.index(it)).collect();
+    server.refresh(&indices)?;
+    server.documents.saw(&unseen);
+    let query = |column| field(column, &Op::Eq(Value::from(true)));
+    let searches: Vec<(&'static Entity, Json, &str)> = marked
+        .into_iter()
+        .map(|(entity, column)| (entity, query(column), column))
+        .collect();
+    let mut most = 0;
+    for found in all(server, &searches, limit)? {
+        most = most.max(remove(server, &found, version)?);
+    }
+    Ok(most)
+}
+
 /// Query for rows of the partition older than a given time.
 fn old(entity: &Entity, time: &str, before: i64, partition: u32, alone: bool) -> Json {
     let mut conditions = vec![field(time, &Op::Lt(Value::Int(before)))];

@@ -50,6 +50,8 @@ pub struct Writer {
     progress: Progress,
     /// Whether the template of each entity exists.
     prepared: Vec<bool>,
+    /// Whether there may still be rows of earlier builds to delete; see [`history::marked`].
+    has_marked: bool,
 }
 
 impl Writer {
@@ -66,6 +68,7 @@ impl Writer {
             partition,
             progress: Progress::default(),
             prepared: Vec::new(),
+            has_marked: false,
         }
     }
 
@@ -226,6 +229,17 @@ impl Writer {
             }
         }
     }
+
+    fn delete_old(&mut self, before: i64, limit: usize) -> Result<usize, Failure> {
+        let version = self.progress.position.record;
+        let old = history::forget(&self.server, self.partition, before, limit, version)?;
+        if !self.has_marked {
+            return Ok(old);
+        }
+        let marked = history::marked(&self.server, limit, version)?;
+        self.has_marked = marked >= limit;
+        Ok(old.max(marked))
+    }
 }
 
 impl Target for Writer {
@@ -238,6 +252,7 @@ impl Target for Writer {
         let opened = schema::prepare(&self.server, &self.cluster)
             .and_then(|()| schema::take_over(&self.server, self.partition));
         self.progress = opened.map_err(|failure| self.shown(&failure))?;
+        self.has_marked = self.partition == SHARED;
         Ok(self.progress.position)
     }
 
@@ -251,8 +266,7 @@ impl Target for Writer {
     }
 
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, TargetError> {
-        let version = self.progress.position.record;
-        let forgotten = history::forget(&self.server, self.partition, before, limit, version);
+        let forgotten = self.delete_old(before, limit);
         forgotten.map_err(|failure| self.shown(&failure))
     }
 

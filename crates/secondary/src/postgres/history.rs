@@ -129,6 +129,24 @@ pub fn aged(
     }
 }
 
+/// Deletes up to `limit` rows of each entity that builds before 30 November 2026 marked instead of deleting them.
+pub fn marked(prefix: &str, limit: usize, statements: &mut Vec<Statement<'_>>) {
+    for entity in entities::ALL {
+        let Some(column) = entity.mark() else {
+            continue;
+        };
+        let (table, column) = (table_name(prefix, entity.table), column_name(column));
+        let key = unique_key(Dialect::Postgres, entity);
+        let text = format!(
+            "DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {column} = 1 LIMIT {limit} FOR UPDATE)"
+        );
+        statements.push(Statement {
+            text,
+            parameters: Vec::new(),
+        });
+    }
+}
+
 /// Deletes the rows with these keys.
 pub fn rows<'a>(prefix: &str, entity: &Entity, keys: &[&'a Value]) -> Option<Statement<'a>> {
     let (given, parameter) = match entity.key().kind {

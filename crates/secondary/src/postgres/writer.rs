@@ -39,6 +39,8 @@ pub struct Writer {
     exporter: Arc<Status>,
     position: Position,
     limit: Duration,
+    /// Whether there may still be rows of earlier builds to delete; see [`history::marked`].
+    has_marked: bool,
 }
 
 /// A statement with its parameters.
@@ -65,6 +67,7 @@ impl Writer {
             exporter,
             position: Position::default(),
             limit: LIMIT,
+            has_marked: false,
         }
     }
 
@@ -247,8 +250,14 @@ impl Writer {
             limit,
             &mut statements,
         );
+        let others = statements.len();
+        if self.has_marked {
+            history::marked(&self.database.prefix, limit, &mut statements);
+        }
         let met = self.transact(&statements)?;
         self.commit()?;
+        let is_full = |deleted: &u64| usize::try_from(*deleted).is_ok_and(|count| count >= limit);
+        self.has_marked = met.iter().skip(others).any(is_full);
         let most = met.iter().skip(of_instances).copied().max();
         let most = usize::try_from(most.unwrap_or_default()).unwrap_or(usize::MAX);
         Ok(keys.len().max(most))
@@ -272,6 +281,7 @@ impl Target for Writer {
         let counted = self.count_active();
         counted.map_err(|failure| self.shown(&failure))?;
         self.position = position;
+        self.has_marked = self.partition == SHARED;
         Ok(position)
     }
 

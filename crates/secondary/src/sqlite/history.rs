@@ -64,6 +64,24 @@ pub fn aged(transaction: &Transaction<'_>, before: i64, limit: usize) -> rusqlit
     Ok(most)
 }
 
+/// Deletes up to `limit` rows of each entity that builds before 30 November 2026 marked instead of deleting them. Returns the largest
+/// count of one entity.
+pub fn marked(transaction: &Transaction<'_>, limit: usize) -> rusqlite::Result<usize> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut most = 0;
+    for entity in entities::ALL {
+        let Some(column) = entity.mark() else {
+            continue;
+        };
+        let (table, key) = (entity.table, column_name(entity.key().name));
+        let sql = format!(
+            "DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {column} = 1 LIMIT ?)"
+        );
+        most = most.max(transaction.execute(&sql, params![limit])?);
+    }
+    Ok(most)
+}
+
 /// Deletes the rows with these keys.
 pub fn rows(
     transaction: &Transaction<'_>,

@@ -32,6 +32,8 @@ pub struct Writer {
     database: DatabaseFile,
     /// Texts of upserts, by entity, column mask and number of rows.
     upserts: FxHashMap<(usize, u64, usize), String>,
+    /// Whether there may still be rows of earlier builds to delete; see [`history::marked`].
+    has_marked: bool,
 }
 
 impl Writer {
@@ -44,6 +46,7 @@ impl Writer {
             connection,
             database,
             upserts: FxHashMap::default(),
+            has_marked: true,
         })
     }
 
@@ -112,7 +115,7 @@ impl Target for Writer {
     }
 
     fn forget(&mut self, before: i64, limit: usize) -> Result<usize, TargetError> {
-        let database = &self.database;
+        let (database, has_marked) = (&self.database, self.has_marked);
         let transaction = self.connection.transaction();
         let forgotten = transaction.and_then(|transaction| {
             let keys: Vec<i64> = transaction
@@ -123,8 +126,17 @@ impl Target for Writer {
                 .collect::<Result<_, _>>()?;
             history::instances(&transaction, &keys)?;
             let aged = history::aged(&transaction, before, limit)?;
+            let marked = if has_marked {
+                history::marked(&transaction, limit)?
+            } else {
+                0
+            };
             transaction.commit()?;
-            Ok(keys.len().max(aged))
+            Ok((keys.len().max(aged), marked))
+        });
+        let forgotten = forgotten.map(|(count, marked)| {
+            self.has_marked = marked >= limit;
+            count.max(marked)
         });
         // The rest of the limit is spent on returning free space: one page instead of one instance.
         let forgotten = forgotten.and_then(|count| match limit.saturating_sub(count) {

@@ -17,6 +17,7 @@ mod embedded {
     mod job_statistics;
     mod kept_counts;
     mod limits;
+    mod marked_rows;
     mod property;
     mod several_incidents;
     mod spellings;
@@ -41,6 +42,7 @@ mod postgres {
     mod job_statistics;
     mod kept_counts;
     mod limits;
+    mod marked_rows;
     mod outage;
     mod outages;
     mod property;
@@ -68,6 +70,7 @@ mod opensearch {
     mod identity;
     mod job_statistics;
     mod limits;
+    mod marked_rows;
     mod outage;
     mod property;
     mod purge;
@@ -94,6 +97,7 @@ mod elasticsearch {
     mod identity;
     mod job_statistics;
     mod limits;
+    mod marked_rows;
     mod outage;
     mod property;
     mod purge;
