@@ -54,7 +54,18 @@ impl Server {
         Server::start_with(data, settings, &[])
     }
 
-    /// Likewise, with these environment variables.
+    /// With one certificate on its three ports.
+    fn on_all_ports(data: &Path, certificates: &Certificates) -> Server {
+        let settings = [
+            "server.ssl",
+            "camunda.api.grpc.ssl",
+            "management.server.ssl",
+        ];
+        let settings = settings.map(|prefix| certificates.settings(prefix));
+        Server::start(data, &settings.concat())
+    }
+
+    /// With these environment variables.
     fn start_with(data: &Path, settings: &[String], variables: &[(&str, String)]) -> Server {
         let mut child = skep()
             .envs(variables.iter().map(|(name, value)| (name, value)))
@@ -81,6 +92,11 @@ impl Server {
         // Later output is short, and not read.
         std::mem::forget(lines);
         Server { child, banner }
+    }
+
+    /// The addresses of REST, gRPC and management, as [`Server::address`] has each.
+    fn addresses(&self) -> [String; 3] {
+        ["REST", "gRPC", "management"].map(|name| self.address(name))
     }
 
     /// The address with the host name of the certificate.
@@ -134,14 +150,8 @@ const MODEL: &str = concat!(
 fn all_three_ports_speak_only_tls_and_clients_check_the_certificate() {
     let certificates = Certificates::new();
     let data = tempfile::tempdir().unwrap();
-    let settings = [
-        "server.ssl",
-        "camunda.api.grpc.ssl",
-        "management.server.ssl",
-    ]
-    .map(|prefix| certificates.settings(prefix));
-    let server = Server::start(data.path(), &settings.concat());
-    let [rest, grpc, management] = ["REST", "gRPC", "management"].map(|name| server.address(name));
+    let server = Server::on_all_ports(data.path(), &certificates);
+    let [rest, grpc, management] = server.addresses();
     for address in [&rest, &grpc, &management] {
         assert!(address.starts_with("https://"), "{}", server.banner);
     }
@@ -218,14 +228,8 @@ criteria:
 fn a_chaos_experiment_loads_a_cluster_over_tls_at_ports_of_its_own() {
     let certificates = Certificates::new();
     let data = tempfile::tempdir().unwrap();
-    let settings = [
-        "server.ssl",
-        "camunda.api.grpc.ssl",
-        "management.server.ssl",
-    ]
-    .map(|prefix| certificates.settings(prefix));
-    let server = Server::start(&data.path().join("data"), &settings.concat());
-    let [rest, grpc, management] = ["REST", "gRPC", "management"].map(|name| server.address(name));
+    let server = Server::on_all_ports(&data.path().join("data"), &certificates);
+    let [rest, grpc, management] = server.addresses();
     let (plan, report) = (data.path().join("plan.yaml"), data.path().join("report"));
     std::fs::write(&plan, LOADED).unwrap();
     let (plan, report) = (plan.display().to_string(), report.display().to_string());
@@ -298,7 +302,7 @@ async fn all_three_ports_show_a_renewed_certificate_without_a_restart() {
     let of_page = ["--config".to_string(), documented(&first)];
     let settings = [&of_page[..], &first.settings("management.server.ssl")].concat();
     let server = Server::start(data.path(), &settings);
-    let ports = ["REST", "gRPC", "management"].map(|name| server.address(name));
+    let ports = server.addresses();
     let [old, new] = [&first, &renewed].map(|it| it.path("authority.pem"));
     for port in &ports {
         assert!(shows_one_of(&old, port).await, "{port}");
@@ -400,7 +404,7 @@ async fn all_three_ports_use_their_key_stores() {
         ),
     ];
     let server = Server::start(data.path(), &settings.concat());
-    let [rest, grpc, management] = ["REST", "gRPC", "management"].map(|name| server.address(name));
+    let [rest, grpc, management] = server.addresses();
     let authority = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../tls/tests/key_stores/authority.pem"
