@@ -40,6 +40,7 @@ mod expression;
 mod findings;
 mod global_listeners;
 mod identity;
+mod identity_interleaved;
 mod identity_large;
 mod incidents;
 mod inclusive_gateway;
