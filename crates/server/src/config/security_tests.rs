@@ -574,10 +574,17 @@ fn more_than_a_cluster_may_have_stops_the_start() {
     assert!(groups(3, &"x".repeat(4 << 20)).is_ok());
 }
 
+/// A setting, the others that its entry needs, and the field that errors name.
+type Field = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+);
+
 /// What a client could not send, a set-up cannot have either.
 #[test]
 fn a_text_that_no_request_could_carry_stops_the_start() {
-    const FIELDS: [(&str, &[(&str, &str)], &str); 5] = [
+    const FIELDS: [Field; 6] = [
         (
             "GROUPS_0_DESCRIPTION",
             &[("GROUPS_0_GROUPID", "g")],
@@ -600,6 +607,14 @@ fn a_text_that_no_request_could_carry_stops_the_start() {
                 ("MAPPINGRULES_0_CLAIMNAME", "dept"),
             ],
             "claim-value",
+        ),
+        (
+            "MAPPINGRULES_0_CLAIMNAME",
+            &[
+                ("MAPPINGRULES_0_MAPPINGRULEID", "m"),
+                ("MAPPINGRULES_0_CLAIMVALUE", "sales"),
+            ],
+            "claim-name",
         ),
         (
             "USERS_0_PASSWORD",

@@ -299,10 +299,11 @@ impl Draft {
 
     fn mapping_rule(&mut self, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
         let id = faults.id("mapping-rule-id", entry.text("mapping-rule-id"));
+        let claim_name = self.bounded("claim-name", entry, faults);
         let claim_value = self.bounded("claim-value", entry, faults);
         let rule = MappingRuleValue {
             mapping_rule_key: Key::NONE,
-            claim_name: faults.claim("claim-name", entry.text("claim-name")),
+            claim_name: faults.claim("claim-name", claim_name),
             claim_value: faults.said("claim-value", claim_value),
             name: id.clone(),
             mapping_rule_id: id,
