@@ -257,10 +257,13 @@ fn who_modifies_an_instance_reaches_no_element_of_another_one() {
     rig.assert_completed(own);
 }
 
-/// Cancels this instance by a batch operation of anna.
-fn cancels(rig: &mut Rig, instance: Key) {
+const CANCEL: BatchOperationType = BatchOperationType::CancelProcessInstance;
+const DELETE: BatchOperationType = BatchOperationType::DeleteProcessInstance;
+
+/// Does this to the instance by a batch operation of anna.
+fn in_batch(rig: &mut Rig, kind: BatchOperationType, instance: Key) {
     let create = CreateBatchOperation {
-        kind: BatchOperationType::CancelProcessInstance,
+        kind,
         filter: "{}".into(),
         plan: BatchPlan::None,
         follow_up: None,
@@ -292,11 +295,11 @@ fn a_batch_operation_does_nothing_that_its_creator_may_do_no_more() {
     let creates = [P::CreateBatchCancelProcessInstance];
     grant(&mut rig, "anna", ResourceType::Batch, "*", &creates);
     let right = on_process(&mut rig, "anna", "order", &[P::CancelProcessInstance]);
-    cancels(&mut rig, first);
+    in_batch(&mut rig, CANCEL, first);
     assert_eq!(rig.open_instances(), [second]);
     // The right goes after the items were chosen, and before the first one is carried out.
     rig.interrupted = true;
-    cancels(&mut rig, second);
+    in_batch(&mut rig, CANCEL, second);
     assert_eq!(rig.open_instances(), [second]);
     revoke(&mut rig, right);
     rig.interrupted = false;
@@ -306,5 +309,42 @@ fn a_batch_operation_does_nothing_that_its_creator_may_do_no_more() {
     let intents: Vec<_> = items.iter().map(|record| record.intent).collect();
     assert_eq!(intents, ["EXECUTED", "FAILED"]);
     let why = items[1].text("errorMessage");
+    assert!(why.contains("Insufficient permissions"), "{why}");
+}
+
+/// Nobody knows of an instance that has ended which process it belongs to: what was chosen by the right to delete it stays chosen, until
+/// the creator may delete nothing.
+#[test]
+fn a_batch_operation_deletes_no_history_when_its_creator_may_delete_none() {
+    let mut rig = asking(1);
+    deploy(&mut rig, process("order"));
+    let ended = [(); 3].map(|()| {
+        let instance = created(&mut rig, Claims::Internal, "order");
+        rig.cancel(instance).unwrap();
+        instance
+    });
+    let creates = [P::CreateBatchDeleteProcessInstance];
+    grant(&mut rig, "anna", ResourceType::Batch, "*", &creates);
+    let rights = ["order", "refund"]
+        .map(|process| on_process(&mut rig, "anna", process, &[P::DeleteProcessInstance]));
+    in_batch(&mut rig, DELETE, ended[0]);
+    let deleted = |rig: &Rig| -> Vec<i64> {
+        let events = rig.events("HISTORY_DELETION");
+        let keys = events.map(|record| record.field("resourceKey").as_i64());
+        keys.map(Option::unwrap).collect()
+    };
+    assert_eq!(deleted(&rig), [ended[0].0]);
+    for (instance, right) in ended[1..].iter().zip(rights) {
+        rig.interrupted = true;
+        in_batch(&mut rig, DELETE, *instance);
+        revoke(&mut rig, right);
+        rig.interrupted = false;
+        while rig.run_work() {}
+    }
+    assert_eq!(deleted(&rig), [ended[0].0, ended[1].0]);
+    let items: Vec<_> = rig.events("BATCH_OPERATION_ITEM").collect();
+    let last = items.last().unwrap();
+    assert_eq!((items.len(), last.intent), (3, "FAILED"));
+    let why = last.text("errorMessage");
     assert!(why.contains("Insufficient permissions"), "{why}");
 }
