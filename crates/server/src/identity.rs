@@ -8,10 +8,11 @@ use std::time::Duration;
 use anyhow::Context;
 use skep_gateway::door::passwords::Passwords;
 use skep_identity::defaults;
+use skep_protocol::Failure;
 use skep_protocol::command::{Command, IdentityCommand, Request};
 use skep_protocol::value::{
-    AuthorizationValue, IdentitySetupValue, MappingRuleValue, Member, ParentType, ParentValue,
-    PasswordHash, UserValue,
+    AuthorizationValue, IdentitySetupValue, MappingRuleValue, Member, ParentValue, PasswordHash,
+    UserValue,
 };
 use skep_service::Broker;
 use tokio::sync::oneshot;
@@ -59,10 +60,15 @@ async fn keep(
 ) {
     until_accepted(&*broker, &initial, &passwords).await;
     let _ = accepted.send(());
+    let last = last();
     let mut pause = LOOK;
     loop {
         tokio::time::sleep(pause).await;
-        pause = if is_there(&*broker) {
+        let is_there = |last: &AuthorizationValue| {
+            let directory = broker.directory();
+            directory.authorization_like(last).is_some()
+        };
+        pause = if last.as_ref().is_none_or(is_there) {
             LOOK
         } else {
             until_accepted(&*broker, &initial, &passwords).await;
@@ -71,11 +77,10 @@ async fn keep(
     }
 }
 
-fn is_there(broker: &dyn Broker) -> bool {
-    let directory = broker.directory();
-    directory
-        .parent_of(ParentType::Role, defaults::ADMIN)
-        .is_some()
+/// What a node sends last. Nobody can delete it, so where it is not, a purge has deleted everything, or the node that set up the cluster
+/// again has not come to its end.
+fn last() -> Option<AuthorizationValue> {
+    defaults::setup().authorizations.pop()
 }
 
 async fn until_accepted(broker: &dyn Broker, initial: &Initial, passwords: &Passwords) {
@@ -120,29 +125,38 @@ async fn send(
     Ok(())
 }
 
-/// The set-up in slices of at most [`SLICE`] and [`SLICE_BYTES`], each of which finds what it refers to: members come last.
+/// The set-up in slices of at most [`SLICE`] and [`SLICE_BYTES`], each of which finds what it refers to: members come after their groups.
+/// The role of administrators comes with its members, as everybody may become the first one while it has none.
 fn slices(setup: &IdentitySetupValue) -> Vec<IdentitySetupValue> {
+    let last = last();
+    let (admin, roles) = parted(&setup.roles, |role| &*role.id == defaults::ADMIN);
+    let (admins, role_members) =
+        parted(&setup.role_members, |(role, _)| &**role == defaults::ADMIN);
+    let (last, authorizations) = parted(&setup.authorizations, |it| Some(it) == last.as_ref());
     let member = |(parent, member): &(Arc<str>, Member)| parent.len() + member.weight();
+    let (parent, granted) = (ParentValue::weight, AuthorizationValue::weight);
     let mut all = Slices::default();
+    all.fill(&admin, parent, |slice| &mut slice.roles);
+    all.fill(&admins, member, |slice| &mut slice.role_members);
     all.fill(&setup.users, UserValue::weight, |slice| &mut slice.users);
-    all.fill(&setup.mapping_rules, MappingRuleValue::weight, |slice| {
-        &mut slice.mapping_rules
-    });
-    let parent = ParentValue::weight;
+    let rule = MappingRuleValue::weight;
+    all.fill(&setup.mapping_rules, rule, |slice| &mut slice.mapping_rules);
     all.fill(&setup.groups, parent, |slice| &mut slice.groups);
-    all.fill(&setup.roles, parent, |slice| &mut slice.roles);
+    all.fill(&roles, parent, |slice| &mut slice.roles);
     all.fill(&setup.tenants, parent, |slice| &mut slice.tenants);
-    all.fill(&setup.authorizations, AuthorizationValue::weight, |slice| {
-        &mut slice.authorizations
-    });
-    all.fill(&setup.group_members, member, |slice| {
-        &mut slice.group_members
-    });
-    all.fill(&setup.role_members, member, |slice| &mut slice.role_members);
-    all.fill(&setup.tenant_members, member, |slice| {
-        &mut slice.tenant_members
-    });
+    all.fill(&authorizations, granted, |slice| &mut slice.authorizations);
+    let members = &setup.group_members;
+    all.fill(members, member, |slice| &mut slice.group_members);
+    all.fill(&role_members, member, |slice| &mut slice.role_members);
+    let members = &setup.tenant_members;
+    all.fill(members, member, |slice| &mut slice.tenant_members);
+    all.fill(&last, granted, |slice| &mut slice.authorizations);
     all.made
+}
+
+/// Those that are, and the others.
+fn parted<T: Clone>(all: &[T], is: impl Fn(&T) -> bool) -> (Vec<T>, Vec<T>) {
+    all.iter().cloned().partition(is)
 }
 
 #[derive(Default)]
@@ -185,8 +199,9 @@ async fn new_users(
     let mut new = Vec::new();
     for user in users {
         if !exists(&user.user.username) {
+            let password = hashes.hash(user).await;
             new.push(UserValue {
-                password: hashes.hash(user).await?,
+                password: password.map_err(|why| why.to_string())?,
                 ..user.user.clone()
             });
         }
@@ -209,13 +224,12 @@ impl<'p> Hashes<'p> {
         }
     }
 
-    async fn hash(&mut self, of: &InitialUser) -> Result<PasswordHash, String> {
+    async fn hash(&mut self, of: &InitialUser) -> Result<PasswordHash, Failure> {
         let username = &of.user.username;
         if let Some(known) = self.known.get(username) {
             return Ok(known.clone());
         }
-        let hash = self.passwords.hash(of.password.clone()).await;
-        let hash = hash.map_err(|why| why.to_string())?;
+        let hash = self.passwords.hash(of.password.clone()).await?;
         self.known.insert(username.clone(), hash.clone());
         Ok(hash)
     }
@@ -302,6 +316,47 @@ mod tests {
         };
         assert_eq!(all[1], alone);
         check(&all, &whole);
+    }
+
+    /// Otherwise whoever reaches the port could become the first one between two commands.
+    #[test]
+    fn the_role_of_administrators_never_exists_without_its_members() {
+        let mut whole = setup(1_300, "");
+        for name in ["anna", "bert"] {
+            let admin = Member::new(EntityType::User, name);
+            whole.role_members.push((defaults::ADMIN.into(), admin));
+        }
+        let all = slices(&whole);
+        check(&all, &whole);
+        let is_admin = |role: &ParentValue| &*role.id == defaults::ADMIN;
+        let with_role = all.iter().find(|slice| slice.roles.iter().any(is_admin));
+        let members = with_role.unwrap().role_members.iter();
+        let of_admin = members.filter(|(role, _)| &**role == defaults::ADMIN);
+        assert_eq!(of_admin.count(), 2);
+    }
+
+    /// A node that dies before its last command leaves it to the others, after a purge too.
+    #[test]
+    fn what_shows_that_all_is_there_goes_last() {
+        let mut whole = setup(1_300, "");
+        for number in 0..600 {
+            let role: Arc<str> = format!("role-{number}").into();
+            let like = whole.authorizations[0].clone();
+            whole.authorizations.push(AuthorizationValue {
+                owner_id: role.clone(),
+                ..like
+            });
+            let anna = Member::new(EntityType::User, "anna");
+            whole.tenant_members.push((role, anna));
+        }
+        let all = slices(&whole);
+        check(&all, &whole);
+        let last = last().unwrap();
+        let has = |slice: &IdentitySetupValue| slice.authorizations.contains(&last);
+        let found: Vec<bool> = all.iter().map(has).collect();
+        assert!(found.len() > 4, "{found:?}");
+        let (end, others) = found.split_last().unwrap();
+        assert!(*end && !others.contains(&true), "{found:?}");
     }
 
     #[test]
