@@ -53,6 +53,7 @@ fn mark(store: &Filled, prefix: &str, entity: &Entity, column: &str, id: &str) {
                 let path = format!("/{prefix}-skep-{}/{path}", table.replace('_', "-"));
                 serde_json::from_str(&server.ask(method, &path, body).unwrap()).unwrap()
             };
+            ask("POST", "_refresh", "");
             let found = ask("GET", "_search?size=1000", "");
             let found = found["hits"]["hits"].as_array().unwrap();
             let found: Vec<&Json> = found
