@@ -14,8 +14,6 @@ use skep_protocol::origin::Claims;
 use skep_protocol::{TenantFilter, TenantId};
 use skep_service::work::{Asker, Way, shared_noted};
 
-use crate::job_streams::Stream;
-
 /// Maximum number of job types with recorded workers.
 const MAX_TYPES: usize = 1_000;
 /// Maximum number of workers per job type.
@@ -114,12 +112,25 @@ pub fn poll(
     }
 }
 
-/// An open stream.
-pub fn stream(stream: &Stream, directory: &Directory, noted: Noted) -> Asker {
-    Asker {
-        way: Way::Stream,
-        ..poll(&stream.spec, (&stream.claims, directory), noted)
+/// An open stream. One may name any tenants, and gets no jobs of those that its caller is not assigned to, where tenants are checked:
+/// their members must not take it for a worker of theirs. A poll that names them is refused.
+pub fn stream(
+    spec: &ActivateJobs,
+    (claims, directory): (&Claims, &Directory),
+    checks_tenants: bool,
+    noted: Noted,
+) -> Asker {
+    let mut asker = poll(spec, (claims, directory), noted);
+    asker.way = Way::Stream;
+    if checks_tenants
+        && spec.tenants.filter == TenantFilter::Provided
+        && let Some(grants) = Grants::of(directory, claims)
+    {
+        let named = spec.tenants.iter();
+        let given = named.filter(|tenant| grants.tenants().contains(tenant));
+        asker.tenants = Some(given.take(MAX_TENANTS).collect());
     }
+    asker
 }
 
 fn tenants(
@@ -139,12 +150,14 @@ fn tenants(
 
 #[cfg(test)]
 mod tests {
-    use skep_identity::Directory;
+    use skep_identity::{Directory, Entry, Parent};
     use skep_protocol::command::ActivateJobs;
-    use skep_protocol::origin::Claims;
+    use skep_protocol::origin::{Claims, Principal};
+    use skep_protocol::value::{EntityType, Member, ParentType};
+    use skep_protocol::{Key, TenantFilter, TenantId, Tenants};
     use skep_service::work::{Asker, Way};
 
-    use super::{KEPT, MAX_TYPES, MAX_WORKERS, Noted, Workers, poll};
+    use super::{KEPT, MAX_TYPES, MAX_WORKERS, Noted, Workers, poll, stream};
 
     fn asker(job_type: &str, worker: &str, seen: i64) -> Asker {
         Asker {
@@ -211,6 +224,40 @@ mod tests {
         let kept = &workers.all(1)[0];
         assert_eq!(*kept.job_type, "ä".repeat(128));
         assert_eq!(*kept.worker, format!("w{}", "ä".repeat(127)));
+    }
+
+    #[test]
+    fn a_stream_is_a_worker_of_those_tenants_whose_jobs_it_gets() {
+        let mut directory = Directory::default();
+        let acme = Parent::new(ParentType::Tenant, "acme");
+        let anna = Member::new(EntityType::User, "anna");
+        directory.add(Key(1), &Entry::membership(&acme, anna));
+        let by = |name: &str| {
+            let principal = Principal {
+                id: name.into(),
+                ..Principal::default()
+            };
+            Claims::User(principal.into())
+        };
+        let named = ["acme", "globex"].map(TenantId::new);
+        let of = |claims: &Claims, filter: TenantFilter, checks: bool| {
+            let spec = ActivateJobs {
+                tenants: Tenants::chosen(filter, ["acme", "globex"]),
+                ..ActivateJobs::default()
+            };
+            let noted = Noted { node: 0, now: 1 };
+            let asker = stream(&spec, (claims, &directory), checks, noted);
+            assert_eq!(asker.way, Way::Stream);
+            asker.tenants
+        };
+        let (provided, assigned) = (TenantFilter::Provided, TenantFilter::Assigned);
+        let only_acme = Some(vec![TenantId::new("acme")]);
+        assert_eq!(of(&by("anna"), provided, true), only_acme);
+        assert_eq!(of(&by("anna"), assigned, true), only_acme);
+        assert_eq!(of(&by("stranger"), provided, true), Some(Vec::new()));
+        // Without checks, and without logins, it gets what it names.
+        assert_eq!(of(&by("stranger"), provided, false), Some(named.to_vec()));
+        assert_eq!(of(&Claims::Anonymous, provided, true), Some(named.to_vec()));
     }
 
     #[test]

@@ -60,12 +60,14 @@ impl Cluster {
     pub(crate) async fn own_work(&self, local: &Local) -> NodeWork {
         let now = crate::clock::real_time();
         let directory = local.directory.get();
+        let checks = self.config.engine.identity.tenant_checks;
         let mut askers = local.workers.all(now);
         let own = local.streams.streams().into_iter();
         let streams = own.map(|stream| (self.node(), stream));
         for (node, stream) in streams.chain(self.streams_of_gateways()) {
+            let whose = (&stream.claims, &*directory);
             let noted = Noted { node, now };
-            askers.push(workers::stream(&stream, &directory, noted));
+            askers.push(workers::stream(&stream.spec, whose, checks, noted));
         }
         let (partitions, is_incomplete) = local.partition_works().await;
         NodeWork {
