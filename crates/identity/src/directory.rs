@@ -79,15 +79,25 @@ impl Limits {
     }
 }
 
-/// An owner, and the resources of an authorization.
-type OnResource = (OwnerType, Arc<str>, ResourceType, ResourceMatcher);
+/// An owner, the resources of an authorization (`None`: before all of them), and its key: earlier builds permitted two on the same
+/// resources.
+type OnResource = (
+    OwnerType,
+    Arc<str>,
+    Option<(ResourceType, ResourceMatcher)>,
+    Key,
+);
 
-fn on_resource(value: &AuthorizationValue) -> OnResource {
+/// Before all keys.
+const FIRST: Key = Key(i64::MIN);
+
+fn on_resource(value: &AuthorizationValue, key: Key) -> OnResource {
+    let resource = (value.resource_type, value.matcher.clone());
     (
         value.owner_type,
         value.owner_id.clone(),
-        value.resource_type,
-        value.matcher.clone(),
+        Some(resource),
+        key,
     )
 }
 
@@ -102,10 +112,9 @@ pub struct Directory {
     /// The parsed form of claims that are paths.
     paths: Map<Arc<str>, Arc<JsonPath>>,
     authorizations: Map<Key, Arc<AuthorizationValue>>,
-    /// The authorizations of each owner: there may be very many, and all of them make up the permissions of each caller.
-    by_owner: Map<(OwnerType, Arc<str>), Leaves<Key, Arc<AuthorizationValue>>>,
-    /// Each creation of an authorization looks for the one that its owner already has on the same resources.
-    by_resource: Leaves<OnResource, Key>,
+    /// The same, by owner and resources: all of an owner make up the permissions of each caller, and each creation looks for the one that
+    /// its owner already has on the same resources. There may be very many of one owner, and each user has one.
+    by_resource: Leaves<OnResource, Arc<AuthorizationValue>>,
     /// Members, with the key of the row.
     members: Map<Parent, Leaves<Member, Key>>,
     memberships: Map<Member, Leaves<Parent, ()>>,
@@ -185,12 +194,9 @@ impl Directory {
                 self.rules.insert_mut(id, Arc::new(rule.clone()));
             }
             Entry::Authorization(value) => {
-                let owner = (value.owner_type, value.owner_id.clone());
-                let value = Arc::new(value.clone());
-                let mut owned = self.by_owner.get(&owner).cloned().unwrap_or_default();
-                owned.insert(key, Arc::clone(&value));
-                self.by_owner.insert_mut(owner, owned);
-                self.by_resource.insert(on_resource(&value), key);
+                let value = Arc::new(self.with_known_texts(value));
+                let on = on_resource(&value, key);
+                self.by_resource.insert(on, Arc::clone(&value));
                 self.authorizations.insert_mut(key, value);
             }
             Entry::GroupMember { parent, member } => {
@@ -223,21 +229,7 @@ impl Directory {
                 self.drop_path(&rule.claim_name);
             }
             Entry::Authorization(value) => {
-                let owner = (value.owner_type, value.owner_id.clone());
-                if let Some(owned) = self.by_owner.get(&owner) {
-                    let mut left = owned.clone();
-                    left.remove(&key);
-                    if left.is_empty() {
-                        self.by_owner.remove_mut(&owner);
-                    } else {
-                        self.by_owner.insert_mut(owner, left);
-                    }
-                }
-                // Another one is there if an earlier build permitted both.
-                let resource = on_resource(value);
-                if self.by_resource.get(&resource) == Some(&key) {
-                    self.by_resource.remove(&resource);
-                }
+                self.by_resource.remove(&on_resource(value, key));
                 self.authorizations.remove_mut(&key);
             }
             Entry::GroupMember { parent, member } => {
@@ -250,6 +242,24 @@ impl Directory {
                 self.remove_member(key, &Parent::new(ParentType::Tenant, parent), member);
             }
         }
+    }
+
+    /// The same authorization. Each row brings its own texts, and each user has an authorization on themselves: the text of their name is
+    /// kept once.
+    fn with_known_texts(&self, value: &AuthorizationValue) -> AuthorizationValue {
+        let known = |text: &Arc<str>| {
+            let known = self.users.get_key_value(text);
+            known.map_or_else(|| text.clone(), |(known, _)| known.clone())
+        };
+        let mut value = value.clone();
+        if value.owner_type == OwnerType::User {
+            value.owner_id = known(&value.owner_id);
+        }
+        if let (ResourceType::User, ResourceMatcher::Id(id)) = (value.resource_type, &value.matcher)
+        {
+            value.matcher = ResourceMatcher::Id(known(id));
+        }
+        value
     }
 
     /// Parses the claim of a rule, if it is a path.
@@ -371,20 +381,26 @@ impl Directory {
         self.authorizations.get(&key)
     }
 
-    /// The authorizations granted directly to this owner, in key order.
+    /// The authorizations granted directly to this owner, in the order of their resources.
     pub fn authorizations_of(
         &self,
         owner_type: OwnerType,
         id: &Arc<str>,
     ) -> impl Iterator<Item = (Key, &Arc<AuthorizationValue>)> {
-        let owned = self.by_owner.get(&(owner_type, id.clone()));
-        let owned = owned.into_iter().flat_map(Leaves::iter);
-        owned.map(|(key, value)| (*key, value))
+        let id = id.clone();
+        let before_all = (owner_type, id.clone(), None, FIRST);
+        let owned = self.by_resource.starting_at(before_all);
+        let is_owned = move |of_type: OwnerType, of: &Arc<str>| of_type == owner_type && *of == id;
+        let owned = owned.take_while(move |((of_type, of, ..), _)| is_owned(*of_type, of));
+        owned.map(|((.., key), value)| (*key, value))
     }
 
     /// The authorization that the owner of this one has on the same resources.
     pub fn authorization_like(&self, value: &AuthorizationValue) -> Option<Key> {
-        self.by_resource.get(&on_resource(value)).copied()
+        let (owner_type, id, on, _) = on_resource(value, FIRST);
+        let before_it = (owner_type, id.clone(), on.clone(), FIRST);
+        let ((of_type, of, resource, key), _) = self.by_resource.starting_at(before_it).next()?;
+        ((of_type, of, resource) == (&owner_type, &id, &on)).then_some(*key)
     }
 
     /// The members of a group, role or tenant, with the keys of their rows.

@@ -80,6 +80,18 @@ impl<K: Ord + Clone, V: Clone> Leaves<K, V> {
         self.0.is_empty()
     }
 
+    /// The entries from this key on, in key order.
+    pub fn starting_at(&self, key: K) -> impl Iterator<Item = (&K, &V)> {
+        let first = self.leaf(&key).map(|(first, _)| first);
+        let tree = &self.0;
+        let leaves = first.into_iter().flat_map(move |first| tree.range(first..));
+        let entries = leaves.flat_map(move |(_, leaf)| {
+            let before = leaf.partition_point(|(of, _)| *of < key);
+            leaf.iter().skip(before)
+        });
+        entries.map(|(key, value)| (key, value))
+    }
+
     /// All entries in key order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         let leaves = self.0.values().flat_map(|leaf| leaf.iter());
@@ -108,6 +120,8 @@ mod tests {
                     plain.remove(&key);
                 }
                 prop_assert_eq!(leaves.get(&key), plain.get(&key));
+                let behind: Vec<(&u16, &u8)> = leaves.starting_at(key).collect();
+                prop_assert_eq!(behind, plain.range(key..).collect::<Vec<_>>());
             }
             prop_assert!(leaves.iter().eq(plain.iter()));
             prop_assert_eq!(leaves.is_empty(), plain.is_empty());

@@ -41,8 +41,8 @@ const GROUPS_OF_A_USER: usize = 10;
 /// An Argon2id hash in the directory's format.
 const HASH: &str = "{argon2id}$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNoaGFzaGhhc2g";
 
-/// Rows as read from the log, each with its own texts.
-fn filled() -> Directory {
+/// Rows as read from the log, each with its own texts. `own`: also the authorization that each user gets, to read their own entry.
+fn filled(own: bool) -> Directory {
     let mut directory = Directory::default();
     let mut next = 0;
     let mut add = |entry: Entry| {
@@ -57,6 +57,16 @@ fn filled() -> Directory {
             email: format!("{}@example.org", user(number)).into(),
             password: PasswordHash::new(HASH),
         }));
+        if own {
+            add(Entry::Authorization(AuthorizationValue {
+                authorization_key: Key(number as i64),
+                owner_type: OwnerType::User,
+                owner_id: user(number).into(),
+                resource_type: ResourceType::User,
+                matcher: ResourceMatcher::Id(user(number).into()),
+                permissions: vec![PermissionType::Read],
+            }));
+        }
     }
     for number in 0..GROUPS {
         add(Entry::Group(ParentValue {
@@ -86,22 +96,24 @@ fn group(number: usize) -> String {
 /// One after the other: both count the bytes of the whole process.
 #[test]
 fn directories_and_permissions_take_little_memory() {
-    ten_thousand_users_with_a_hundred_thousand_memberships_take_little();
+    ten_thousand_users_with_a_hundred_thousand_memberships_take_little(false);
+    ten_thousand_users_with_a_hundred_thousand_memberships_take_little(true);
     a_thousand_callers_with_a_role_of_twenty_thousand_authorizations_take_little();
 }
 
-fn ten_thousand_users_with_a_hundred_thousand_memberships_take_little() {
+fn ten_thousand_users_with_a_hundred_thousand_memberships_take_little(own: bool) {
     let before = HELD.load(Ordering::Relaxed);
-    let directory = filled();
+    let directory = filled(own);
     let held = HELD.load(Ordering::Relaxed) - before;
     let mib = held as f64 / f64::from(1 << 20);
-    println!("{mib:.1} MiB");
+    println!("{mib:.1} MiB, with an authorization of each user: {own}");
     // A copy shares everything.
     let copy = directory.clone();
     assert!(HELD.load(Ordering::Relaxed) - before < held + 4_096);
     drop(directory);
     let grants = Grants::of(&copy, &claims(4_711)).unwrap();
     assert_eq!(grants.groups().len(), GROUPS_OF_A_USER);
+    assert_eq!(grants.allows(grants![User: Read][0], &user(4_711)), own);
     assert!(mib < 16.0, "{mib:.1} MiB");
 }
 
