@@ -1,7 +1,9 @@
 //! Commands for developers of processes and workers.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use super::acting::{Desk, example};
 use super::binary::{PROCESS, run, skep, stderr, stdout, workplace};
@@ -136,6 +138,82 @@ fn a_worker_fails_jobs_or_leaves_them_to_its_command() {
         desk.json(&["instance", &key])["instance"]["state"],
         "COMPLETED"
     );
+}
+
+/// A killed shell whose child lives on would keep its output open, and with it the job.
+#[test]
+fn a_command_that_takes_too_long_is_killed_with_its_children() {
+    let desk = Desk::new(&[]);
+    desk.says(&["deploy", &example("first-process.bpmn")]);
+    desk.start(&["order"]);
+    let began = Instant::now();
+    let worker = [
+        "worker",
+        "charge-card",
+        "--count",
+        "1",
+        "--timeout",
+        "1s",
+        "--exec",
+    ];
+    let done = desk.run(&[&worker[..], &["sleep 100; true"]].concat());
+    let said = stderr(&done);
+    assert!(
+        said.contains("the command did not end within 1 s"),
+        "{said}"
+    );
+    assert!(began.elapsed() < Duration::from_secs(60), "{said}");
+}
+
+/// A terminal sends Ctrl+C to the worker and to all that it has started.
+#[test]
+fn an_interrupted_worker_waits_for_its_command_and_then_kills_it() {
+    let desk = Desk::new(&[]);
+    let here = desk.directory.path();
+    desk.says(&["deploy", &example("first-process.bpmn")]);
+    let wait = "touch began; while [ ! -e go ]; do sleep 0.05; done; echo '{\"charged\": true}'";
+    let worker = || {
+        let mut worker = skep(here)
+            .args(["worker", "charge-card", "--exec", wait])
+            .args(["--address", &desk.server.rest])
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(worker.stderr.take().unwrap()).lines();
+        while !here.join("began").exists() {
+            assert_eq!(worker.try_wait().unwrap(), None);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::fs::remove_file(here.join("began")).unwrap();
+        interrupt(&worker);
+        let mut said = lines.by_ref().map(Result::unwrap);
+        assert!(said.any(|line| line.contains("interrupt again")));
+        (worker, lines)
+    };
+    desk.start(&["order"]);
+    let (patient, _lines) = worker();
+    std::fs::write(here.join("go"), "").unwrap();
+    let done = patient.wait_with_output().unwrap();
+    assert!(stdout(&done).contains(": completed"), "{}", stdout(&done));
+    assert!(done.status.success());
+
+    std::fs::remove_file(here.join("go")).unwrap();
+    desk.start(&["order"]);
+    let (impatient, _lines) = worker();
+    interrupt(&impatient);
+    let done = impatient.wait_with_output().unwrap();
+    assert!(stdout(&done).contains(": failed"), "{}", stdout(&done));
+    assert!(done.status.success());
+    let job = &desk.json(&["jobs"])["items"][0];
+    assert_eq!(job["retries"], 3, "{job:#}");
+}
+
+fn interrupt(worker: &Child) {
+    let group = format!("-{}", worker.id());
+    let sent = Command::new("kill").args(["-INT", "--", &group]).status();
+    assert!(sent.unwrap().success());
 }
 
 #[test]

@@ -2,15 +2,18 @@
 
 mod command;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
 use skep_client::{Delivery, Error, Finished, Job, Outcome, OutcomeKind, Worker, WorkerObserver};
 use tokio::sync::Notify;
 
+use self::command::Until;
 use crate::cli::given::{self, VariableArgs};
+use crate::cli::interrupted;
 use crate::cli::rest::RestArgs;
 
 #[derive(Args)]
@@ -61,6 +64,7 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
         .name(&args.name)
         .max_jobs(args.parallel as usize)
         .timeout(args.timeout)
+        .grace(args.timeout)
         .tenant_ids(&args.tenant)
         // Works with any compatible server.
         .delivery(Delivery::Poll)
@@ -68,11 +72,17 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
     complain!("Waiting for jobs of type '{}'.", args.job_type);
     let enough = Notify::new();
     let left = RefCell::new(args.count);
+    let at_work = Cell::new(0_u32);
+    let until = Until {
+        limit: args.timeout,
+        stopped: Arc::new(AtomicBool::new(false)),
+    };
     let worker = builder.build(async |job: Job| {
         let key = job.key;
+        at_work.set(at_work.get() + 1);
         let outcome = match &args.exec {
             Some(line) => {
-                let outcome = command::run(line, job, args.timeout).await;
+                let outcome = command::run(line, job, &until).await;
                 if let Outcome::Fail { message, .. } = &outcome {
                     complain!("Job {key}: {message}");
                 }
@@ -80,6 +90,7 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
             }
             None => Outcome::Complete(variables.as_ref().map(|json| json.get().to_string())),
         };
+        at_work.set(at_work.get().saturating_sub(1));
         if let Some(left) = left.borrow_mut().as_mut() {
             *left = left.saturating_sub(1);
             if *left == 0 {
@@ -88,14 +99,22 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
         }
         outcome
     });
-    let stop = async {
-        tokio::select! {
-            () = enough.notified() => {}
-            () = crate::cli::interrupted() => {}
+    let twice = async {
+        interrupted().await;
+        enough.notify_one();
+        if at_work.get() > 0 {
+            complain!(
+                "Waiting until the running commands have ended; interrupt again to kill them."
+            );
         }
+        interrupted().await;
+        until.stopped.store(true, Ordering::Relaxed);
+        std::future::pending().await
     };
-    worker.run_until(stop).await;
-    Ok(())
+    tokio::select! {
+        _ = worker.run_until(enough.notified()) => Ok(()),
+        never = twice => never,
+    }
 }
 
 /// Prints the outcome of each job.

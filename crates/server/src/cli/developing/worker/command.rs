@@ -1,9 +1,13 @@
 //! Works a job with a shell command.
 
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use skep_client::{Job, Outcome};
 
 /// Exit code: the command has reported the outcome itself.
@@ -15,14 +19,23 @@ const MESSAGE: usize = 2_000;
 /// Interval between two checks whether the command has ended.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// Until when commands may run.
+#[derive(Clone)]
+pub struct Until {
+    /// The time that each job has.
+    pub limit: Duration,
+    /// Whether all commands are to be killed now.
+    pub stopped: Arc<AtomicBool>,
+}
+
 /// Runs the command for a job; kills it when the job's time is over.
-pub async fn run(line: &str, job: Job, limit: Duration) -> Outcome {
-    let line = line.to_string();
-    let ended = tokio::task::spawn_blocking(move || outcome(&line, &job, limit)).await;
+pub async fn run(line: &str, job: Job, until: &Until) -> Outcome {
+    let (line, until) = (line.to_string(), until.clone());
+    let ended = tokio::task::spawn_blocking(move || outcome(&line, &job, &until)).await;
     ended.unwrap_or_else(|why| Outcome::fail(format!("the command cannot be run: {why}")))
 }
 
-fn outcome(line: &str, job: &Job, limit: Duration) -> Outcome {
+fn outcome(line: &str, job: &Job, until: &Until) -> Outcome {
     let spawned = Command::new("sh")
         .args(["-c", line])
         .env("SKEP_JOB_KEY", job.key.to_string())
@@ -43,6 +56,8 @@ fn outcome(line: &str, job: &Job, limit: Duration) -> Outcome {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // Ctrl+C in a terminal reaches the worker alone, and everything that the command starts can be killed with it.
+        .process_group(0)
         .spawn();
     let mut child = match spawned {
         Ok(child) => child,
@@ -57,14 +72,25 @@ fn outcome(line: &str, job: &Job, limit: Duration) -> Outcome {
     });
     let output = std::thread::spawn(move || text(output));
     let errors = std::thread::spawn(move || text(errors));
-    let code = wait(&mut child, limit);
-    let _ = writer.join();
+    let all_read = || writer.is_finished() && output.is_finished() && errors.is_finished();
+    let code = match wait(&mut child, all_read, until) {
+        Ok(code) => code,
+        // A process that has left the group may hold the pipes: their threads are not waited for.
+        Err(Killed::TooLate) => {
+            let limit = until.limit.as_secs();
+            return Outcome::fail(format!("the command did not end within {limit} s"));
+        }
+        Err(Killed::Stopped) => return interrupted(job),
+        Err(Killed::Unknown(why)) => {
+            return Outcome::fail(format!("waiting for the command failed: {why}"));
+        }
+    };
     let output = output.join().unwrap_or_default();
     let errors = errors.join().unwrap_or_default();
     match code {
-        Ok(Some(0)) => completed(output.trim()),
-        Ok(Some(REPORTED)) => Outcome::Leave,
-        Ok(code) => {
+        Some(0) => completed(output.trim()),
+        Some(REPORTED) => Outcome::Leave,
+        code => {
             let last: String = tail(errors.trim());
             let code = code.map_or("a signal".to_string(), |code| {
                 format!("the exit code {code}")
@@ -75,28 +101,55 @@ fn outcome(line: &str, job: &Job, limit: Duration) -> Outcome {
                 last
             })
         }
-        Err(why) => Outcome::fail(why),
     }
 }
 
-/// The exit code; none after a signal.
-fn wait(child: &mut Child, limit: Duration) -> Result<Option<i32>, String> {
+/// The command is not to blame: another worker gets the job at once, with as many retries.
+fn interrupted(job: &Job) -> Outcome {
+    Outcome::Fail {
+        retries: Some(job.retries),
+        message: "the worker was interrupted".into(),
+        back_off: Duration::ZERO,
+    }
+}
+
+/// Why a command was killed.
+enum Killed {
+    TooLate,
+    Stopped,
+    Unknown(std::io::Error),
+}
+
+/// The exit code, once all output is read too; none after a signal.
+fn wait(
+    child: &mut Child,
+    all_read: impl Fn() -> bool,
+    until: &Until,
+) -> Result<Option<i32>, Killed> {
     let began = Instant::now();
     loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok(status.code()),
-            Ok(None) if began.elapsed() < limit => std::thread::sleep(PAUSE),
-            Ok(None) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!(
-                    "the command did not end within {} s",
-                    limit.as_secs()
-                ));
+        let why = match child.try_wait() {
+            Ok(Some(status)) if all_read() => return Ok(status.code()),
+            Ok(_) if until.stopped.load(Ordering::Relaxed) => Killed::Stopped,
+            Ok(_) if began.elapsed() >= until.limit => Killed::TooLate,
+            Ok(_) => {
+                std::thread::sleep(PAUSE);
+                continue;
             }
-            Err(why) => return Err(format!("waiting for the command failed: {why}")),
-        }
+            Err(why) => Killed::Unknown(why),
+        };
+        kill(child);
+        return Err(why);
     }
+}
+
+/// Kills the command and what it has started: a child that lives on would hold its output open.
+fn kill(child: &mut Child) {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if let Some(group) = group {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
 }
 
 fn text(pipe: Option<impl Read>) -> String {
