@@ -19,9 +19,13 @@ pub(super) fn check_head(status: StatusCode, headers: &HeaderMap) -> Result<(), 
             429 | 502..=504 => Code::Unavailable,
             _ => Code::Unknown,
         };
+        let advice = match status {
+            StatusCode::NOT_FOUND => ": this may be the port of REST; gRPC is on 26500 by default",
+            _ => "",
+        };
         return Err(Error::Refused(Problem {
             code,
-            detail: format!("HTTP {status} instead of a gRPC answer"),
+            detail: format!("HTTP {status} instead of a gRPC answer{advice}"),
         }));
     }
     Ok(())
@@ -119,5 +123,6 @@ mod tests {
         assert!(error.is_retryable(), "{error}");
         let error = check_head(StatusCode::NOT_FOUND, &HeaderMap::new()).unwrap_err();
         assert_eq!(error.code(), Some(Code::Unimplemented));
+        assert!(error.to_string().contains("26500"), "{error}");
     }
 }

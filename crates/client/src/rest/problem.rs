@@ -17,17 +17,27 @@ pub(super) fn refusal(status: StatusCode, body: &[u8]) -> Error {
         title: None,
         detail: None,
     });
+    if status == StatusCode::NOT_FOUND && document.title.is_none() {
+        // The API refuses with a document: this is another port of the server, or another program.
+        return Error::Protocol(format!("there is no REST API: {}", quoted(status, body)));
+    }
     let code = document
         .title
         .as_deref()
         .and_then(by_title)
         .unwrap_or_else(|| by_status(status));
-    let detail = document.detail.or(document.title).unwrap_or_else(|| {
-        let text = String::from_utf8_lossy(body);
-        let start: String = text.chars().take(200).collect();
-        format!("HTTP {status} {start}").trim_end().to_owned()
-    });
-    Error::Refused(Problem { code, detail })
+    let detail = document.detail.or(document.title);
+    Error::Refused(Problem {
+        code,
+        detail: detail.unwrap_or_else(|| quoted(status, body)),
+    })
+}
+
+/// The status and the beginning of the body.
+fn quoted(status: StatusCode, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let start: String = text.chars().take(200).collect();
+    format!("HTTP {status} {start}").trim_end().to_owned()
 }
 
 /// The title carries the internal status name: it tells back-pressure from other 503s.
@@ -106,5 +116,14 @@ mod tests {
         );
         assert_eq!(code_and_detail(429, "").0, Code::ResourceExhausted);
         assert_eq!(code_and_detail(413, "").0, Code::InvalidArgument);
+    }
+
+    #[test]
+    fn a_port_without_the_api_does_not_refuse_the_request() {
+        let management = br#"{"message":"there is nothing at /v2/topology"}"#;
+        let error = refusal(StatusCode::NOT_FOUND, management);
+        assert!(matches!(error, Error::Protocol(_)), "{error}");
+        let job = code_and_detail(404, r#"{"title":"NOT_FOUND","detail":"no such job"}"#);
+        assert_eq!(job, (Code::NotFound, "no such job".into()));
     }
 }

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
+use http::uri::Authority;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use skep_client::Authorization;
 use skep_tls::{ClientTls, NotTrusted};
 use tokio::net::TcpStream;
@@ -141,7 +144,18 @@ fn uri_of(address: &str) -> anyhow::Result<Uri> {
     } else {
         format!("http://{address}").parse()
     };
-    uri.map_err(|why| Usage(format!("'{address}' is not an address: {why}")).into())
+    let invalid = |why: &str| Usage(format!("'{address}' is not an address: {why}"));
+    let uri = uri.map_err(|why| invalid(&why.to_string()))?;
+    // Otherwise a port that is none would be taken for the default port, where another server may run.
+    let authority = uri.authority().map_or("", Authority::as_str);
+    let authority = authority.rsplit('@').next().unwrap_or_default();
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    match port.filter(|port| !port.contains(']')) {
+        Some(port) if port.parse::<u16>().is_err() => {
+            Err(invalid("a port is a number up to 65535").into())
+        }
+        _ => Ok(uri),
+    }
 }
 
 /// The port of REST, or of the management.
@@ -184,24 +198,17 @@ async fn ask(
     timeout: Duration,
 ) -> anyhow::Result<Answer> {
     let uri = uri_of(base)?;
-    let tls = match uri.scheme_str() {
-        Some("http") => None,
-        Some("https") => {
-            let tls = ClientTls::open(authorities(), &["http/1.1"]);
-            Some(tls.map_err(|why| Usage(format!("'{base}': {why}")))?)
-        }
-        _ => {
-            let text = format!("'{base}': expected http://host:port or https://host:port");
-            return Err(Usage(text).into());
-        }
-    };
+    let tls = tls_of(&uri, base)?;
     let host = uri.host().context("the address has no host")?;
     let port = uri.port_u16().unwrap_or(default_port(path));
     let connection = async {
         let connected = TcpStream::connect((host.trim_matches(['[', ']']), port)).await;
         let stream = connected.map_err(|error| Coded::new("NO_SERVER", error.to_string()))?;
         let stream = match &tls {
-            Some(tls) => tls.connect(host, stream).await.map_err(handshake)?,
+            Some(tls) => {
+                let connected = tls.connect(host, stream).await;
+                connected.map_err(|error| handshake(error, host, port))?
+            }
             None => stream.into(),
         };
         let (mut sender, connection) =
@@ -220,27 +227,93 @@ async fn ask(
         let answer = answer.map_err(|error| unanswered(error, host, port))?;
         let status = answer.status();
         let behind = behind(answer.headers());
-        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
-        let body = body.map_err(|e| anyhow::anyhow!("{e}"))?.to_bytes();
+        let body = whole(answer.into_body(), host, port).await?;
+        if let Some(why) = misdirected(path, status, &body) {
+            return Err(Coded::new("NOT_UNDERSTOOD", format!("{host}:{port} {why}")).into());
+        }
         anyhow::Ok(Answer {
             status,
             body,
             behind,
         })
     };
-    tokio::time::timeout(timeout, connection)
-        .await
-        .with_context(|| format!("no response from {host}:{port} in time"))?
-        .map_err(|error| match code_of(&error) {
-            // The server was reached.
-            "NOT_UNDERSTOOD" | "CERTIFICATE_NOT_TRUSTED" => error,
-            _ => error.context(format!("{host}:{port} cannot be reached; start a server with `skep serve`, or give the address of a running one")),
-        })
+    let answer = tokio::time::timeout(timeout, connection).await;
+    let late = |_| {
+        Coded::new(
+            "NO_ANSWER",
+            format!("no response from {host}:{port} in time"),
+        )
+    };
+    answer.map_err(late)?.map_err(|error| match code_of(&error) {
+        "NO_SERVER" => error.context(format!("{host}:{port} cannot be reached; start a server with `skep serve`, or give the address of a running one")),
+        _ => error,
+    })
+}
+
+/// The TLS of an https address.
+fn tls_of(uri: &Uri, base: &str) -> Result<Option<ClientTls>, Usage> {
+    match uri.scheme_str() {
+        Some("http") => Ok(None),
+        Some("https") => match ClientTls::open(authorities(), &["http/1.1"]) {
+            Ok(tls) => Ok(Some(tls)),
+            Err(why) => Err(Usage(format!("'{base}': {why}"))),
+        },
+        _ => {
+            let text = format!("'{base}': expected http://host:port or https://host:port");
+            Err(Usage(text))
+        }
+    }
+}
+
+async fn whole(body: Incoming, host: &str, port: u16) -> Result<Bytes, Coded> {
+    match Limited::new(body, MAX_ANSWER).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(why) if why.is::<LengthLimitError>() => {
+            let text = format!("the answer is larger than {MAX_ANSWER} bytes");
+            Err(Coded::new("NOT_UNDERSTOOD", text))
+        }
+        Err(why) => Err(broken(host, port, why)),
+    }
+}
+
+/// The server was reached, but the connection ended too early.
+fn broken(host: &str, port: u16, why: impl std::fmt::Display) -> Coded {
+    let text = format!(
+        "{host}:{port}: the connection broke before the answer arrived ({why}); the request may have been carried out"
+    );
+    Coded::new("CONNECTION_LOST", text)
+}
+
+/// Whether the address is wrong, so that it is of no use to ask again.
+pub fn is_final(error: &anyhow::Error) -> bool {
+    matches!(
+        code_of(error),
+        "USAGE" | "NOT_UNDERSTOOD" | "CERTIFICATE_NOT_TRUSTED"
+    )
+}
+
+/// Why the answer is of another port of the server than the path: only REST refuses with problem documents, which have a title.
+fn misdirected(path: &str, status: StatusCode, body: &[u8]) -> Option<&'static str> {
+    if status != StatusCode::NOT_FOUND {
+        return None;
+    }
+    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+    match (default_port(path), answer.get("title").is_some()) {
+        (9600, true) => Some(
+            "is the port of REST, but the address of the management port is needed here (port 9600 by default)",
+        ),
+        (_, false) if path.starts_with("/v2/") => Some(
+            "has no REST API: this may be the management port, but the address of REST is needed here (port 8080 by default)",
+        ),
+        _ => None,
+    }
 }
 
 fn unanswered(error: hyper::Error, host: &str, port: u16) -> anyhow::Error {
     if !error.is_parse() && !is_of_http2(&error) {
-        return error.into();
+        let cause = std::error::Error::source(&error);
+        let why = cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"));
+        return broken(host, port, why).into();
     }
     let text = format!(
         "{host}:{port} does not answer in HTTP/1.1 ({error}): this may be the gRPC port, but the address of REST is needed here (port \
@@ -255,13 +328,16 @@ fn is_of_http2(error: &hyper::Error) -> bool {
     error.is_canceled() && cause.is_some_and(|cause| cause.contains("unexpected message"))
 }
 
-/// The server of a certificate that is not trusted does run.
-fn handshake(error: std::io::Error) -> anyhow::Error {
+/// A server whose certificate is not trusted, or that speaks no TLS, does run.
+fn handshake(error: std::io::Error, host: &str, port: u16) -> Coded {
     match error.get_ref() {
         Some(inner) if inner.is::<NotTrusted>() => {
-            Coded::new("CERTIFICATE_NOT_TRUSTED", error.to_string()).into()
+            Coded::new("CERTIFICATE_NOT_TRUSTED", error.to_string())
         }
-        _ => error.into(),
+        _ if error.kind() == std::io::ErrorKind::InvalidData => {
+            Coded::new("NOT_UNDERSTOOD", format!("{host}:{port}: {error}"))
+        }
+        _ => broken(host, port, error),
     }
 }
 
@@ -280,6 +356,44 @@ fn behind(headers: &HeaderMap) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_that_is_none_is_not_the_default_port() {
+        for address in ["localhost:99999", "http://a:", "https://[::1]:x/v2"] {
+            let refused = uri_of(address).unwrap_err();
+            assert_eq!(code_of(&refused), "USAGE", "{address}: {refused}");
+        }
+        for address in ["localhost", "http://a:1/v2", "https://[::1]", "[::1]:8080"] {
+            assert!(uri_of(address).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
+    fn another_port_of_the_server_is_recognized_by_how_it_refuses() {
+        let rest = br#"{"title": "NOT_FOUND", "detail": "none"}"#;
+        let management = br#"{"message": "there is nothing at /v2/topology"}"#;
+        let not_found = StatusCode::NOT_FOUND;
+        for (path, body, part) in [
+            ("/actuator/cluster", &rest[..], Some("is the port of REST")),
+            ("/actuator/backupRuntime/7", management, None),
+            ("/v2/topology", management, Some("has no REST API")),
+            (
+                "/v2/topology",
+                b"404 page not found",
+                Some("has no REST API"),
+            ),
+            ("/v2/user-tasks/1", rest, None),
+            ("/skep/v1/job-types", b"", None),
+        ] {
+            let said = misdirected(path, not_found, body);
+            assert_eq!(said.is_some(), part.is_some(), "{path}");
+            assert!(said.unwrap_or("").contains(part.unwrap_or("")), "{said:?}");
+        }
+        assert_eq!(
+            misdirected("/actuator/cluster", StatusCode::FORBIDDEN, rest),
+            None
+        );
+    }
 
     #[test]
     fn rows_that_lack_something_are_said_to_be_old() {

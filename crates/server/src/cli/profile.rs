@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
+
+use super::cluster::refusal;
 
 #[derive(Args)]
 pub struct ProfileArgs {
@@ -30,7 +32,7 @@ pub async fn run(args: ProfileArgs) -> anyhow::Result<()> {
     let timeout = Duration::from_secs(args.seconds + 60);
     let (status, body) = super::fetch::get(&args.management, &path, timeout).await?;
     if !status.is_success() {
-        bail!("{status}: {}", String::from_utf8_lossy(&body));
+        return Err(refusal(&args.management, status, &body));
     }
     std::fs::write(&args.output, &body)
         .with_context(|| format!("{} cannot be written", args.output.display()))?;

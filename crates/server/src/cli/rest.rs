@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::Context;
 use bytes::Bytes;
 use clap::Args;
 use http::{Method, StatusCode};
@@ -131,8 +130,7 @@ impl Body {
 
 /// Returns the server's answer, or its reason for refusing.
 pub fn read((status, body): (StatusCode, Bytes)) -> anyhow::Result<Value> {
-    let answer: Value = serde_json::from_slice(&body)
-        .with_context(|| format!("the server answered {status} without JSON"))?;
+    let answer: Value = serde_json::from_slice(&body).map_err(|_| without_json(status, &body))?;
     if status.is_success() {
         return Ok(answer);
     }
@@ -143,4 +141,17 @@ pub fn read((status, body): (StatusCode, Bytes)) -> anyhow::Result<Value> {
         None => format!("the server answered {status}: {answer}"),
     };
     Err(Coded::new(code, detail).into())
+}
+
+/// The error for an answer that no server with this API gives, as of a proxy.
+pub fn without_json(status: StatusCode, body: &[u8]) -> Coded {
+    let code = match status {
+        StatusCode::UNAUTHORIZED => "UNAUTHENTICATED",
+        StatusCode::FORBIDDEN => "PERMISSION_DENIED",
+        status if status.is_server_error() => "UNAVAILABLE",
+        _ => "NOT_UNDERSTOOD",
+    };
+    let start: String = String::from_utf8_lossy(body).chars().take(200).collect();
+    let text = format!("the server answered {status} without JSON, as a proxy may do: {start}");
+    Coded::new(code, text.trim_end().trim_end_matches(':'))
 }

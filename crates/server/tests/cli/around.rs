@@ -283,6 +283,66 @@ fn the_port_of_grpc_is_recognized_and_a_status_without_management_is_a_problem()
     }
 }
 
+#[test]
+fn a_wrong_port_of_the_server_is_named_at_once() {
+    let directory = workplace();
+    let here = directory.path();
+    let server = Server::start(here, &[]);
+    let (rest, management) = (server.rest.as_str(), server.management.as_str());
+    let tls = rest.replace("http://", "https://");
+    let no_rest = "has no REST API";
+    let is_rest = "is the port of REST";
+    for (args, flag, address, part) in [
+        (&["instances"][..], "--address", management, no_rest),
+        (
+            &["instances"],
+            "--address",
+            tls.as_str(),
+            "does not speak TLS",
+        ),
+        (
+            &["deploy", "quick.bpmn"],
+            "--address",
+            management,
+            "no REST API",
+        ),
+        (&["incidents"], "--management", rest, is_rest),
+        (&["status", "--ready"], "--management", rest, is_rest),
+        (&["backup", "list"], "--management", rest, is_rest),
+        (
+            &["cluster", "apply", "--size=1"],
+            "--management",
+            rest,
+            is_rest,
+        ),
+        (&["profile", "--seconds=1"], "--management", rest, is_rest),
+    ] {
+        let done = run(here, &[args, &[flag, address]].concat());
+        let said = stderr(&done);
+        assert!(said.contains("error[NOT_UNDERSTOOD]: "), "{args:?}: {said}");
+        assert!(said.contains(part), "{args:?}: {said}");
+        assert!(!said.contains("start a server"), "{args:?}: {said}");
+    }
+    let grpc = ["deploy", "quick.bpmn", "--transport=grpc", "--address"];
+    let said = stderr(&run(here, &[&grpc[..], &[rest]].concat()));
+    assert!(said.contains("gRPC is on 26500 by default"), "{said}");
+    let port = rest.rsplit(':').next().unwrap();
+    let far = format!("http://localhost:9{port}");
+    let done = run(here, &["instances", "--address", &far]);
+    assert_eq!(done.status.code(), Some(2), "{}", stderr(&done));
+}
+
+#[test]
+fn a_connection_that_breaks_is_not_a_server_that_is_not_there() {
+    let directory = workplace();
+    let breaking = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", breaking.local_addr().unwrap());
+    std::thread::spawn(move || breaking.incoming().for_each(drop));
+    let done = run(directory.path(), &["instances", "--address", &address]);
+    let said = stderr(&done);
+    assert!(said.starts_with("error[CONNECTION_LOST]: "), "{said}");
+}
+
 /// A disabled exporter keeps its line in the status: somebody has to enable it again.
 #[test]
 fn a_disabled_record_exporter_stays_in_the_status() {

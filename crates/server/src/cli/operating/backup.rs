@@ -14,6 +14,7 @@ use skep_broker::backup::replay::replay;
 use crate::args::ConfigArgs;
 use crate::cli::cluster::ManagementArgs;
 use crate::cli::moments::BackupsState;
+use crate::cli::rest::without_json;
 use crate::cli::{Usage, block_on, fetch, print, table};
 use crate::errors::Coded;
 
@@ -226,8 +227,8 @@ async fn delete(args: OneArgs) -> anyhow::Result<()> {
 /// Returns the server's answer, or the error that it reports.
 fn expect((status, body): (StatusCode, bytes::Bytes)) -> anyhow::Result<Value> {
     if status.is_success() {
-        return serde_json::from_slice(&body)
-            .with_context(|| format!("the server answered {status} without JSON"));
+        let answer = serde_json::from_slice(&body);
+        return answer.map_err(|_| without_json(status, &body).into());
     }
     let text = reason(status, &body);
     let code = match status {

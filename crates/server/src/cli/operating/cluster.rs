@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+pub use apply::refusal;
+
 #[derive(Args)]
 pub struct ClusterArgs {
     #[command(subcommand)]
@@ -64,7 +66,7 @@ pub async fn rebalance(args: RebalanceArgs) -> anyhow::Result<()> {
     let timeout = Duration::from_secs(20);
     let answer = crate::cli::fetch::post(management, path, String::new(), timeout).await?;
     if !answer.0.is_success() {
-        return Err(apply::refusal(management, answer.0, &answer.1));
+        return Err(refusal(management, answer.0, &answer.1));
     }
     if args.json {
         let done = serde_json::json!({ "state": "REBALANCING" });

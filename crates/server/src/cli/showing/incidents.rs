@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use anyhow::bail;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use crate::cli::cluster::refusal;
 use crate::cli::list::{ListArgs, Search};
 use crate::cli::search::{items, more, time, word};
 use crate::cli::table;
@@ -50,7 +50,7 @@ async fn of_the_state(address: &str, limit: u32) -> anyhow::Result<Value> {
     let path = format!("/actuator/incidents?limit={limit}");
     let (status, body) = crate::cli::fetch::get(address, &path, Duration::from_secs(15)).await?;
     if !status.is_success() {
-        bail!("{status}: {}", String::from_utf8_lossy(&body));
+        return Err(refusal(address, status, &body));
     }
     Ok(serde_json::from_slice(&body)?)
 }

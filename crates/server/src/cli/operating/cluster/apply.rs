@@ -97,7 +97,7 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
     let management = &args.server.management;
     let (status, body) = match fetch::look(management, PATH, ANSWER).await {
         Ok(answer) => answer,
-        Err(error) => return Ok(Step::Wait(format!("{error:#}"))),
+        Err(error) => return unreached(error),
     };
     let cluster: Value = serde_json::from_slice(&body).unwrap_or_default();
     let Some(shape) = Shape::read(&cluster).filter(|_| status.is_success()) else {
@@ -124,7 +124,7 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
     let (status, body) = match fetch::request(Method::PATCH, management, PATH, body, ANSWER).await {
         Ok(answer) => answer,
         // The next check shows whether the change was accepted.
-        Err(error) => return Ok(Step::Wait(format!("{error:#}"))),
+        Err(error) => return unreached(error),
     };
     if status.is_success() {
         return Ok(if args.wait {
@@ -134,6 +134,14 @@ async fn step(args: &ApplyArgs, wish: Wish) -> anyhow::Result<Step> {
         });
     }
     Refused::read(management, status, &body).next_step()
+}
+
+/// A node that does not answer may be about to start.
+fn unreached(error: anyhow::Error) -> anyhow::Result<Step> {
+    if fetch::is_final(&error) {
+        return Err(error);
+    }
+    Ok(Step::Wait(format!("{error:#}")))
 }
 
 /// An answer that is not a success.
@@ -232,29 +240,43 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_cluster_that_may_not_be_seen_is_not_waited_for() {
+    /// A port that answers one request so.
+    async fn answering(status: &'static str, body: &'static str) -> String {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let management = format!("http://{}", listener.local_addr().unwrap());
+        let address = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let _ = stream.read(&mut [0; 1024]).await;
-            let answer =
-                "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+            );
             stream.write_all(answer.as_bytes()).await.unwrap();
         });
-        let args = ApplyArgs {
-            server: ManagementArgs { management },
-            size: 1,
-            replication_factor: None,
-            partitions: None,
-            shrink_only: false,
-            wait: false,
-            timeout: Duration::from_secs(600),
-            json: false,
-        };
-        let refused = run(args).await.unwrap_err();
-        assert_eq!(code_of(&refused), "PERMISSION_DENIED");
+        address
+    }
+
+    #[tokio::test]
+    async fn what_will_not_change_is_not_waited_for() {
+        let rest = r#"{"title": "NOT_FOUND", "detail": "no such path"}"#;
+        for (management, expected) in [
+            (answering("403 Forbidden", "{}").await, "PERMISSION_DENIED"),
+            (answering("404 Not Found", rest).await, "NOT_UNDERSTOOD"),
+            ("ftp://localhost:1".to_string(), "USAGE"),
+        ] {
+            let args = ApplyArgs {
+                server: ManagementArgs { management },
+                size: 1,
+                replication_factor: None,
+                partitions: None,
+                shrink_only: false,
+                wait: false,
+                timeout: Duration::from_secs(600),
+                json: false,
+            };
+            let refused = run(args).await.unwrap_err();
+            assert_eq!(code_of(&refused), expected, "{refused:#}");
+        }
     }
 }

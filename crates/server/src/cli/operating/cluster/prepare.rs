@@ -6,7 +6,7 @@ use clap::Args;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::apply::refusal;
+use super::refusal;
 use crate::cli::{fetch, given, interrupted};
 use crate::errors::{Coded, code_of};
 
@@ -119,7 +119,10 @@ impl NodesArgs {
                         return Ok(serde_json::from_slice(&body).unwrap_or_default());
                     }
                     Ok((status, body)) => (refusal(node, status, &body), status.is_client_error()),
-                    Err(error) => (error, false),
+                    Err(error) => {
+                        let is_final = fetch::is_final(&error);
+                        (error, is_final)
+                    }
                 };
             if is_final || !self.wait || Instant::now() >= deadline {
                 return Err(error.context(format!("{node}{path}")));
@@ -137,7 +140,9 @@ impl NodesArgs {
                 Ok(None) => return Ok(()),
                 Ok(Some(why)) => why,
                 // Another try would be refused as well.
-                Err(error) if is_forbidden(&error) => return Err(error),
+                Err(error) if is_forbidden(&error) || fetch::is_final(&error) => {
+                    return Err(error);
+                }
                 Err(error) => format!("{error:#}"),
             };
             if Instant::now() >= deadline {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::backups;
 use crate::cli::fetch;
+use crate::errors::code_of;
 
 const NODES: (&str, Duration) = ("/actuator/nodes", Duration::from_secs(5));
 const LEASES: (&str, Duration) = ("/actuator/leases", Duration::from_secs(5));
@@ -96,11 +97,10 @@ pub struct Reason(pub String);
 
 impl From<anyhow::Error> for Reason {
     fn from(error: anyhow::Error) -> Reason {
-        let cause = error.root_cause();
-        if cause.is::<tokio::time::error::Elapsed>() {
-            return Reason("no response in time".to_string());
+        match code_of(&error) {
+            "NO_ANSWER" => Reason("no response in time".to_string()),
+            _ => Reason(error.root_cause().to_string()),
         }
-        Reason(cause.to_string())
     }
 }
 
