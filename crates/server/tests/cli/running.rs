@@ -174,6 +174,11 @@ fn a_batch_is_tried_before_it_is_done() {
         everything.contains("would select every process instance"),
         "{everything}"
     );
+    // As with a shell variable that is not set.
+    for flag in ["--process", "--element", "--error", "--tenant"] {
+        let empty = desk.refuses(2, &["batch", "cancel", flag, ""]);
+        assert!(empty.contains(&format!("'{flag} <")), "{empty}");
+    }
     let dry = desk.says(&["batch", "cancel", "--process", "order", "--dry-run"]);
     assert!(
         dry.starts_with("3 process instances would be cancelled.\n"),

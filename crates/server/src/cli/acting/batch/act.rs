@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
@@ -48,16 +49,16 @@ pub struct ActArgs {
 #[derive(Args)]
 struct FilterArgs {
     /// Only instances of this process (BPMN process id).
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     process: Option<String>,
     /// Only instances of this version of the process.
     #[arg(long, value_name = "N", requires = "process")]
     version: Option<i32>,
     /// Only instances with an active element of this id.
-    #[arg(long, value_name = "ELEMENT")]
+    #[arg(long, value_name = "ELEMENT", value_parser = NonEmptyStringValueParser::new())]
     element: Option<String>,
     /// Only instances with an incident with this message; * stands for any text.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     error: Option<String>,
     /// Only instances that started within this time, as in 30m, 2h or 7d.
     #[arg(long, value_name = "TIME", value_parser = given::time)]
@@ -66,7 +67,7 @@ struct FilterArgs {
     #[arg(long, value_name = "TIME", value_parser = given::time)]
     older: Option<Duration>,
     /// Only instances of this tenant.
-    #[arg(long, value_name = "TENANT")]
+    #[arg(long, value_name = "TENANT", value_parser = NonEmptyStringValueParser::new())]
     tenant: Option<String>,
     /// Only the instance with this key; may be given several times.
     #[arg(long = "instance", value_name = "INSTANCE", value_parser = given::key)]
