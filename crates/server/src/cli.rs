@@ -141,16 +141,14 @@ fn columns<const N: usize>(rows: &[[String; N]], only_with_values: bool) -> Vec<
 /// Removes a leading error code from the text, since both the client and the server's own message name it.
 fn once(text: &str, code: &str) -> String {
     let text = text.replacen(&format!("{code}: "), "", 1);
-    let words = format!("' rejected with code '{code}': ");
-    match text.split_once(&words) {
-        Some((before, after)) if before.contains("Command '") => {
-            let before = before
-                .rsplit_once("Command '")
-                .map_or("", |(before, _)| before);
-            format!("{before}{after}")
-        }
-        _ => text,
-    }
+    let rejected = text.split_once("' rejected with code '");
+    let plain = rejected.and_then(|(before, after)| {
+        let (before, _) = before.rsplit_once("Command '")?;
+        // REST and rejections have names of their own for some codes.
+        let (_, after) = after.split_once("': ")?;
+        Some(format!("{before}{after}"))
+    });
+    plain.unwrap_or(text)
 }
 
 /// The error and its causes, each once: many errors name their cause themselves.
@@ -211,6 +209,19 @@ mod tests {
         let piped = super::table_of(&rows, false);
         let heading = piped.lines().next();
         assert_eq!(heading, Some("JOB  WORKER  NOTE  TYPE"));
+    }
+
+    #[test]
+    fn the_code_of_a_rejection_is_not_said_twice() {
+        for code in ["FORBIDDEN", "NOT_FOUND"] {
+            let text =
+                format!("nothing was deployed.\nCommand 'CREATE' rejected with code '{code}': no");
+            assert_eq!(
+                super::once(&text, "PERMISSION_DENIED"),
+                "nothing was deployed.\nno"
+            );
+        }
+        assert_eq!(super::once("NOT_FOUND: no", "NOT_FOUND"), "no");
     }
 
     #[test]

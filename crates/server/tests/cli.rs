@@ -415,7 +415,7 @@ fn usage_errors_have_code_2_and_help_shows_the_way() {
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).contains("nowhere.bpmn"));
     let nothing = run(directory.path(), &["log", "."]);
-    assert_eq!(nothing.status.code(), Some(1));
+    assert_eq!(nothing.status.code(), Some(2));
     let help = stdout(&run(directory.path(), &["--help"]));
     for word in ["serve", "deploy", "start", "status", "First steps"] {
         assert!(help.contains(word), "{help}");

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::Usage;
+use super::near::nearest;
 use crate::errors::{PAGES, known, page};
 
 #[derive(Args)]
@@ -25,8 +26,10 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<()> {
         });
     };
     let unknown = || {
+        let near = nearest(code, PAGES.iter().map(|(code, _)| *code));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
         Usage(format!(
-            "there is no code '{code}'; `skep explain` lists all codes"
+            "there is no code '{code}'{near}; `skep explain` lists all codes"
         ))
     };
     let text = page(code).ok_or_else(unknown)?;

@@ -333,6 +333,28 @@ fn a_wrong_port_of_the_server_is_named_at_once() {
 }
 
 #[test]
+fn a_name_that_is_not_there_is_wrong_usage() {
+    let directory = workplace();
+    let here = directory.path();
+    std::fs::write(here.join("none.json"), r#"{"testCases": []}"#).unwrap();
+    for (args, said) in [
+        (&["explain", "NO_SERVR"][..], "did you mean 'NO_SERVER'?"),
+        (&["chaos", "broker-los"], "did you mean broker-loss?"),
+        (&["chaos", "show", "x"], "expected one of blind-spots, "),
+        (&["log", "nowhere"], "nowhere is no data directory"),
+        (&["test", "none.json"], "there are no test cases in these"),
+        (
+            &["test", "none.json", "--filter", "pay"],
+            "no test case in these files has 'pay' in its name",
+        ),
+    ] {
+        let done = run(here, args);
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {}", stderr(&done));
+        assert!(stderr(&done).contains(said), "{}", stderr(&done));
+    }
+}
+
+#[test]
 fn a_connection_that_breaks_is_not_a_server_that_is_not_there() {
     let directory = workplace();
     let breaking = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -80,7 +80,11 @@ pub async fn run(args: TestArgs) -> anyhow::Result<()> {
     }
     files.retain(|file| !file.cases.is_empty());
     if files.is_empty() {
-        return Err(Usage("there is no such test case in these files".into()).into());
+        let text = match &args.filter {
+            Some(text) => format!("no test case in these files has '{text}' in its name"),
+            None => "there are no test cases in these files".to_string(),
+        };
+        return Err(Usage(text).into());
     }
     let began = Instant::now();
     let mut outcomes = Vec::new();

@@ -15,6 +15,7 @@ use skep_chaos::drivers::{
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 use skep_client::Authorization;
 
+use crate::cli::near::nearest;
 use crate::cli::{Usage, fetch, login};
 
 #[derive(Args)]
@@ -291,10 +292,16 @@ pub fn run(args: ChaosArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn unknown(name: &str) -> Usage {
-    let known: Vec<&str> = experiments::ALL.iter().map(|it| it.name).collect();
+    let known = || experiments::ALL.iter().map(|it| it.name);
+    let expected = match nearest(name, known()) {
+        Some(near) => format!("did you mean {near}? `skep chaos list` lists all"),
+        None => {
+            let all: Vec<&str> = known().collect();
+            format!("expected one of {}", all.join(", "))
+        }
+    };
     Usage(format!(
-        "there is no experiment {name}; expected one of {}, or a file that ends in .yaml",
-        known.join(", ")
+        "there is no experiment {name}; {expected}, or give a file that ends in .yaml"
     ))
 }
 

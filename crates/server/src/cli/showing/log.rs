@@ -14,6 +14,7 @@ use skep_engine::RecordNames;
 use skep_protocol::batch::BatchReader;
 
 use self::reading::Reading;
+use crate::cli::Usage;
 
 /// Interval at which `--follow` checks for new records.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -37,7 +38,7 @@ pub struct LogArgs {
 pub fn run(args: &LogArgs) -> anyhow::Result<()> {
     let logs = logs(args)?;
     if args.follow && logs.len() > 1 {
-        bail!(crate::cli::Usage(
+        bail!(Usage(
             "--follow requires one partition: add --partition N".to_string()
         ));
     }
@@ -91,12 +92,12 @@ fn logs(args: &LogArgs) -> anyhow::Result<Vec<(u32, PathBuf)>> {
         found.push((args.partition.unwrap_or(0), args.directory.clone()));
     }
     if found.is_empty() {
-        bail!(
+        bail!(Usage(format!(
             "{} is no data directory of a server{}",
             args.directory.display(),
             args.partition
                 .map_or_else(String::new, |id| format!(" with a partition {id}"))
-        );
+        )));
     }
     found.sort();
     Ok(found)
