@@ -129,7 +129,8 @@ impl FromStr for Authorization {
 /// Address, limits and credentials of a [`Client`](crate::Client).
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
-    /// `http://host:port`, `https://host:port`, or `host:port`, or `host` (port 8080 for REST, 26500 for gRPC).
+    /// `http://host:port`, `https://host:port`, or `host:port`, or `host` (port 8080 for REST, 26500 for gRPC). For REST also with the
+    /// path at which a proxy offers the server.
     pub address: String,
     /// With `https`: file of the trusted authorities, in PEM format. `None`: the trust store of the
     /// machine.

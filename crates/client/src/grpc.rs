@@ -37,6 +37,12 @@ pub(crate) struct GrpcClient {
 impl GrpcClient {
     pub(crate) fn new(config: ClientConfig) -> Result<Self, Error> {
         let endpoint = Endpoint::parse(&config, 26500, "h2")?;
+        if !endpoint.base_path.is_empty() {
+            let address = &config.address;
+            return Err(Error::Invalid(format!(
+                "address {address:?}: gRPC is not offered below a path; give http://host:port or https://host:port"
+            )));
+        }
         Ok(Self {
             channel: Http2Channel::new(endpoint.clone(), config.connections, Windows::UNARY),
             endpoint,

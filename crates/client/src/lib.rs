@@ -48,6 +48,7 @@ pub use client::{Client, PreparedCreate, Transport};
 pub use config::{Authorization, ClientConfig, HttpVersion, Renewal};
 pub use error::{Code, Error, Problem};
 pub use job::{ActivateJobs, FailJob, Job, JobStream, StreamJobs, ThrowError};
+pub use net::base_path;
 pub use retry::{Backoff, RetryPolicy};
 pub use types::{
     BrokerInfo, CorrelatedMessage, CreateInstance, Deployed, Deployment, Instance, InstanceResult,

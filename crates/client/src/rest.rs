@@ -121,6 +121,8 @@ impl RestClient {
         timeout: Duration,
     ) -> Result<Bytes, Error> {
         let limit = self.config.max_message_size;
+        let path = self.endpoint.path(path);
+        let path = path.as_ref();
         let exchange = async {
             match &self.wire {
                 Wire::Http1(pool) => {
@@ -168,6 +170,8 @@ impl RestClient {
     async fn stream(&self, path: &str, body: Bytes) -> Result<ByteStream, Error> {
         let limit = self.config.max_message_size;
         let idle = Some(self.config.stream_idle_timeout);
+        let path = self.endpoint.path(path);
+        let path = path.as_ref();
         let opening = async {
             let (status, mut stream): (StatusCode, ByteStream) = match &self.wire {
                 Wire::Http1(pool) => {

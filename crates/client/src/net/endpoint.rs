@@ -1,5 +1,6 @@
 //! The address of a server, and how to reach it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use http::uri::Authority;
@@ -8,11 +9,29 @@ use tokio::net::{TcpSocket, lookup_host};
 
 use crate::{ClientConfig, Error};
 
+/// Where paths of the server itself begin.
+const OWN: [&str; 3] = ["v2", "ui", "actuator"];
+
+/// The path at which a proxy offers the server, taken from the path of an address: it begins with a slash, or is empty. Paths of the server
+/// itself do not count, so that an address may be copied from a browser.
+pub fn base_path(path: &str) -> &str {
+    let mut end = 0;
+    for segment in path.strip_prefix('/').unwrap_or_default().split('/') {
+        if segment.is_empty() || OWN.contains(&segment) {
+            break;
+        }
+        end += 1 + segment.len();
+    }
+    path.get(..end).unwrap_or_default()
+}
+
 /// A parsed address.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
     pub(crate) authority: Authority,
     pub(crate) address: String,
+    /// See [`base_path`].
+    pub(crate) base_path: String,
     pub(crate) connect_timeout: Duration,
     tls: Option<ClientTls>,
 }
@@ -38,7 +57,8 @@ impl Endpoint {
         let tls = encrypted.then(|| {
             ClientTls::open(config.authorities.as_deref(), &[protocol]).map_err(|why| invalid(&why))
         });
-        let rest = rest.trim_end_matches('/');
+        let (rest, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let path = path.split(['?', '#']).next().unwrap_or_default();
         let parsed: Authority = rest
             .parse()
             .map_err(|_| invalid("give it as http://host:port"))?;
@@ -51,9 +71,18 @@ impl Endpoint {
         Ok(Self {
             address: authority.to_string(),
             authority,
+            base_path: base_path(path).to_owned(),
             connect_timeout: config.connect_timeout,
             tls: tls.transpose()?,
         })
+    }
+
+    /// The path of a request, as the server or a proxy in front of it expects it.
+    pub(crate) fn path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        match self.base_path.as_str() {
+            "" => Cow::Borrowed(path),
+            base => Cow::Owned(format!("{base}{path}")),
+        }
     }
 
     /// Connects; `receive_buffer` bounds what the kernel takes in unread, in bytes.
@@ -130,5 +159,21 @@ mod tests {
             .to_string();
         assert!(error.contains("nowhere.pem cannot be read"), "{error}");
         assert!(parsed("http://a b").is_err());
+    }
+
+    #[test]
+    fn a_proxy_may_offer_the_server_below_a_path() {
+        for (address, path) in [
+            ("http://a", "/v2/topology"),
+            ("http://a/v2", "/v2/topology"),
+            ("a:1/ui/instances?state=active", "/v2/topology"),
+            ("http://a/skep/", "/skep/v2/topology"),
+            ("https://a/teams/one/ui/", "/teams/one/v2/topology"),
+            ("http://a//b", "/v2/topology"),
+        ] {
+            let config = ClientConfig::new(address);
+            let endpoint = Endpoint::parse(&config, 8080, "http/1.1").unwrap();
+            assert_eq!(endpoint.path("/v2/topology"), path, "{address}");
+        }
     }
 }

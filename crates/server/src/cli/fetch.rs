@@ -214,7 +214,10 @@ async fn ask(
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
-        let mut request = Request::builder().method(method).uri(path);
+        let below = skep_client::base_path(uri.path());
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{below}{path}"));
         request = request.header(header::HOST, format!("{host}:{port}"));
         if let Some(login) = login {
             request = request.header(header::AUTHORIZATION, login.header()?);

@@ -1,5 +1,6 @@
 //! Features of all commands: profiles, several addresses, completion, colours.
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -330,6 +331,51 @@ fn a_wrong_port_of_the_server_is_named_at_once() {
     let far = format!("http://localhost:9{port}");
     let done = run(here, &["instances", "--address", &far]);
     assert_eq!(done.status.code(), Some(2), "{}", stderr(&done));
+}
+
+/// As an Ingress with `orchestration.contextPath` does, which takes the path off before requests get to the server.
+#[test]
+fn a_server_below_a_path_of_a_proxy_is_asked_below_it() {
+    let directory = workplace();
+    let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/teams/one/ui", proxy.local_addr().unwrap());
+    let asked = std::thread::spawn(move || {
+        let body = r#"{"title": "NOT_FOUND", "detail": "only looked at"}"#;
+        let length = body.len();
+        let answer = format!(
+            "HTTP/1.1 404 Not Found\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+        );
+        let ask = |_| {
+            let mut stream = proxy.accept().unwrap().0;
+            let mut request = BufReader::new(&stream);
+            let mut lines = vec![String::new()];
+            while !matches!(lines.last().map(String::as_str), Some("\r\n")) {
+                let mut line = String::new();
+                request.read_line(&mut line).unwrap();
+                lines.push(line);
+            }
+            let length = lines.iter().find_map(|line| {
+                let line = line.to_lowercase();
+                line.strip_prefix("content-length:")?.trim().parse().ok()
+            });
+            let mut body = vec![0; length.unwrap()];
+            request.read_exact(&mut body).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
+            lines.swap_remove(1)
+        };
+        (0..2).map(ask).collect::<Vec<String>>()
+    });
+    let run = |args: &[&str]| run(directory.path(), &[args, &["--address", &address]].concat());
+    for args in [&["instances"][..], &["deploy", "quick.bpmn"]] {
+        let said = stderr(&run(args));
+        assert!(said.contains("only looked at"), "{said}");
+    }
+    let asked = asked.join().unwrap();
+    let expected = ["/process-instances/search", "/deployments"];
+    let expected = expected.map(|path| format!("POST /teams/one/v2{path} HTTP/1.1\r\n"));
+    assert_eq!(asked, expected);
+    let grpc = stderr(&run(&["deploy", "quick.bpmn", "--transport=grpc"]));
+    assert!(grpc.contains("gRPC is not offered below a path"), "{grpc}");
 }
 
 #[test]
