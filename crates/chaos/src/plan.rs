@@ -9,6 +9,7 @@ mod yaml;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::drivers::Network;
 pub use criterion::{Criterion, Limit, Measure, Provided, Take, Window};
@@ -516,6 +517,31 @@ impl Action {
     }
 }
 
+/// The fault with the step or the criterion that has it: a plan has dozens of them.
+fn placed(plan: &Value, why: &serde_json::Error) -> String {
+    let list = |name: &str| {
+        let list = plan.get(name).and_then(Value::as_array);
+        (1..).zip(list.into_iter().flatten())
+    };
+    let of = |what: &str, number: usize, item: &Value, why: serde_json::Error| {
+        let name = item.get("name").and_then(Value::as_str);
+        let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+        format!("{what} {number}{name}: {why}")
+    };
+    let steps = list("steps");
+    let mut faults = steps.filter_map(|(number, step)| {
+        let why = Step::deserialize(step).err()?;
+        Some(of("step", number, step, why))
+    });
+    let criteria = list("criteria");
+    let mut others = criteria.filter_map(|(number, criterion)| {
+        let why = Criterion::deserialize(criterion).err()?;
+        Some(of("criterion", number, criterion, why))
+    });
+    let fault = faults.next().or_else(|| others.next());
+    fault.unwrap_or_else(|| why.to_string())
+}
+
 impl Plan {
     /// Reads a plan and checks it.
     ///
@@ -523,7 +549,7 @@ impl Plan {
     /// The text is not YAML or not a plan, or contradicts itself.
     pub fn from_yaml(text: &str) -> Result<Self, String> {
         let value = yaml::read(text)?;
-        let plan: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let plan = Self::deserialize(&value).map_err(|why| placed(&value, &why))?;
         plan.check()?;
         Ok(plan)
     }

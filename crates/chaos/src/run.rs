@@ -313,7 +313,7 @@ async fn on_stage(
         ..load(&addresses)
     };
     let cluster = Arc::new(Mutex::new(cluster));
-    wait_until_ready(&cluster, directory).await?;
+    wait_until_ready(&cluster, directory, options.against.is_some()).await?;
     if let Some(why) = unfit(&cluster, plan).await? {
         return Ok((unbitten(&why), None));
     }
@@ -427,7 +427,7 @@ fn load(addresses: &str) -> LoadArgs {
     }
 }
 
-/// Why a foreign cluster does not let the run in: it requires a login, is not trusted, or is none. It will not do so later either.
+/// Why a foreign cluster does not let the run in: it requires a login, is not trusted, is none, or does not answer.
 async fn denied(cluster: &Arc<Mutex<Cluster>>) -> anyhow::Result<Option<io::Error>> {
     let cluster = Arc::clone(cluster);
     let asked = tokio::task::spawn_blocking(move || {
@@ -435,13 +435,7 @@ async fn denied(cluster: &Arc<Mutex<Cluster>>) -> anyhow::Result<Option<io::Erro
         if !cluster.is_foreign() {
             return None;
         }
-        let why = cluster.topology().err();
-        why.filter(|why| {
-            matches!(
-                why.kind(),
-                io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidData
-            )
-        })
+        cluster.topology().err()
     });
     Ok(asked.await?)
 }
@@ -470,14 +464,21 @@ async fn without_metrics(cluster: &Arc<Mutex<Cluster>>) -> anyhow::Result<Option
     Ok(asked.await?)
 }
 
-async fn wait_until_ready(cluster: &Arc<Mutex<Cluster>>, directory: &Path) -> anyhow::Result<()> {
-    if let Some(why) = denied(cluster).await? {
-        if why.kind() == io::ErrorKind::InvalidData {
-            return Err(why.into());
-        }
-        anyhow::bail!(
+/// `is_up`: somebody else has started the cluster, and nobody is about to.
+async fn wait_until_ready(
+    cluster: &Arc<Mutex<Cluster>>,
+    directory: &Path,
+    is_up: bool,
+) -> anyhow::Result<()> {
+    match denied(cluster).await? {
+        Some(why) if why.kind() == io::ErrorKind::PermissionDenied => anyhow::bail!(
             "{why}: the cluster requires a login; give that of a user who may deploy, start and search processes, as for other commands (--user)"
-        );
+        ),
+        Some(why) if is_up || why.kind() == io::ErrorKind::InvalidData => {
+            let at = lock(cluster).rest_addresses().join(", ");
+            return Err(anyhow::Error::new(why).context(format!("no cluster answers at {at}")));
+        }
+        _ => {}
     }
     let end = Instant::now() + READY;
     loop {
@@ -536,6 +537,22 @@ mod tests {
         let said = report.to_text();
         let headline = "worker-outage: NOT RUN (the run broke off: a thread failed)";
         assert!(said.starts_with(headline), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_foreign_cluster_that_is_not_there_is_not_waited_for() {
+        let closed = {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap().to_string()
+        };
+        let others = Others::at(&closed, None, None).unwrap();
+        let cluster = Arc::new(Mutex::new(Cluster::of_others(&others).unwrap()));
+        let began = Instant::now();
+        let refused = wait_until_ready(&cluster, Path::new(""), true).await;
+        let said = format!("{:#}", refused.unwrap_err());
+        let expected = format!("no cluster answers at {closed}: ");
+        assert!(said.starts_with(&expected), "{said}");
+        assert!(began.elapsed() < READY / 2, "{said}");
     }
 
     #[test]

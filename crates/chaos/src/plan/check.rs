@@ -408,6 +408,8 @@ mod tests {
                 "share a data directory",
             ),
             ("hypothesis", "hypotheses", "unknown field"),
+            ("{kill: ", "{kil: ", "step 2 (f): unknown variant `kil`"),
+            ("at-most: 1", "at-mots: 1", "criterion 1 (c): unknown"),
         ] {
             let error = Plan::from_yaml(&good.replace(from, to)).unwrap_err();
             assert!(error.contains(said), "{error}");
