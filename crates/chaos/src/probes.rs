@@ -1,5 +1,6 @@
 //! Probes that sample each second: the clients' own ledger, the nodes' metrics, `/proc`.
 
+mod availability;
 mod causes;
 mod clients;
 mod commits;

@@ -131,6 +131,21 @@ fn criteria() -> Vec<Criterion> {
             "",
         ),
     ];
+    criteria.extend(agreement());
     criteria.extend(invariants());
     criteria
+}
+
+/// What searches find is what the metric of the leader says, so that an alert about the metric is one about searches.
+fn agreement() -> [Criterion; 2] {
+    let mean = |series: &str| {
+        let mean = Measure::of(series).take(Take::Mean);
+        mean.between(LEADER.normal, LEADER.end).skip(2.0)
+    };
+    let limits = [("least", Limit::AtLeast(0.8)), ("most", Limit::AtMost(1.2))];
+    limits.map(|(which, limit)| {
+        let name = format!("0.63 M, at the leader: found after ÷ what its metric says, {which}");
+        let ratio = mean("found-mean-ms").over(mean("available-mean-ms"));
+        Criterion::new(&name, ratio, limit, "×").timed()
+    })
 }

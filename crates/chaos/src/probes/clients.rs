@@ -69,7 +69,8 @@ impl Clients {
         }
         if let Some(audit) = &mut ledger.audit {
             set("in-doubt", float(audit.in_doubt));
-            if let Some((p50, p99)) = audit.take_found() {
+            if let Some((mean, p50, p99)) = audit.take_found() {
+                set("found-mean-ms", mean / 1e3);
                 set("found-p50-ms", float(p50) / 1e3);
                 set("found-p99-ms", float(p99) / 1e3);
             }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use skep_load::server::usage;
 
+use super::availability::Availability;
 use super::commits::Commits;
 use super::metric::{label, value};
 use super::shares::Shares;
@@ -127,6 +128,7 @@ pub struct Nodes {
     gateways: Shares,
     partitions: Shares,
     commits: Commits,
+    availability: Availability,
     /// Connections to the management ports, by address.
     ports: BTreeMap<String, Kept>,
     /// The bytes of each log that were read, and their lines.
@@ -213,6 +215,9 @@ impl Nodes {
         }
         if let Some(p99) = self.commits.p99_ms(texts) {
             values.insert("commit-p99-ms".into(), p99);
+        }
+        if let Some(mean) = self.availability.mean_ms(texts) {
+            values.insert("available-mean-ms".into(), mean);
         }
     }
 

@@ -115,12 +115,12 @@ impl Audit {
             .sum()
     }
 
-    /// Median and 99th percentile of the time until a search found an instance, since the last
-    /// call, in microseconds. `None`: none was found.
-    pub fn take_found(&mut self) -> Option<(u64, u64)> {
+    /// Mean, median and 99th percentile of the time until a search found an instance, since the
+    /// last call, in microseconds. `None`: none was found.
+    pub fn take_found(&mut self) -> Option<(f64, u64, u64)> {
         let histogram = self.found.histogram();
         let at = |quantile| histogram.value_at_quantile(quantile);
-        let found = (at(0.5), at(0.99));
+        let found = (histogram.mean(), at(0.5), at(0.99));
         let any = !histogram.is_empty();
         self.found.reset();
         any.then_some(found)
@@ -193,8 +193,11 @@ mod tests {
         let (mut audit, t) = (Audit::default(), Instant::now());
         assert_eq!(audit.take_found(), None);
         audit.found.record(t, t + MS * 8);
-        let (p50, p99) = audit.take_found().unwrap();
-        assert!(p50 == p99 && (7_990..=8_010).contains(&p50), "{p50}");
+        audit.found.record(t, t + MS * 4);
+        let (mean, p50, p99) = audit.take_found().unwrap();
+        assert!((3_990..=4_010).contains(&p50), "{p50}");
+        assert!((7_990..=8_010).contains(&p99), "{p99}");
+        assert!((5_990.0..=6_010.0).contains(&mean), "{mean}");
         assert_eq!(audit.take_found(), None);
     }
 
