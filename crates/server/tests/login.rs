@@ -252,6 +252,14 @@ fn the_configuration_of_the_documentation_asks_for_a_password() {
     assert_eq!((status, &problem["title"]), (403, &"FORBIDDEN".into()));
     assert_eq!(server.post("/v2/users", user, ADMIN).0, 201);
     assert_eq!(server.get("/v2/topology", Some(("anna", "p"))).0, 200);
+    // Others may have some that she must not see.
+    let anna = [
+        ("CAMUNDA_BASIC_AUTH_USERNAME", "anna"),
+        ("CAMUNDA_BASIC_AUTH_PASSWORD", "p"),
+    ];
+    let none = run(here, &["incidents", "--address", &server.rest], &anna);
+    let none = String::from_utf8(none.stdout).unwrap();
+    assert_eq!(none, "No open incidents that this user may see.\n");
     // Passwords are stored as hashes only.
     let (_, settings) = ask(&server.management, "GET", "/actuator/configprops", "", None);
     assert!(settings.to_string().contains("authentication.method"));

@@ -97,6 +97,17 @@ pub fn advice() -> &'static str {
     }
 }
 
+/// Follows what is not there in a sentence about an empty list: a caller who logs in may see less than there is.
+pub fn to_this_user() -> &'static str {
+    let has_user = LOGIN.get().and_then(|login| login.user.as_ref());
+    let has_client = std::env::var_os("CAMUNDA_CLIENT_ID").is_some_and(|id| !id.is_empty());
+    if has_user.is_some_and(|user| !user.is_empty()) || has_client {
+        " that this user may see"
+    } else {
+        ""
+    }
+}
+
 enum Strategy {
     Basic,
     OAuth,
@@ -199,7 +210,8 @@ fn is_readable(address: &str) -> bool {
     if matches!(scheme, "https" | "grpcs") {
         return false;
     }
-    let authority: Option<http::uri::Authority> = rest.trim_end_matches('/').parse().ok();
+    let authority = rest.split('/').next().unwrap_or_default();
+    let authority: Option<http::uri::Authority> = authority.parse().ok();
     let Some(authority) = authority else {
         return true;
     };
@@ -312,6 +324,7 @@ mod tests {
             ("localhost:8080", false),
             ("http://127.0.0.1", false),
             ("http://[::1]:8080/", false),
+            ("localhost:8080/skep", false),
             ("https://skep.example.org", false),
             ("http://skep.example.org", true),
             ("skep.example.org:26500", true),

@@ -6,6 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::login;
 use super::rest::{Body, RestArgs};
 
 #[derive(Args)]
@@ -37,6 +38,11 @@ pub fn total(answer: &Value) -> u64 {
 /// The items of a page.
 pub fn items(answer: &Value) -> impl Iterator<Item = &Value> {
     answer["items"].as_array().into_iter().flatten()
+}
+
+/// A sentence for when there is nothing of this kind.
+pub fn none(what: &str) -> String {
+    format!("No {what}{}.\n", login::to_this_user())
 }
 
 /// A note for when a page does not show everything.

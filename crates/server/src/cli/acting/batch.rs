@@ -9,7 +9,7 @@ use self::act::Act;
 use crate::cli::given;
 use crate::cli::list::again;
 use crate::cli::rest::Body;
-use crate::cli::search::{SearchArgs, items, more, time, total, word};
+use crate::cli::search::{SearchArgs, items, more, none, time, total, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -58,13 +58,13 @@ pub async fn run(args: BatchArgs) -> anyhow::Result<()> {
 
 async fn list(search: &SearchArgs) -> anyhow::Result<String> {
     let sort = json!([{"field": "startDate", "order": "DESC"}]);
-    let none = Map::new().into();
-    let answer = search.find("batch-operations", none, sort).await?;
+    let all = Map::new().into();
+    let answer = search.find("batch-operations", all, sort).await?;
     if search.rest.json {
         return Ok(format!("{answer:#}\n"));
     }
     if items(&answer).next().is_none() {
-        return Ok("No batch operations.\n".to_string());
+        return Ok(none("batch operations"));
     }
     Ok(format!("{}{}", rows(&answer), more(&answer)))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::cluster::refusal;
 use crate::cli::list::{ListArgs, Search};
-use crate::cli::search::{items, more, time, word};
+use crate::cli::search::{items, more, none, time, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -57,7 +57,7 @@ async fn of_the_state(address: &str, limit: u32) -> anyhow::Result<Value> {
 
 fn text(answer: &Value, flag: &str) -> String {
     let Some(first) = items(answer).next() else {
-        return "No open incidents.\n".to_string();
+        return none("open incidents");
     };
     let columns = [
         ("INCIDENT", "incidentKey"),

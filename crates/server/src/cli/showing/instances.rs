@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::list::{ListArgs, Search};
-use crate::cli::search::{items, more, time, word};
+use crate::cli::search::{items, more, none, time, word};
 use crate::cli::table;
 
 #[derive(Args)]
@@ -45,7 +45,7 @@ pub async fn run(args: InstancesArgs) -> anyhow::Result<()> {
 
 fn text(answer: &Value) -> String {
     if items(answer).next().is_none() {
-        return "No process instances.\n".to_string();
+        return none("process instances");
     }
     let mut rows = vec![
         [

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::fitting::fitted;
 use crate::cli::list::{ListArgs, Search};
-use crate::cli::search::{items, more, time, word};
+use crate::cli::search::{items, more, none, time, word};
 
 #[derive(Args)]
 pub struct JobsArgs {
@@ -70,7 +70,7 @@ fn text(answer: &Value) -> String {
         })
     }));
     if rows.len() == 1 {
-        return "No jobs.\n".to_string();
+        return none("jobs");
     }
     // Type, worker and element.
     let mut text = fitted(&rows, &[1, 4, 6]);

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::cli::list::again;
+use crate::cli::login;
 use crate::cli::near::nearest;
 use crate::cli::rest::Body;
 use crate::cli::search::{SearchArgs, items, more, word};
@@ -97,7 +98,8 @@ async fn running(args: &ProcessesArgs) -> anyhow::Result<Value> {
 
 fn text(found: &Value, running: &Value, versions: bool) -> String {
     if items(found).next().is_none() {
-        return "No processes are deployed: `skep deploy FILE` deploys one.\n".to_string();
+        let whom = login::to_this_user();
+        return format!("No processes{whom} are deployed: `skep deploy FILE` deploys one.\n");
     }
     let mut rows = vec![
         [

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::fitting::fitted;
 use crate::cli::list::{ListArgs, Search};
-use crate::cli::search::{items, more, time, word};
+use crate::cli::search::{items, more, none, time, word};
 
 #[derive(Args)]
 pub struct TasksArgs {
@@ -46,7 +46,7 @@ pub async fn run(args: TasksArgs) -> anyhow::Result<()> {
 
 fn text(answer: &Value) -> String {
     if items(answer).next().is_none() {
-        return "No user tasks.\n".to_string();
+        return none("user tasks");
     }
     let columns = [
         "userTaskKey",
