@@ -36,6 +36,8 @@ pub use showing::{incidents, instance, instances, jobs, log, processes, status, 
 use std::io::{IsTerminal, Write, stdout};
 use std::process::ExitCode;
 
+use tokio::signal::unix::{self, Signal, SignalKind};
+
 /// Wrong usage that only the command itself can detect.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -49,19 +51,42 @@ pub fn block_on(command: impl Future<Output = anyhow::Result<()>>) -> anyhow::Re
         .block_on(command)
 }
 
-/// Returns when the command is asked to end: Ctrl-C, a signal, or a closed terminal.
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let received = async |kind: SignalKind| match signal(kind) {
-        Ok(mut signals) => signals.recv().await,
-        // The other signals still work.
-        Err(_) => std::future::pending().await,
-    };
-    tokio::select! {
-        _ = received(SignalKind::interrupt()) => {}
-        _ = received(SignalKind::terminate()) => {}
-        _ = received(SignalKind::hangup()) => {}
+/// Requests to end the command: Ctrl-C, a signal, or a closed terminal. One that comes while nobody waits for it is kept.
+struct Interrupts([Option<Signal>; 3]);
+
+impl Interrupts {
+    fn listen() -> Interrupts {
+        let kinds = [
+            SignalKind::interrupt(),
+            SignalKind::terminate(),
+            SignalKind::hangup(),
+        ];
+        // Without one of them, the others still work.
+        Interrupts(kinds.map(|kind| unix::signal(kind).ok()))
     }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            () = received(interrupt) => {}
+            () = received(terminate) => {}
+            () = received(hangup) => {}
+        }
+    }
+}
+
+async fn received(signals: &mut Option<Signal>) {
+    match signals {
+        Some(signals) => {
+            signals.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns when the command is asked to end.
+async fn interrupted() {
+    Interrupts::listen().next().await;
 }
 
 pub fn load(mut args: skep_load::LoadArgs) -> anyhow::Result<()> {

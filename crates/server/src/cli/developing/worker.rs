@@ -12,8 +12,8 @@ use skep_client::{Delivery, Error, Finished, Job, Outcome, OutcomeKind, Worker, 
 use tokio::sync::Notify;
 
 use self::command::Until;
+use crate::cli::Interrupts;
 use crate::cli::given::{self, VariableArgs};
-use crate::cli::interrupted;
 use crate::cli::rest::RestArgs;
 
 #[derive(Args)]
@@ -99,15 +99,16 @@ pub async fn run(args: WorkerArgs) -> anyhow::Result<()> {
         }
         outcome
     });
+    let mut interrupts = Interrupts::listen();
     let twice = async {
-        interrupted().await;
+        interrupts.next().await;
         enough.notify_one();
         if at_work.get() > 0 {
             complain!(
                 "Waiting until the running commands have ended; interrupt again to kill them."
             );
         }
-        interrupted().await;
+        interrupts.next().await;
         until.stopped.store(true, Ordering::Relaxed);
         std::future::pending().await
     };
