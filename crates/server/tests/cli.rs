@@ -165,6 +165,9 @@ fn a_process_is_deployed_started_and_seen_in_the_log() {
         if transport == "rest" {
             let nearly = stderr(&with(&["start", "quikc"]));
             assert!(nearly.contains("Did you mean 'quick'?"), "{nearly}");
+            let version = stderr(&with(&["start", "quick", "--version", "9"]));
+            assert!(version.contains("`skep processes quick`"), "{version}");
+            assert!(!version.contains("Did you mean"), "{version}");
         }
 
         let status = run(

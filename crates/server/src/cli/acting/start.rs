@@ -55,8 +55,8 @@ pub async fn run(args: StartArgs) -> anyhow::Result<()> {
     let (instance, variables) = match create_instance(&args, &client, &request, watched).await {
         Ok(created) => created,
         Err(error) => {
-            if let Some(near) = meant(&args, &error).await {
-                complain!("Did you mean '{near}'?");
+            if let Some(advice) = meant(&args, &error).await {
+                complain!("{advice}");
             }
             if args.r#await && error.code() == Some(Code::DeadlineExceeded) {
                 complain!(
@@ -136,7 +136,7 @@ async fn create_instance(
     }
 }
 
-/// The process with an id similar to the unknown one, as far as the server can be asked.
+/// Advice by the process with the same id or a similar one, as far as the server can be asked.
 async fn meant(args: &StartArgs, error: &Error) -> Option<String> {
     let address = args.server.rest_address()?;
     if error.code() != Some(Code::NotFound) || args.process.parse::<i64>().is_ok() {
@@ -147,7 +147,12 @@ async fn meant(args: &StartArgs, error: &Error) -> Option<String> {
     let answer = fetch::post(address, path, body.to_string(), MEANT).await;
     let found: Value = serde_json::from_slice(&answer.ok()?.1).ok()?;
     let ids = items(&found).filter_map(|item| item["processDefinitionId"].as_str());
-    nearest(&args.process, ids).map(str::to_string)
+    Some(match nearest(&args.process, ids)? {
+        same if same == args.process => {
+            format!("`skep processes {same}` lists the versions and tenants that it has.")
+        }
+        near => format!("Did you mean '{near}'?"),
+    })
 }
 
 fn create(args: &StartArgs) -> Result<CreateInstance, Usage> {
