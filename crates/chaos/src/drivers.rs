@@ -52,7 +52,7 @@ pub use leases::{leased_numbers, owners};
 use login::Login;
 use namespaces::Namespaces;
 pub use needs::{Need, missing, needs};
-pub use node::Node;
+pub use node::{Node, data_of_nodes};
 use sink::Sink;
 pub use status::Status;
 use store::Store;
@@ -139,7 +139,7 @@ impl Cluster {
         directory: PathBuf,
         guard: SharedGuard,
     ) -> io::Result<Self> {
-        let data = directory.join("nodes");
+        let data = data_of_nodes(&directory);
         std::fs::create_dir_all(&data)?;
         guard.with(|guard| guard.push(Undo::Remove(data.clone())))?;
         let mut plan = plan.clone();

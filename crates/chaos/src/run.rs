@@ -23,7 +23,7 @@ use skep_load::{Clients, Live, LoadArgs, Running};
 
 use crate::drivers::{
     Cluster, Confined, Kubernetes, Launcher, Others, PATIENCE, SharedGuard, are_even,
-    check_against, missing,
+    check_against, data_of_nodes, missing,
 };
 use crate::guard::Guard;
 use crate::http::{Kept, Rest};
@@ -241,6 +241,12 @@ fn prepare(plan: &Plan, options: &Options) -> anyhow::Result<PathBuf> {
         !Report::is_in(directory),
         "{} has a report already; name another directory with --report",
         directory.display()
+    );
+    let data = data_of_nodes(directory);
+    anyhow::ensure!(
+        options.is_foreign() || !data.exists(),
+        "{} exists, and would be deleted with the nodes of the run; name another directory with --report",
+        data.display()
     );
     directory.canonicalize().with_context(named)
 }

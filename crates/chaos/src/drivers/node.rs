@@ -24,6 +24,11 @@ pub(super) const HELD: &str = r#"read -r _ && exec "$@" </dev/null"#;
 const END: Duration = Duration::from_secs(60);
 const MOST_LOG: u64 = 1 << 20;
 
+/// Below the directory of a report: the data of the nodes, which is deleted with them.
+pub fn data_of_nodes(report: &Path) -> PathBuf {
+    report.join("nodes")
+}
+
 /// One node.
 #[derive(Debug)]
 pub struct Node {
@@ -100,9 +105,9 @@ pub(super) fn with_ports(
     let each = each.into_iter().zip(advertised);
     let nodes = (0..all).zip(each).map(|(number, (ports, advertised))| {
         let [rest, grpc, management, internal] = ports;
-        let data = directory.join("nodes").join(data_name(plan, number));
+        let data = data_of_nodes(directory).join(data_name(plan, number));
         let container = launcher.engine.clone().map(|engine| {
-            let mut container = Container::new(engine, number, directory.join("nodes"));
+            let mut container = Container::new(engine, number, data_of_nodes(directory));
             container.cores = cores::of_node(plan, number);
             container
         });

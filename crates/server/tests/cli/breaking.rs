@@ -483,6 +483,18 @@ fn are_refused(here: &Path, wrong: &[(&[&str], i32, &str)]) {
 }
 
 #[test]
+fn a_directory_that_would_be_deleted_with_the_nodes_is_refused() {
+    let directory = workplace();
+    let here = directory.path();
+    plan(here, KILLED);
+    std::fs::create_dir_all(here.join("mine/nodes")).unwrap();
+    std::fs::write(here.join("mine/nodes/list"), "").unwrap();
+    let report = ["plan.yaml", "--report", "mine"];
+    are_refused(here, &[(&report[..], 2, "mine/nodes exists")]);
+    assert!(here.join("mine/nodes/list").exists());
+}
+
+#[test]
 fn what_is_not_for_a_cluster_of_others_is_refused() {
     let directory = workplace();
     let here = directory.path();

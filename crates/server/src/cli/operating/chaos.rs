@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use skep_chaos::drivers::{
-    Allowed, Engine, Kubernetes, Launcher, Need, Others, Refused, check_against,
+    Allowed, Engine, Kubernetes, Launcher, Need, Others, Refused, check_against, data_of_nodes,
 };
 use skep_chaos::{Options, Plan, Report, experiments, guard, judge, report};
 use skep_client::Authorization;
@@ -441,6 +441,13 @@ fn check(plans: &[Plan], args: &RunArgs, how: &How) -> Result<(), Usage> {
             return Err(Usage(format!(
                 "{} has a report already, or gets that of another plan with the same name; name another directory with --report",
                 directory.display()
+            )));
+        }
+        let data = data_of_nodes(&directory);
+        if how.pods.is_none() && how.others.is_none() && data.exists() {
+            return Err(Usage(format!(
+                "{} exists, and would be deleted with the nodes of the run; name another directory with --report",
+                data.display()
             )));
         }
     }
