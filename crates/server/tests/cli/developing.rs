@@ -217,6 +217,19 @@ fn interrupt(worker: &Child) {
 }
 
 #[test]
+fn a_taken_port_names_the_flags_for_others() {
+    let directory = workplace();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let others = ["--grpc-port", "0", "--management-port", "0"];
+    let dev = ["dev", ".", "--rest-port", &port];
+    let done = run(directory.path(), &[&dev[..], &others].concat());
+    let said = stderr(&done);
+    assert!(said.contains("error[CANNOT_LISTEN]: "), "{said}");
+    assert!(said.contains("others with --rest-port"), "{said}");
+}
+
+#[test]
 fn changes_in_a_directory_are_deployed_and_shown() {
     let directory = workplace();
     let here = directory.path();

@@ -7,6 +7,7 @@ pub mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
 use skep_engine::RecordNames;
 
@@ -20,6 +21,10 @@ use crate::errors::code_of;
 
 /// Interval between two checks of files and records.
 const PAUSE: Duration = Duration::from_millis(300);
+
+/// The likeliest reason: a server runs already.
+const PORTS: &str = "nothing is deployed or shown (if a port is taken, choose others with --rest-port, --grpc-port and --management-port; 0 takes a \
+                     free one)";
 
 #[derive(Args)]
 pub struct DevArgs {
@@ -43,7 +48,7 @@ pub async fn run(args: DevArgs) -> anyhow::Result<()> {
         return Err(Usage(text).into());
     }
     let ports = [args.rest_port, args.grpc_port, args.management_port];
-    let mut server = Server::start(ports, "warn", &[])?;
+    let mut server = Server::start(ports, "warn", &[]).context(PORTS)?;
     crate::cli::print(&format!(
         "REST and web interface on {}, gRPC on {}; no data is kept.\nDeploying changed files of {}. Press Ctrl-C to stop.\n\n",
         server.rest,
