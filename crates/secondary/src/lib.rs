@@ -31,7 +31,7 @@ mod target;
 
 pub use audit::{AuditConfig, AuditedConfig};
 pub use documents::{Documents, DocumentsError, DocumentsSettings};
-pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
+pub use postgres::{Rdbms, RdbmsError, RdbmsSettings, StoredRows};
 pub use store::{
     Config, ID as SECONDARY_STORAGE, Partition, Store, StoreLocation, copied_position, put_copy,
     set_aside, stored_position,

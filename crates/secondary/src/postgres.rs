@@ -7,6 +7,7 @@ mod counts;
 mod history;
 mod reader;
 mod schema;
+mod stored_rows;
 mod tls;
 mod url;
 mod value;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use tokio_postgres::Config;
 
 use self::connection::Connection;
+pub use self::stored_rows::StoredRows;
 pub use self::url::UrlError;
 pub use self::writer::Writer;
 use crate::store::readers::{Readers, SharedReaders};

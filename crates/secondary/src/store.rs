@@ -86,6 +86,14 @@ impl Config {
         !matches!(self.location, StoreLocation::Embedded)
     }
 
+    /// The database that has the rows, if one does.
+    pub fn database(&self) -> Option<&Rdbms> {
+        match &self.location {
+            StoreLocation::Rdbms(database) => Some(database),
+            StoreLocation::Embedded | StoreLocation::Documents(_) => None,
+        }
+    }
+
     /// Empties the shared storage while nobody writes to it. The files of embedded stores are deleted with their directories.
     /// Blocks. `number` identifies the purge and is greater than that of all purges before. A completed purge is not repeated,
     /// so a node that was paused during a purge deletes nothing that was written since.

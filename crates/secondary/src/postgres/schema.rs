@@ -1,10 +1,12 @@
 //! Tables, created from the entities by whichever partition comes first.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use skep_query::{Field, entities};
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::Rdbms;
@@ -162,12 +164,7 @@ fn look(connection: &Connection, meta: &str) -> Result<Option<Known>, Failure> {
 }
 
 fn judge(known: &Known, database: &Rdbms, cluster: &str) -> Result<(), Failure> {
-    if known.format > FORMAT {
-        return Err(foreign(format!(
-            "{} was written by a later version of Skep (format {}, this one has {FORMAT}): run that version",
-            database.shown, known.format
-        )));
-    }
+    expect_readable(known, database)?;
     if known.cluster != cluster {
         return Err(foreign(format!(
             "{} belongs to the cluster {}, and this one is {cluster}: its data is of another data directory. Set another \
@@ -176,6 +173,43 @@ fn judge(known: &Known, database: &Rdbms, cluster: &str) -> Result<(), Failure> 
         )));
     }
     Ok(())
+}
+
+fn expect_readable(known: &Known, database: &Rdbms) -> Result<(), Failure> {
+    if known.format > FORMAT {
+        return Err(foreign(format!(
+            "{} was written by a later version of Skep (format {}, this one has {FORMAT}): run that version",
+            database.shown, known.format
+        )));
+    }
+    Ok(())
+}
+
+/// The cluster that the tables belong to; `None`: there are none.
+pub fn owner(connection: &Connection, database: &Rdbms) -> Result<Option<String>, Failure> {
+    let known = look(connection, &table_name(&database.prefix, META))?;
+    let Some(known) = known else {
+        return Ok(None);
+    };
+    expect_readable(&known, database)?;
+    Ok(Some(known.cluster))
+}
+
+/// The positions of all partitions, at one moment.
+pub fn positions(
+    connection: &Connection,
+    prefix: &str,
+) -> Result<BTreeMap<u32, Position>, Failure> {
+    let read = format!(
+        "SELECT partition, entry, record, timestamp FROM {} WHERE partition > {PURGES}",
+        table_name(prefix, POSITION)
+    );
+    let found = connection.wait(LIMIT, connection.client.query_typed(&read, &[]))?;
+    let position = |row: &Row| {
+        let partition = u32::try_from(row.get::<_, i32>(0)).unwrap_or_default();
+        (partition, position_in(row, 1))
+    };
+    Ok(found.iter().map(position).collect())
 }
 
 fn position(connection: &Connection, table: &str, partition: i32) -> Result<Position, Failure> {
@@ -193,11 +227,16 @@ fn position(connection: &Connection, table: &str, partition: i32) -> Result<Posi
     })?;
     let row = found.first();
     let row = row.ok_or_else(|| refused(format!("{table} cannot be written to")))?;
-    Ok(Position {
-        entry: row.get::<_, i64>(0).cast_unsigned(),
-        record: row.get::<_, i64>(1).cast_unsigned(),
-        timestamp: row.get(2),
-    })
+    Ok(position_in(row, 0))
+}
+
+/// The position in these columns: the first one and the two after it.
+fn position_in(row: &Row, first: usize) -> Position {
+    Position {
+        entry: row.get::<_, i64>(first).cast_unsigned(),
+        record: row.get::<_, i64>(first + 1).cast_unsigned(),
+        timestamp: row.get(first + 2),
+    }
 }
 
 fn foreign(reason: String) -> Failure {
@@ -263,7 +302,7 @@ fn dropped(connection: &Connection, tables: Tables<'_>) -> Result<String, Failur
                 LIMIT,
                 connection.client.query_typed(sql, &[(&name, Type::TEXT)]),
             )?;
-            let is_kept = |row: &tokio_postgres::Row| {
+            let is_kept = |row: &Row| {
                 let columns = usize::try_from(row.get::<_, i32>(0));
                 index.is_wanted
                     && columns == Ok(index.columns)

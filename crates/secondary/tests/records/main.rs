@@ -50,6 +50,7 @@ mod postgres {
     mod several_incidents;
     mod spellings;
     mod start_timers;
+    mod stored_rows;
     mod tenants;
     mod usage;
 }
