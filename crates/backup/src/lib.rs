@@ -34,6 +34,7 @@
 mod backups;
 mod chain;
 mod documents;
+mod earlier;
 mod entries;
 mod forgotten;
 mod listing;
@@ -45,6 +46,7 @@ mod owner;
 mod ranges;
 mod read;
 mod restores;
+mod rows;
 mod store;
 mod unused;
 mod upload;
@@ -68,9 +70,12 @@ pub use markers::{Broken, Continued, Marker, begin, begun, break_off, broken, la
 pub use mount::Mount;
 pub use object::{PIECE, pack, unpack};
 pub use owner::{Writer, own};
-pub use ranges::{Base, Moment, Range, is_needed, marker_of, moment, newest_moment, ranges};
+pub use ranges::{
+    Base, Moment, Range, instant, is_needed, marker_of, moment, newest_moment, ranges,
+};
 pub use read::{Reader, read_object};
 pub use restores::{JOINED_FOR, Joined, Other, Participant, Restored, foresee, join};
+pub use rows::{Fitting, Misfit, RowPositions, expect_fit, moments_for};
 pub use skep_objects::{Azure, BadConnectionString, Gcs, Location, ObjectError, S3};
 pub use store::Store;
 pub use unused::{Unused, delete_unused_documents, written_documents};

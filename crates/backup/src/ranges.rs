@@ -33,7 +33,7 @@ pub struct Base {
 }
 
 impl Base {
-    fn read(store: &Store, manifest: Manifest) -> Result<Base, BackupError> {
+    pub(crate) fn read(store: &Store, manifest: Manifest) -> Result<Base, BackupError> {
         Ok(Base {
             markers: markers::times(store, manifest.backup_id)?,
             broken: markers::broken(store, manifest.backup_id)?,
@@ -49,7 +49,8 @@ impl Base {
         Ok(Some((Base::read(store, manifest)?, begun.after)))
     }
 
-    fn moment(&self) -> Moment {
+    /// The backup itself.
+    pub(crate) fn moment(&self) -> Moment {
         Moment {
             backup: self.manifest.backup_id,
             marker: None,
@@ -57,18 +58,21 @@ impl Base {
         }
     }
 
+    /// The marker with this number.
+    pub(crate) fn marked(&self, number: usize) -> Option<Moment> {
+        let at = *self.markers.get(number)?;
+        Some(Moment {
+            marker: Some(at),
+            at,
+            ..self.moment()
+        })
+    }
+
     /// The newest moment at or before this time.
-    fn moment_by(&self, time: i64) -> Option<Moment> {
+    pub(crate) fn moment_by(&self, time: i64) -> Option<Moment> {
         let before = self.markers.partition_point(|at| *at <= time);
-        let marker = before.checked_sub(1).and_then(|at| self.markers.get(at));
-        let moment = marker.map_or_else(
-            || self.moment(),
-            |at| Moment {
-                marker: Some(*at),
-                at: *at,
-                ..self.moment()
-            },
-        );
+        let marker = before.checked_sub(1).and_then(|at| self.marked(at));
+        let moment = marker.unwrap_or_else(|| self.moment());
         (moment.at <= time).then_some(moment)
     }
 }
@@ -181,17 +185,22 @@ fn is_of(manifest: &Manifest, cluster: Option<&str>) -> bool {
     cluster.is_none_or(|cluster| manifest.cluster.cluster_id == cluster)
 }
 
+/// The complete backups of one cluster. `cluster`: its id, if it is known.
+pub(crate) fn complete(store: &Store, cluster: Option<&str>) -> Result<Vec<Manifest>, BackupError> {
+    let backups = backups::list(store, "")?.into_iter();
+    let manifests = backups.filter_map(|backup| backup.manifest);
+    let manifests: Vec<Manifest> = manifests.filter(|it| is_of(it, cluster)).collect();
+    expect_one(manifests.iter())?;
+    Ok(manifests)
+}
+
 /// The newest moment in the store: a backup or a marker. `cluster`: its id, if it is known.
 ///
 /// # Errors
 /// [`BackupError::NoMoment`], [`BackupError::SeveralClusters`], or the store cannot be used.
 pub fn newest_moment(store: &Store, cluster: Option<&str>) -> Result<Moment, BackupError> {
-    let backups = backups::list(store, "")?.into_iter();
-    let manifests = backups.filter_map(|backup| backup.manifest);
-    let manifests: Vec<Manifest> = manifests.filter(|it| is_of(it, cluster)).collect();
-    expect_one(manifests.iter())?;
     let mut newest: Option<Moment> = None;
-    for manifest in manifests {
+    for manifest in complete(store, cluster)? {
         let last = Base::read(store, manifest)?.moment_by(i64::MAX);
         newest = newest.into_iter().chain(last).max_by_key(|it| it.at);
     }
@@ -216,24 +225,25 @@ pub fn moment(store: &Store, time: i64, cluster: Option<&str>) -> Result<Moment,
     }
     let spans = ranges.iter().filter_map(|range| {
         let (start, end) = (range.start()?, range.end()?);
-        Some(format!("{} to {}", shown(start.at), shown(end.at)))
+        Some(format!("{} to {}", instant(start.at), instant(end.at)))
     });
     let spans: Vec<String> = spans.collect();
     Err(BackupError::NoMoment(if spans.is_empty() {
         format!(
             "{} is in no range, as no backup was continued (camunda.data.primary-storage.backup.continuous). Restore one by its id: --backup",
-            shown(time)
+            instant(time)
         )
     } else {
         format!(
             "{} is in none of the ranges: {}. Give a time within one of them, the id of a backup (--backup), or --to latest",
-            shown(time),
+            instant(time),
             spans.join("; ")
         )
     }))
 }
 
-fn shown(time: i64) -> String {
+/// A time, in milliseconds since 1970, as operators read and write it.
+pub fn instant(time: i64) -> String {
     let time_of_day = jiff::Timestamp::from_millisecond(time);
     time_of_day.map_or_else(|_| time.to_string(), |time| time.to_string())
 }

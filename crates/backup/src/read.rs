@@ -5,17 +5,19 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use skep_storage::StorageError;
 use skep_storage::kv::StreamReader;
-use skep_storage::log::Entry;
+use skep_storage::log::{Entry, EntryId};
 
 use crate::backups::{find, manifest};
 use crate::chain::{Chain, Link};
 use crate::documents::DocumentsManifest;
+use crate::earlier::Earlier;
 use crate::entries::decode;
 use crate::listing::Listing;
-use crate::manifest::{Cut, Manifest, PartitionManifest, StoredObject};
-use crate::markers::{Marker, times};
+use crate::manifest::{Manifest, PartitionManifest, StoredObject};
+use crate::markers::{Marker, begun, times};
 use crate::object::unpack;
 use crate::ranges::{Moment, marker_of};
+use crate::rows::RowPositions;
 use crate::upload::sha256;
 use crate::{BackupError, Store};
 
@@ -23,17 +25,24 @@ use crate::{BackupError, Store};
 #[derive(Debug)]
 pub struct Reader {
     store: Store,
-    /// The manifest for the moment: at a marker, cuts and cluster are those of the marker.
+    /// The manifest for the moment: at a marker, cuts and cluster are those of the marker. After [`reach_back`](Self::reach_back), logs begin
+    /// earlier.
     pub manifest: Manifest,
     pub moment: Moment,
     /// By partition: the log after the backup, up to the marker.
     continued: BTreeMap<u32, Continuation>,
+    /// The backups with the log before this one, newest first.
+    earlier: Vec<Earlier>,
+    /// By partition: the entry before the first one in the backup itself, if the log begins earlier.
+    own_bases: BTreeMap<u32, u64>,
 }
 
 #[derive(Debug)]
 struct Continuation {
     chain: Chain,
     links: Vec<Link>,
+    /// The last entry that is needed.
+    end: u64,
 }
 
 /// The content of an object.
@@ -65,6 +74,8 @@ impl Reader {
                 store: store.clone(),
                 manifest,
                 continued: BTreeMap::new(),
+                earlier: Vec::new(),
+                own_bases: BTreeMap::new(),
             });
         }
         let backup = find(store, id)?;
@@ -86,24 +97,79 @@ impl Reader {
         let Some(marker) = marker_of(store, &reader.manifest, moment)? else {
             return Ok(reader);
         };
+        let ends = marker.cuts.iter();
+        let ends = ends.map(|(partition, cut)| (*partition, cut.index));
+        reader.continue_to(&ends.collect())?;
         for of in &mut reader.manifest.partitions {
             let cut = marker.cuts.get(&of.partition).copied();
-            let cut = cut.unwrap_or(of.cut);
-            let chain = Chain::new(store, moment.backup, of.partition, of.cut);
-            let mut links = if cut.index == of.cut.index {
-                Vec::new()
-            } else {
-                chain.links(of.cut.index)?
-            };
-            links.retain(|link| link.first <= cut.index);
-            of.cut = cut;
-            let continuation = Continuation { chain, links };
-            reader.continued.insert(of.partition, continuation);
+            of.cut = cut.unwrap_or(of.cut);
         }
         reader.manifest.cut_at = marker.at;
         reader.manifest.cluster = marker.cluster;
         reader.moment = moment;
         Ok(reader)
+    }
+
+    /// Continues the logs of these partitions after the backup, up to these entries.
+    pub(crate) fn continue_to(&mut self, ends: &BTreeMap<u32, u64>) -> Result<(), BackupError> {
+        for of in &self.manifest.partitions {
+            let Some(end) = ends.get(&of.partition).copied() else {
+                continue;
+            };
+            let chain = Chain::new(&self.store, self.moment.backup, of.partition, of.cut);
+            let mut links = if end <= of.cut.index {
+                Vec::new()
+            } else {
+                chain.links(of.cut.index)?
+            };
+            links.retain(|link| link.first <= end);
+            let continuation = Continuation { chain, links, end };
+            self.continued.insert(of.partition, continuation);
+        }
+        Ok(())
+    }
+
+    /// Also reads the log before the backup, from those that it carries on, until it reaches back to the rows of each partition or there is
+    /// none left ([`expect_fit`](crate::expect_fit) says so).
+    ///
+    /// # Errors
+    /// An object is damaged, or the store cannot be used.
+    pub fn reach_back(&mut self, rows: &RowPositions) -> Result<(), BackupError> {
+        let mut backup = self.moment.backup;
+        while self.lacks(rows) {
+            let after = begun(&self.store, backup)?.and_then(|continued| continued.after);
+            // Ids grow: a damaged store must not keep this going.
+            let Some(before) = after.filter(|before| *before < backup) else {
+                break;
+            };
+            let earlier = match Reader::open(&self.store, before) {
+                Err(BackupError::Unknown(_)) => break,
+                earlier => earlier?,
+            };
+            let mut ends = BTreeMap::new();
+            for of in &mut self.manifest.partitions {
+                let begin = earlier.manifest.partition(of.partition).map(|it| &it.log);
+                let Some(begin) = begin.filter(|it| it.base_index < of.log.base_index) else {
+                    continue;
+                };
+                let end = EntryId {
+                    index: of.log.base_index,
+                    term: of.log.base_term,
+                };
+                ends.insert(of.partition, end);
+                self.own_bases.entry(of.partition).or_insert(end.index);
+                of.log.base_index = begin.base_index;
+                of.log.base_term = begin.base_term;
+            }
+            self.earlier.push(Earlier::new(earlier, ends)?);
+            backup = before;
+        }
+        Ok(())
+    }
+
+    fn lacks(&self, rows: &RowPositions) -> bool {
+        let mut partitions = self.manifest.partitions.iter();
+        partitions.any(|of| rows.get(&of.partition).copied().unwrap_or(0) < of.log.base_index)
     }
 
     pub fn store(&self) -> &Store {
@@ -112,10 +178,17 @@ impl Reader {
 
     /// Number of bytes that a restore of this partition reads from the store.
     pub fn bytes(&self, of: &PartitionManifest) -> u64 {
+        let rows = of.state.iter().chain(of.query.iter().flatten());
+        let earlier = self.earlier.iter().map(|it| it.bytes(of.partition));
+        rows.map(|object| object.bytes).sum::<u64>() + self.log_bytes(of) + earlier.sum::<u64>()
+    }
+
+    /// Number of bytes of the partition's log in the backup and after it.
+    pub(crate) fn log_bytes(&self, of: &PartitionManifest) -> u64 {
         let continued = self.continued.get(&of.partition);
         let links = continued.iter().flat_map(|it| &it.links);
-        of.objects().map(|object| object.bytes).sum::<u64>()
-            + links.map(|link| link.bytes).sum::<u64>()
+        let own = of.log.objects.iter().map(|object| object.bytes);
+        own.sum::<u64>() + links.map(|link| link.bytes).sum::<u64>()
     }
 
     /// The content of an object.
@@ -163,9 +236,23 @@ impl Reader {
         &'r self,
         of: &'r PartitionManifest,
     ) -> impl Iterator<Item = Result<Vec<Entry>, BackupError>> + 'r {
+        let partition = of.partition;
+        let own_base = self.own_bases.get(&partition).copied();
+        let earlier = self.earlier.iter().rev();
+        earlier
+            .flat_map(move |it| it.log(partition))
+            .chain(self.own_log(of, own_base.unwrap_or(of.log.base_index)))
+    }
+
+    /// The same without the log before the backup, which begins after the entry `base_index`.
+    pub(crate) fn own_log<'r>(
+        &'r self,
+        of: &'r PartitionManifest,
+        base_index: u64,
+    ) -> impl Iterator<Item = Result<Vec<Entry>, BackupError>> + 'r {
         let continued = self.continued.get(&of.partition);
         let base_end = continued.map_or(of.cut.index, |it| it.chain.first() - 1);
-        let mut next = of.log.base_index + 1;
+        let mut next = base_index + 1;
         let objects = of.log.objects.iter();
         let base = objects.enumerate().map(move |(number, object)| {
             let damaged = |reason: String| BackupError::damaged(&object.name, reason);
@@ -184,7 +271,7 @@ impl Reader {
             }
             Ok(entries)
         });
-        base.chain(continued.into_iter().flat_map(|it| it.entries(of.cut)))
+        base.chain(continued.into_iter().flat_map(Continuation::entries))
     }
 
     /// The markers after the backup, in the order of their times.
@@ -227,10 +314,10 @@ impl Reader {
 }
 
 impl Continuation {
-    /// The entries up to the cut, one object at a time.
-    fn entries(&self, cut: Cut) -> impl Iterator<Item = Result<Vec<Entry>, BackupError>> + '_ {
-        let mut next = self.chain.first();
-        let ends = (next <= cut.index && self.links.is_empty()).then(|| {
+    /// The entries up to the end, one object at a time.
+    fn entries(&self) -> impl Iterator<Item = Result<Vec<Entry>, BackupError>> + '_ {
+        let (mut next, end) = (self.chain.first(), self.end);
+        let ends = (next <= end && self.links.is_empty()).then(|| {
             let name = self.chain.name(next);
             Err(BackupError::damaged(&name, "it is missing"))
         });
@@ -247,12 +334,11 @@ impl Continuation {
             if number + 1 < self.links.len() {
                 return Ok(entries);
             }
-            entries.retain(|entry| entry.index <= cut.index);
-            if next <= cut.index {
+            entries.retain(|entry| entry.index <= end);
+            if next <= end {
                 return Err(damaged(format!(
-                    "it ends with entry {}, and the marker with entry {}",
-                    next - 1,
-                    cut.index
+                    "it ends with entry {}, and the marker with entry {end}",
+                    next - 1
                 )));
             }
             Ok(entries)
