@@ -14,6 +14,8 @@
 //!
 //! Documents that are kept in a directory are written after the cut (`documents`).
 //!
+//! Rows in a database are not part of a backup: a restore brings a dump of it to the moment of the backup ([`rows`]).
+//!
 //! [`restore`] builds a cluster's data directories from a backup, each node its own; [`replay`] verifies a backup without a cluster.
 
 pub mod coordinator;
@@ -26,6 +28,7 @@ pub mod parts;
 mod query_copy;
 pub mod replay;
 pub mod restore;
+pub mod rows;
 pub mod schedule;
 mod shipped;
 pub mod shipping;

@@ -17,6 +17,7 @@ mod parts;
 pub mod pending_rows;
 mod replica_metrics;
 pub mod requests;
+pub mod restored_rows;
 pub mod secondary;
 mod snapshot_reader;
 pub mod status;

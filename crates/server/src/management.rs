@@ -339,7 +339,7 @@ impl Management {
             ["backupRuntime" | "backups", path @ ..] => {
                 backups::handle(&self.running()?.broker, method, path, body).await
             }
-            ["backupHistory", ..] => Err(backups::history()),
+            ["backupHistory", ..] => Err(backups::history(&self.running()?.broker)),
             [name @ ("usage-metrics" | "upgradeReadiness"), ..] => Err(message(
                 StatusCode::NOT_IMPLEMENTED,
                 format!("{name} is not supported by this version of Skep"),

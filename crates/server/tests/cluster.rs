@@ -15,6 +15,8 @@ mod continuous;
 mod documents;
 #[path = "cluster/drills.rs"]
 mod drills;
+#[path = "cluster/dumps.rs"]
+mod dumps;
 #[path = "cluster/faults.rs"]
 mod faults;
 #[path = "cluster/gateways.rs"]

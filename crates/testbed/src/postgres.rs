@@ -11,6 +11,8 @@ use super::guarded::{Guarded, wait_for};
 use super::not_run;
 use super::ports::free_port;
 
+/// The database that every server has.
+const MAIN: &str = "postgres";
 const START_LIMIT: Duration = Duration::from_secs(180);
 
 /// A server. It ends when dropped, and with the test at the latest.
@@ -196,38 +198,59 @@ impl Postgres {
     /// # Errors
     /// The error output of psql.
     pub fn sql(&self, sql: &str) -> Result<String, String> {
-        let mut psql = Command::new(self.programs.join("psql"));
-        psql.env("PGPASSWORD", "secret").args([
-            "-X",
-            "-q",
-            "-A",
-            "-t",
-            "-v",
-            "ON_ERROR_STOP=1",
-            "-U",
-            "skep",
-        ]);
-        psql.args([
-            "-h",
-            "127.0.0.1",
-            "-d",
-            "postgres",
-            "-p",
-            &self.port.to_string(),
-            "-c",
-            sql,
-        ]);
-        let done = psql.output().map_err(|e| e.to_string())?;
-        if done.status.success() {
-            Ok(String::from_utf8_lossy(&done.stdout).trim().to_string())
-        } else {
-            Err(String::from_utf8_lossy(&done.stderr).into_owned())
-        }
+        self.sql_in(MAIN, sql)
+    }
+
+    /// The same in another database of the server.
+    ///
+    /// # Errors
+    /// The error output of psql.
+    pub fn sql_in(&self, database: &str, sql: &str) -> Result<String, String> {
+        self.psql(database, &["-c", sql])
+    }
+
+    fn psql(&self, database: &str, arguments: &[&str]) -> Result<String, String> {
+        let quiet = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"];
+        let mut psql = self.client("psql", database);
+        said(psql.args(quiet).args(arguments))
+    }
+
+    /// A client program that connects to this database.
+    fn client(&self, program: &str, database: &str) -> Command {
+        let mut client = Command::new(self.programs.join(program));
+        client.env("PGPASSWORD", "secret");
+        client.args(["-U", "skep", "-h", "127.0.0.1", "-d", database]);
+        client.args(["-p", &self.port.to_string()]);
+        client
+    }
+
+    /// Dumps the database as it is now (`pg_dump`).
+    ///
+    /// # Errors
+    /// The error output of pg_dump.
+    pub fn dump(&self) -> Result<String, String> {
+        said(&mut self.client("pg_dump", MAIN))
+    }
+
+    /// Creates another database with the content of a dump. Its URL is [`url_of`](Self::url_of) its name.
+    ///
+    /// # Errors
+    /// The error output of psql.
+    pub fn load(&self, dump: &str, database: &str) -> Result<(), String> {
+        self.sql(&format!("CREATE DATABASE {database}"))?;
+        let file = self.path(&format!("{database}.sql"));
+        std::fs::write(&file, dump).map_err(|e| e.to_string())?;
+        self.psql(database, &["-f", &file]).map(drop)
     }
 
     /// The JDBC URL for clients. User `skep`, password `secret`.
     pub fn url(&self) -> String {
-        format!("jdbc:postgresql://127.0.0.1:{}/postgres", self.port)
+        self.url_of(MAIN)
+    }
+
+    /// The same for another database of the server.
+    pub fn url_of(&self, database: &str) -> String {
+        format!("jdbc:postgresql://127.0.0.1:{}/{database}", self.port)
     }
 
     pub fn port(&self) -> u16 {
@@ -304,6 +327,16 @@ fn programs() -> Option<PathBuf> {
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+/// The output of a program; its error output if it failed.
+fn said(command: &mut Command) -> Result<String, String> {
+    let done = command.output().map_err(|e| e.to_string())?;
+    if done.status.success() {
+        Ok(String::from_utf8_lossy(&done.stdout).trim().to_string())
+    } else {
+        Err(String::from_utf8_lossy(&done.stderr).into_owned())
+    }
 }
 
 fn run(command: &[String]) -> Result<(), String> {

@@ -93,8 +93,8 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
     let Some(config) = cluster.parts().config() else {
         return Err(Refusal::Invalid(no_store()));
     };
-    if cluster.has_shared_storage() {
-        return Err(Refusal::Invalid(SHARED.to_string()));
+    if cluster.has_search_server() {
+        return Err(Refusal::Invalid(SEARCH_SERVER.to_string()));
     }
     let state = cluster.state();
     if state.purge.is_some() {
@@ -180,8 +180,8 @@ pub fn no_store() -> String {
     "no store for backups is configured: set camunda.data.primary-storage.backup.store to FILESYSTEM, S3, GCS or AZURE".to_string()
 }
 
-const SHARED: &str = "the secondary storage of this cluster is a database or a search server, which backups of Skep do not contain yet. \
-                      Back it up with its own tools, and copy the data directories of stopped nodes";
+const SEARCH_SERVER: &str = "the secondary storage of this cluster is a search server, which backups of Skep do not contain yet. Back it up \
+                             with its own tools, and copy the data directories of stopped nodes";
 
 struct Coordinator {
     leaders: Leaders,

@@ -13,6 +13,7 @@ use skep_backup::{
     BackupError, Joined, Manifest, Participant, PartitionManifest, Reader, Restored, foresee, join,
 };
 use skep_cluster::{Layout, State, member};
+use skep_exporting::TargetError;
 use skep_replication::{EntryId, History};
 use skep_storage::StorageError;
 use skep_storage::disk::{RealDisk, create_dir_durably};
@@ -20,10 +21,12 @@ use skep_storage::kv::{FjallConfig, FjallKv, KvStore};
 use skep_storage::log::{Log, LogConfig};
 
 use super::documents::Restoring;
+use super::rows::Rows;
 use crate::cluster::bootstrap::Identity;
 use crate::cluster::{now, write_first};
 use crate::config::BrokerConfig;
 use crate::directory::{self, RESTORING, write_durably};
+use crate::partition::restored_rows::RestoredRows;
 use crate::partition::secondary::COPY;
 use crate::replica_file::ReplicaOf;
 use crate::router::OpenError;
@@ -42,6 +45,9 @@ pub enum RestoreError {
         partition: u32,
         source: StorageError,
     },
+    /// The rows in the database.
+    #[error("how far the rows of secondary storage go cannot be read: {0}")]
+    Rows(#[from] TargetError),
     #[error("the data directory cannot be written: {0}")]
     Io(#[from] std::io::Error),
 }
@@ -90,6 +96,7 @@ pub struct How {
 /// The backup cannot be restored with these settings, or the directory has data or is in use.
 pub fn plan(config: &BrokerConfig, reader: &Reader, how: How) -> Result<Plan, RestoreError> {
     let layout = layout(config, reader)?;
+    rows(config, reader)?;
     expect_free(config)?;
     let attempt = attempt(&config.directory)?.unwrap_or_default();
     let by = participant(config, reader, how.epoch, &attempt);
@@ -119,14 +126,6 @@ fn layout(config: &BrokerConfig, reader: &Reader) -> Result<Layout, RestoreError
             manifest.cluster.cluster_id
         ));
     }
-    let secondary = config.secondary_storage.as_ref();
-    if secondary.is_some_and(skep_secondary::Config::is_shared) {
-        return refused(
-            "secondary storage is a database or a search server (camunda.data.secondary-storage.type), which backups of Skep do not \
-             contain: restore with the embedded one, or none"
-                .to_string(),
-        );
-    }
     let layout = Layout {
         nodes: (0..wanted.size).collect(),
         copies: wanted.replication_factor.min(wanted.size),
@@ -139,6 +138,21 @@ fn layout(config: &BrokerConfig, reader: &Reader) -> Result<Layout, RestoreError
             ..layout
         },
     })
+}
+
+/// The rows in the configured database, if there is one: they must fit the moment.
+fn rows(config: &BrokerConfig, reader: &Reader) -> Result<Option<Rows>, RestoreError> {
+    let rows = Rows::read(config)?;
+    if let Some(rows) = &rows {
+        rows.expect_fit(&reader.manifest, reader.store())?;
+    }
+    Ok(rows)
+}
+
+/// Whether each copy of a partition has its rows in a file of its own.
+fn is_embedded(config: &BrokerConfig) -> bool {
+    let secondary = config.secondary_storage.as_ref();
+    secondary.is_some_and(|secondary| !secondary.is_shared())
 }
 
 /// What all nodes of this restore have in common.
@@ -193,9 +207,10 @@ fn planned(
     let mut bytes = 0;
     for partition in &here {
         let of = part(reader, *partition)?;
-        if of.query.is_none() && config.secondary_storage.is_some() && of.log.base_index > 0 {
+        if of.query.is_none() && is_embedded(config) && of.log.base_index > 0 {
             return Err(RestoreError::Refused(
-                "the backup has no secondary storage: set camunda.data.secondary-storage.type to none"
+                "the backup has no rows of secondary storage: set camunda.data.secondary-storage.type to rdbms, with a dump of the database \
+                 that had them, or to none"
                     .to_string(),
             ));
         }
@@ -334,6 +349,7 @@ pub fn run(
     // What does not fit is refused before anything is written.
     plan(config, reader, how)?;
     let layout = layout(config, reader)?;
+    let rows = rows(config, reader)?;
     let root = &config.directory;
     create_dir_durably(root)?;
     let _lock = directory::lock(config)?;
@@ -358,7 +374,7 @@ pub fn run(
             let voters = replicas.map(|(_, member)| member).collect();
             ReplicaOf::bootstrap(member(config.node_id, 0), voters).write(&directory)?;
         }
-        restore_partition(config, (*partition, &directory), reader)?;
+        restore_partition(config, (*partition, &directory), reader, rows.as_ref())?;
     }
     restore_documents(&plan, reader, how, says)?;
     let metadata = root.join("cluster-state");
@@ -433,15 +449,11 @@ fn restore_partition(
     config: &BrokerConfig,
     (partition, directory): (u32, &Path),
     reader: &Reader,
+    rows: Option<&Rows>,
 ) -> Result<(), RestoreError> {
     let of = part(reader, partition)?;
-    let storage = |source| RestoreError::Storage { partition, source };
     drop(install_state(reader, of, directory)?);
-    if let Some(query) = of
-        .query
-        .as_ref()
-        .filter(|_| config.secondary_storage.is_some())
-    {
+    if let Some(query) = of.query.as_ref().filter(|_| is_embedded(config)) {
         let copy = directory.join(format!("{COPY}restored"));
         let mut file = File::create(&copy)?;
         for object in query {
@@ -450,6 +462,21 @@ fn restore_partition(
         drop(file);
         skep_secondary::put_copy(&copy, directory)?;
     }
+    restore_log(config, (of, directory), reader, rows)?;
+    File::open(directory)?.sync_all()?;
+    Ok(())
+}
+
+/// Writes the partition's log up to the cut. The rows must be made from it.
+fn restore_log(
+    config: &BrokerConfig,
+    (of, directory): (&PartitionManifest, &Path),
+    reader: &Reader,
+    rows: Option<&Rows>,
+) -> Result<(), RestoreError> {
+    let partition = of.partition;
+    let storage = |source| RestoreError::Storage { partition, source };
+    let mut rows = rows.map(|rows| (rows.history(partition), rows));
     let log_config = LogConfig {
         segment_bytes: config.log_segment_bytes,
         ..LogConfig::default()
@@ -466,7 +493,11 @@ fn restore_partition(
     );
     let mut history = History::begin(&mut log, base).map_err(storage)?;
     for entries in reader.log(of) {
-        history.append(entries?).map_err(storage)?;
+        let entries = entries?;
+        if let Some((of_rows, _)) = &mut rows {
+            of_rows.pass(&entries);
+        }
+        history.append(entries).map_err(storage)?;
     }
     let last = history.end().map_err(storage)?;
     if (last.index, last.term) != (of.cut.index, of.cut.term) {
@@ -476,6 +507,10 @@ fn restore_partition(
         )));
     }
     log.close().map_err(storage)?;
-    File::open(directory)?.sync_all()?;
+    if let Some((of_rows, rows)) = rows {
+        of_rows.expect_same(&rows.place)?;
+        let (entry, end) = (of_rows.entry(), of.cut.index);
+        RestoredRows { entry, end }.write(directory)?;
+    }
     Ok(())
 }

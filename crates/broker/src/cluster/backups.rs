@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use skep_backup::{BackupKind, Mount};
 use skep_cluster::Refusal;
+use skep_secondary::StoreLocation;
 use tokio::time::Instant;
 
 use super::Cluster;
@@ -86,10 +87,10 @@ impl Cluster {
         secondary.is_some_and(|secondary| !secondary.is_shared())
     }
 
-    /// Whether searches are answered by a shared database or search server.
-    pub(crate) fn has_shared_storage(&self) -> bool {
+    /// Whether searches are answered by a search server.
+    pub(crate) fn has_search_server(&self) -> bool {
         let secondary = self.config.secondary_storage.as_ref();
-        secondary.is_some_and(skep_secondary::Config::is_shared)
+        secondary.is_some_and(|it| matches!(it.location, StoreLocation::Documents(_)))
     }
 
     /// Begins a backup, as leader of the metadata group.

@@ -570,13 +570,13 @@ impl Settings {
         found.extend(self.of_database());
         found.extend(self.documents().err());
         found.extend(self.backup.contradictions());
-        let is_shared = !matches!(
+        let is_search_server = matches!(
             self.secondary_storage,
-            SecondaryStorage::Embedded | SecondaryStorage::None
+            SecondaryStorage::Elasticsearch | SecondaryStorage::Opensearch
         );
-        if self.backup.continuous && is_shared {
+        if self.backup.continuous && is_search_server {
             found.push(
-                "camunda.data.primary-storage.backup.continuous: backups do not contain secondary storage in a database or a search server yet"
+                "camunda.data.primary-storage.backup.continuous: backups do not contain secondary storage in a search server yet"
                     .to_string(),
             );
         }

@@ -8,6 +8,7 @@ use skep_backup::{Backup, BackupError, BackupState, Manifest, Moment, Range, Sto
 use skep_broker::Broker;
 use skep_broker::backup::coordinator::no_store;
 use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
+use skep_secondary::StoreLocation;
 
 use super::cluster::refused;
 use super::reply::{
@@ -57,12 +58,22 @@ pub async fn handle(broker: &Broker, method: &Method, path: &[&str], body: Incom
     }
 }
 
-/// `/actuator/backupHistory`, which in the reference takes snapshots of search servers.
-pub fn history() -> Answer {
-    bad_request(
-        "the embedded secondary storage is a part of each backup of /actuator/backupRuntime; a database or a search server is backed up \
-         with its own tools",
-    )
+/// `/actuator/backupHistory`, which in the reference takes snapshots of search servers, and is refused for a database.
+pub fn history(broker: &Broker) -> Answer {
+    let secondary = broker.config().secondary_storage.as_ref();
+    bad_request(match secondary.map(|it| &it.location) {
+        None => "there is no secondary storage (camunda.data.secondary-storage.type: none)",
+        Some(StoreLocation::Embedded) => {
+            "the embedded secondary storage is a part of each backup of /actuator/backupRuntime"
+        }
+        Some(StoreLocation::Rdbms(_)) => {
+            "secondary storage is a database: dump it with its own tools (pg_dump). A restore of a backup of /actuator/backupRuntime brings \
+             the dump to the moment of the backup"
+        }
+        Some(StoreLocation::Documents(_)) => {
+            "secondary storage is a search server, which is backed up with its own tools; backups of /actuator/backupRuntime are refused"
+        }
+    })
 }
 
 fn number(id: &str) -> Result<u64, Answer> {

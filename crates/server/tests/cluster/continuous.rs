@@ -1,6 +1,7 @@
 //! Continuous backups of real processes, whose leader is killed: the command line lists the moments, restores one, and verifies all of
 //! them.
 
+use std::collections::HashSet;
 use std::process::Output;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,12 +14,12 @@ use super::{Nodes, SIZE};
 use crate::support::ledger::deploy_one_task;
 use crate::support::{Server, eventually, leader_of};
 
-fn now() -> i64 {
+pub fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     now.as_millis() as i64
 }
 
-fn instant(millis: i64) -> String {
+pub fn instant(millis: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(millis).unwrap();
     time.to_string()
 }
@@ -43,6 +44,13 @@ impl Ledger {
             }
         })
         .await;
+    }
+
+    /// The instances whose creation was answered before this time.
+    pub fn acknowledged_before(&self, time: i64) -> HashSet<i64> {
+        let all = self.0.iter();
+        let before = all.filter(|(_, _, answered)| *answered < time);
+        before.map(|(key, _, _)| *key).collect()
     }
 
     /// Creates instances until a marker later than now can be restored; returns its time.
@@ -72,7 +80,7 @@ pub fn state(server: &Server) -> Value {
     serde_json::from_str(&body).unwrap()
 }
 
-fn out(output: &Output) -> String {
+pub fn out(output: &Output) -> String {
     assert!(output.status.success(), "{}", said(output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -234,12 +242,8 @@ fn expect_replay_to_pass_each_marker(
 }
 
 /// Asserts that instances acknowledged before the moment exist, and that instances requested after it do not.
-async fn expect_only_what_was_before(server: &Server, wanted: i64, ledger: &Ledger) {
-    let before = ledger
-        .0
-        .iter()
-        .filter(|(_, _, answered)| *answered < wanted);
-    let before: Vec<i64> = before.map(|(key, _, _)| *key).collect();
+pub async fn expect_only_what_was_before(server: &Server, wanted: i64, ledger: &Ledger) {
+    let before = ledger.acknowledged_before(wanted);
     // Once a new instance of each partition is found, all older ones are searchable as well.
     let mut new = Ledger::default();
     for _ in 0..SIZE * 2 {
@@ -251,10 +255,7 @@ async fn expect_only_what_was_before(server: &Server, wanted: i64, ledger: &Ledg
     })
     .await;
     let there = instances(server);
-    assert!(
-        before.iter().all(|key| there.contains(key)),
-        "acknowledged before the moment"
-    );
+    assert!(there.is_superset(&before), "acknowledged before the moment");
     let mut after = ledger
         .0
         .iter()

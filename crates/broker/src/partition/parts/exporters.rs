@@ -16,6 +16,7 @@ use skep_storage::log::LogReader;
 use super::known::{definitions, elements, known};
 use super::refill::lacks_entries;
 use crate::partition::exporter_board::{ExporterBoard, Running, phase_of};
+use crate::partition::restored_rows::RestoredRows;
 use crate::partition::secondary::{Entries, Secondary, SecondaryCell, StoreOf, open_secondary};
 
 /// The exporters, as the partition's thread handles them.
@@ -52,6 +53,8 @@ pub(super) struct SecondaryOf {
     pub is_broken: bool,
     /// The embedded store is a copy that is ahead of the log: it waits until the log catches up.
     pub has_copy: bool,
+    /// How far the rows in a database went when the partition was restored.
+    restored: Option<RestoredRows>,
 }
 
 /// Opens secondary storage; record exporters wait until the partition is led here. `log`: with the entry after which it begins.
@@ -92,6 +95,7 @@ pub fn open_exporters(
             cell: Arc::new(SecondaryCell::new(secondary.clone())),
             is_broken: false,
             has_copy: false,
+            restored: None,
         },
         known: Some(known),
         running: false,
@@ -113,6 +117,12 @@ pub fn open_exporters(
 }
 
 impl Exporters {
+    /// The partition was restored with rows in a database.
+    pub fn restored_with(mut self, rows: Option<RestoredRows>) -> Exporters {
+        self.secondary.restored = rows;
+        self
+    }
+
     /// Where the partition's history can be searched.
     pub fn secondary(&self) -> &Arc<SecondaryCell> {
         &self.secondary.cell
@@ -328,7 +338,11 @@ impl Exporters {
             None => 0,
         };
         let records = self.configs.iter().map(|config| of(&config.id));
-        let shared = self.is_shared.then(|| of(SECONDARY_STORAGE));
+        let shared = self.is_shared.then(|| {
+            let of_state = of(SECONDARY_STORAGE);
+            let restored = self.secondary.restored;
+            restored.map_or(of_state, |rows| rows.needed(of_state))
+        });
         let up_to = records.chain(shared).fold(index, u64::min);
         debug_assert!(up_to <= index, "the log keeps what the state lacks");
         up_to

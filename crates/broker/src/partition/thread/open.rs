@@ -43,6 +43,7 @@ use crate::partition::parts::standstill::Standstill;
 use crate::partition::parts::timetable::Timetable;
 use crate::partition::pending_rows::PendingRows;
 use crate::partition::replica_metrics::ReplicaMetrics;
+use crate::partition::restored_rows::RestoredRows;
 use crate::partition::secondary::StoreOf;
 use crate::partition::status::PartitionStatus;
 use crate::replica_file::ReplicaOf;
@@ -146,7 +147,9 @@ fn recover(
     let log = (reader.clone(), group.base().index);
     let pins = LogPins::new(env.config.backup.as_ref());
     let now = Instant::now();
-    let exporters = open_exporters(of, &mut engine, meta.index, log, now);
+    let restored = RestoredRows::read(directory);
+    let restored = restored.map_err(|source| OpenError::Io { partition, source })?;
+    let exporters = open_exporters(of, &mut engine, meta.index, log, now).restored_with(restored);
     let replica = Replica {
         hand_over: HandOver::default(),
         snapshots: SnapshotReceiver::going_on(kv.staging(), evidence),

@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use clap::Args;
 use serde_json::{Value, json};
-use skep_backup::{BackupError, DocumentsManifest, Moment, Reader, Store};
+use skep_backup::{BackupError, DocumentsManifest, Moment, Reader, Store, instant};
 use skep_broker::backup::restore::{self, DocumentsFate, How, Plan, RestoreError};
+use skep_broker::backup::rows::Rows;
 
 use crate::args::ConfigArgs;
 use crate::cli::backup::{size, store, unreadable};
@@ -18,7 +19,7 @@ pub struct RestoreArgs {
     #[arg(long, value_name = "ID")]
     backup: Option<u64>,
     /// Restore the newest moment at or before this time, as in 2026-11-27T19:00:00Z, within a range of continuous backups; `latest` is the
-    /// newest one of the store [default: latest].
+    /// newest one of the store, or the newest one that the rows in a database fit [default: latest].
     #[arg(long, value_name = "TIME", conflicts_with = "backup")]
     to: Option<To>,
     /// Take part in the restore with this epoch, which the other nodes have printed [default: the newest one of this moment that this node
@@ -61,13 +62,39 @@ impl FromStr for To {
     }
 }
 
-fn open(store: &Store, args: &RestoreArgs, cluster: Option<&str>) -> Result<Reader, BackupError> {
-    let moment = match (args.backup, args.to) {
-        (Some(backup), _) => return Reader::open(store, backup),
-        (None, Some(To::Time(time))) => skep_backup::moment(store, time, cluster)?,
-        (None, Some(To::Latest) | None) => skep_backup::newest_moment(store, cluster)?,
+/// `rows`: those of a database. The moment must be one that they can be brought to.
+fn open(
+    store: &Store,
+    args: &RestoreArgs,
+    cluster: Option<&str>,
+    rows: Option<&Rows>,
+) -> Result<Reader, RestoreError> {
+    let mut reader = match (args.backup, args.to) {
+        (Some(backup), _) => Reader::open(store, backup)?,
+        (None, Some(To::Time(time))) => {
+            Reader::open_at(store, skep_backup::moment(store, time, cluster)?)?
+        }
+        (None, Some(To::Latest) | None) => {
+            let newest = match rows {
+                Some(rows) => rows.moments(store, cluster)?.newest,
+                None => skep_backup::newest_moment(store, cluster)?,
+            };
+            Reader::open_at(store, newest)?
+        }
     };
-    Reader::open_at(store, moment)
+    if let Some(rows) = rows {
+        reader.reach_back(rows.entries())?;
+    }
+    Ok(reader)
+}
+
+/// A failure as the command line reports it.
+fn reported(error: RestoreError) -> anyhow::Error {
+    match error {
+        RestoreError::Refused(reason) => Usage(reason).into(),
+        RestoreError::Directory(error) => error.into(),
+        error => Coded::new("BACKUP_FAILED", error.to_string()).into(),
+    }
 }
 
 pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
@@ -78,9 +105,9 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
         return Err(Usage(text.to_string()).into());
     }
     let config = loaded.settings.broker_config();
-    let failed = |error: &dyn std::fmt::Display| Coded::new("BACKUP_FAILED", error.to_string());
-    let reader =
-        open(&store, args, config.cluster_id.as_deref()).map_err(|error| failed(&error))?;
+    let rows = Rows::read(&config).map_err(reported)?;
+    let reader = open(&store, args, config.cluster_id.as_deref(), rows.as_ref());
+    let reader = reader.map_err(reported)?;
     // Other backups may be damaged: that is no reason not to restore this one.
     let newest = skep_backup::newest_moment(&store, Some(&reader.manifest.cluster.cluster_id));
     let how = How {
@@ -94,15 +121,10 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
             complain!("restoring {what}");
         })
     };
-    let plan = match outcome {
-        Ok(plan) => plan,
-        Err(RestoreError::Refused(reason)) => return Err(Usage(reason).into()),
-        Err(RestoreError::Directory(error)) => return Err(error.into()),
-        Err(error) => return Err(failed(&error).into()),
-    };
+    let plan = outcome.map_err(reported)?;
     if args.json {
         let directory = config.directory.display().to_string();
-        let restored = as_json(&plan, &reader, newest, (directory, args));
+        let restored = as_json(&plan, &reader, newest, (directory, args, rows.as_ref()));
         return print(&format!("{restored:#}\n"));
     }
     let did = if args.dry_run {
@@ -113,6 +135,7 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let directory = config.directory.display();
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
     text.push_str(&lost(&reader, newest));
+    text.push_str(&of_database(rows.as_ref()));
     text.push_str(&documents(&plan, &reader));
     text.push_str(&epoch(&plan));
     if args.drill {
@@ -135,7 +158,7 @@ fn as_json(
     plan: &Plan,
     reader: &Reader,
     newest: Result<Moment, BackupError>,
-    (directory, args): (String, &RestoreArgs),
+    (directory, args, rows): (String, &RestoreArgs, Option<&Rows>),
 ) -> Value {
     let documents = plan.documents.iter().map(|here| {
         let (fate, directory) = match &here.fate {
@@ -160,6 +183,7 @@ fn as_json(
         "newestMoment": newest.ok().map(|newest| instant(newest.at)),
         "partitions": plan.here,
         "bytes": plan.bytes,
+        "rows": rows.map(|rows| json!({ "database": rows.place, "entries": rows.entries() })),
         "documents": documents.collect::<Vec<Value>>(),
         "unreadableDocuments": unreadable(&reader.manifest),
         "epoch": joined.epoch,
@@ -178,11 +202,6 @@ fn same(reader: &Reader) -> String {
     }
 }
 
-fn instant(millis: i64) -> String {
-    let time = jiff::Timestamp::from_millisecond(millis);
-    time.map_or_else(|_| millis.to_string(), |time| time.to_string())
-}
-
 fn lost(reader: &Reader, newest: Result<Moment, BackupError>) -> String {
     let at = reader.moment.at;
     let lost = format!("Work after {} is lost", instant(at));
@@ -196,6 +215,16 @@ fn lost(reader: &Reader, newest: Result<Moment, BackupError>) -> String {
             format!("{lost}; whether the store has later moments is not known: {error}.\n")
         }
     }
+}
+
+/// What becomes of rows in a database.
+fn of_database(rows: Option<&Rows>) -> String {
+    rows.map_or_else(String::new, |rows| {
+        format!(
+            "The rows are in {}, where the nodes write those that are missing. No other cluster may write there.\n",
+            rows.place
+        )
+    })
 }
 
 /// What becomes of documents that were kept in directories.
