@@ -23,6 +23,8 @@ mod faults;
 mod gateways;
 #[path = "cluster/hanging.rs"]
 mod hanging;
+#[path = "cluster/interrupted.rs"]
+mod interrupted;
 #[path = "cluster/lost.rs"]
 mod lost;
 #[path = "cluster/lost_files.rs"]
