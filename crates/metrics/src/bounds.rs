@@ -29,6 +29,12 @@ impl Bounds {
         }
     }
 
+    /// The unit of time spans, in nanoseconds.
+    pub(crate) fn nanos(&self) -> u128 {
+        debug_assert!(self.with_max, "the bounds are those of time spans");
+        (1e9 / self.one) as u128
+    }
+
     /// Amounts, exposed as they are observed.
     pub const fn amounts(limits: &'static [u64]) -> Bounds {
         Bounds::scaled(limits, 1.0)

@@ -41,7 +41,13 @@ impl Histogram {
         }))
     }
 
-    /// In nanoseconds, or in the unit of the bounds.
+    /// Observes a time span, in the unit of the bounds.
+    pub fn observe_time(&self, time: Duration) {
+        let units = time.as_nanos() / self.0.bounds.nanos();
+        self.observe(u64::try_from(units).unwrap_or(u64::MAX));
+    }
+
+    /// In the unit of the bounds: nanoseconds, unless they say another one.
     pub fn observe(&self, value: u64) {
         self.observe_many(value, 1);
     }
@@ -229,6 +235,22 @@ mod tests {
             ],
         );
         assert_eq!((histogram.count(), histogram.sum()), (3, 2_003_000));
+    }
+
+    #[test]
+    fn a_time_span_is_observed_in_the_unit_of_the_bounds() {
+        for bounds in [
+            Bounds::nanoseconds(&[1000, 3000 * MS]),
+            Bounds::milliseconds(&[1, 3000]),
+        ] {
+            let histogram = Histogram::new(bounds);
+            histogram.observe_time(Duration::from_millis(2500));
+            let text = exposed(|registry| registry.register("t_seconds", "T", histogram.clone()));
+            has(
+                &text,
+                &["t_seconds_bucket{le=\"3.0\"} 1", "t_seconds_sum 2.5"],
+            );
+        }
     }
 
     #[test]

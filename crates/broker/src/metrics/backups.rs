@@ -5,8 +5,6 @@ use std::time::Instant;
 
 use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealGauge, labels, metrics};
 
-use super::nanos;
-
 const OPERATION: Bounds = Bounds::milliseconds(&[10, 100, 1000, 10_000, 60_000, 300_000]);
 const TAKE: &str = "take";
 
@@ -61,8 +59,8 @@ impl Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.families.in_progress.of(self.operation()).dec();
-        let took = nanos(self.began.elapsed());
-        self.families.latency.of(self.operation()).observe(took);
+        let latency = self.families.latency.of(self.operation());
+        latency.observe_time(self.began.elapsed());
         let ended = OfResult {
             partition: self.partition,
             operation: TAKE,

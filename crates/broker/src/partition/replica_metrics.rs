@@ -181,7 +181,7 @@ impl ReplicaMetrics {
             let time = began.elapsed();
             let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
             self.metrics.snapshot_time.set(millis);
-            self.metrics.snapshot_transfer.observe(nanos(time));
+            self.metrics.snapshot_transfer.observe_time(time);
         }
     }
 
@@ -196,7 +196,7 @@ impl ReplicaMetrics {
                 self.paused = None;
                 self.families.paused.dec();
                 let pause = self.families.pause.of(Unlabelled);
-                pause.observe(nanos(since.elapsed()));
+                pause.observe_time(since.elapsed());
             }
             _ => {}
         }
