@@ -200,7 +200,7 @@ impl Cluster {
             exchanges: Exchanges::new(metrics.messaging.clone()),
             peers: Peers::default(),
             streams: RemoteStreams::default(),
-            metadata: Metadata::default(),
+            metadata: Metadata::new(metrics.changes.clone()),
             hosting,
             backups,
             life: Life::default(),

@@ -2,6 +2,7 @@
 
 pub mod backups;
 mod batch_operations;
+pub mod changes;
 mod distributions;
 mod families;
 pub mod nodes;

@@ -19,6 +19,7 @@ use super::wire::LogsOf;
 use crate::config::BrokerConfig;
 use crate::directory::{Claimed, write_durably};
 use crate::ending::LIMIT;
+use crate::metrics::changes::ChangeFamilies;
 use crate::replica_file::ReplicaOf;
 use crate::started;
 
@@ -27,7 +28,6 @@ pub(super) const DIRECTORY: &str = "cluster-state";
 const REMIND: Duration = Duration::from_secs(10);
 
 /// This node's part in the metadata group.
-#[derive(Default)]
 pub(super) struct Metadata {
     own: Mutex<Option<Arc<MetadataGroup>>>,
     /// Held while the files of a member are opened, which takes as long as the disk takes: the transport's thread asks for `own` meanwhile.
@@ -36,6 +36,19 @@ pub(super) struct Metadata {
     failed: Mutex<Option<String>>,
     /// Whether a thread is making this node a member.
     joins: AtomicBool,
+    changes: ChangeFamilies,
+}
+
+impl Metadata {
+    pub(super) fn new(changes: ChangeFamilies) -> Metadata {
+        Metadata {
+            own: Mutex::default(),
+            starts: Mutex::default(),
+            failed: Mutex::default(),
+            joins: AtomicBool::default(),
+            changes,
+        }
+    }
 }
 
 /// Ends when the node is a member, or cannot be made one.
@@ -114,6 +127,7 @@ impl Cluster {
         let Some(known) = self.local.known.take_in(state) else {
             return;
         };
+        self.metadata.changes.count(&known, state, self.node());
         let is_purged = state.incarnation > known.incarnation;
         let was_here = known.nodes.contains_key(&self.node());
         let is_here = state.nodes.contains_key(&self.node());

@@ -8,6 +8,7 @@ use skep_metrics::{Declared, labels, metrics};
 
 use super::backups::BackupFamilies;
 use super::batch_operations::BatchFamilies;
+use super::changes::ChangeFamilies;
 use super::nodes::{GROUP, MessagingFamilies, ReplicationFamilies, TRANSFER_TIME};
 use super::work::WorkMetrics;
 
@@ -204,6 +205,7 @@ pub struct BrokerMetrics {
     pub replication: ReplicationFamilies,
     pub messaging: MessagingFamilies,
     pub backups: BackupFamilies,
+    pub changes: ChangeFamilies,
 }
 
 impl BrokerMetrics {
@@ -218,6 +220,7 @@ impl BrokerMetrics {
             .chain(ReplicationFamilies::DECLARED)
             .chain(MessagingFamilies::DECLARED)
             .chain(BackupFamilies::DECLARED)
+            .chain(ChangeFamilies::DECLARED)
     }
 
     pub fn partition(&self, partition: u32) -> PartitionMetrics {
@@ -233,5 +236,6 @@ impl BrokerMetrics {
         self.replication.register(registry);
         self.messaging.register(registry);
         self.backups.register(registry);
+        self.changes.register(registry);
     }
 }

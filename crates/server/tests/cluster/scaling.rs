@@ -82,6 +82,17 @@ async fn nodes_and_partitions_become_fewer(servers: &mut Vec<Server>) {
     for partition in 1..=6 {
         assert_eq!(copies(&servers[0], partition), [0, 1], "of {partition}");
     }
+    let removed = |server: &Server| {
+        let (_, metrics) = server.management("GET", "/actuator/prometheus").unwrap();
+        let mut lines = metrics.lines();
+        lines.any(|line| {
+            line.starts_with("zeebe_cluster_changes_operation_attempts_total{")
+                && line.contains(r#"operation="BROKER_REMOVE""#)
+                && line.ends_with(" 1")
+        })
+    };
+    assert!(removed(&servers[0]), "the first node counts");
+    assert!(!removed(&servers[1]), "no other one does");
 }
 
 /// Output of `skep status`.
