@@ -30,6 +30,8 @@ public final class ElasticsearchNode {
         .put("cluster.routing.allocation.disk.threshold_enabled", false)
         // Each test has indices of its own.
         .put("cluster.max_shards_per_node", 10000)
+        // Where snapshots may be.
+        .put("path.repo", work.resolve("snapshots").toString())
         .build();
     LogConfigurator.configureESLogging();
     LogConfigurator.setNodeName(name);

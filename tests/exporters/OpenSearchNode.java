@@ -15,6 +15,8 @@ public final class OpenSearchNode {
       settings.put("cluster.routing.allocation.disk.threshold_enabled", false);
       // Each test has indices of its own.
       settings.put("cluster.max_shards_per_node", 10000);
+      // Where snapshots may be.
+      settings.put("path.repo", args[0] + "/snapshots");
     });
     runner.build(OpenSearchRunner.newConfigs()
         .clusterName("skep-" + port).numOfNode(1).basePath(args[0]).baseHttpPort(port - 1).useLogger());

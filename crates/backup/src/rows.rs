@@ -1,4 +1,4 @@
-//! Rows that are not in the backups of a store, because they are in a database: the moments that they can be brought to.
+//! Rows that are not in the backups of a store, because they are in a database or a search server: the moments that they can be brought to.
 //!
 //! A restored cluster writes the rows that are missing, from its log. So the log must reach back to the rows, and rows of work after the
 //! moment must not be there.

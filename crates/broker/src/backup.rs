@@ -14,7 +14,8 @@
 //!
 //! Documents that are kept in a directory are written after the cut (`documents`).
 //!
-//! Rows in a database are not part of a backup: a restore brings a dump of it to the moment of the backup ([`rows`]).
+//! Rows in a database or a search server are not part of a backup: a restore brings a dump or snapshot of it to the moment of the backup
+//! ([`rows`]).
 //!
 //! [`restore`] builds a cluster's data directories from a backup, each node its own; [`replay`] verifies a backup without a cluster.
 

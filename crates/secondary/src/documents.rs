@@ -12,6 +12,7 @@ mod reader;
 mod related;
 mod schema;
 mod server;
+mod stored_rows;
 mod walk;
 mod writer;
 

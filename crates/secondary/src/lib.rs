@@ -27,12 +27,14 @@ mod settle;
 mod sql;
 mod sqlite;
 mod store;
+mod stored_rows;
 mod target;
 
 pub use audit::{AuditConfig, AuditedConfig};
 pub use documents::{Documents, DocumentsError, DocumentsSettings};
-pub use postgres::{Rdbms, RdbmsError, RdbmsSettings, StoredRows};
+pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use store::{
     Config, ID as SECONDARY_STORAGE, Partition, Store, StoreLocation, copied_position, put_copy,
     set_aside, stored_position,
 };
+pub use stored_rows::StoredRows;

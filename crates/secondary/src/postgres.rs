@@ -20,7 +20,6 @@ use std::time::Duration;
 use tokio_postgres::Config;
 
 use self::connection::Connection;
-pub use self::stored_rows::StoredRows;
 pub use self::url::UrlError;
 pub use self::writer::Writer;
 use crate::store::readers::{Readers, SharedReaders};

@@ -23,6 +23,7 @@ use crate::audit::AuditConfig;
 use crate::documents::{self, Documents};
 use crate::postgres::{self, Rdbms};
 use crate::sqlite::{self, SqliteError};
+use crate::stored_rows::StoredRows;
 use crate::target::{Source, Target};
 use skep_exporting::Driver;
 use skep_exporting::Position;
@@ -86,11 +87,16 @@ impl Config {
         !matches!(self.location, StoreLocation::Embedded)
     }
 
-    /// The database that has the rows, if one does.
-    pub fn database(&self) -> Option<&Rdbms> {
+    /// Reads how far the rows go that all partitions keep in one place, and changes nothing there. Blocks. `None`: each partition has its
+    /// own.
+    ///
+    /// # Errors
+    /// The place cannot be reached, refuses, or its rows are of a later version of Skep.
+    pub fn stored_rows(&self) -> Result<Option<StoredRows>, TargetError> {
         match &self.location {
-            StoreLocation::Rdbms(database) => Some(database),
-            StoreLocation::Embedded | StoreLocation::Documents(_) => None,
+            StoreLocation::Embedded => Ok(None),
+            StoreLocation::Rdbms(database) => database.stored_rows().map(Some),
+            StoreLocation::Documents(server) => server.stored_rows().map(Some),
         }
     }
 

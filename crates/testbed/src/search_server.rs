@@ -14,6 +14,8 @@ use super::ports::free_port;
 
 /// Time limit of a start: a busy machine takes long to load that many classes.
 const START_LIMIT: Duration = Duration::from_secs(240);
+/// The path of the repository of snapshots.
+const REPOSITORY: &str = "/_snapshot/here";
 const ANSWER_LIMIT: Duration = Duration::from_secs(180);
 
 /// The product that the server is.
@@ -212,6 +214,40 @@ impl SearchServer {
         } else {
             Err(answer)
         }
+    }
+
+    /// Takes a snapshot of these indices, and waits for its end.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or answers with an error.
+    pub fn take_snapshot(&self, name: &str, indices: &str) -> Result<(), String> {
+        let place = self.directory.path().join("snapshots");
+        let place = place.display();
+        let repository = format!(r#"{{"type": "fs", "settings": {{"location": "{place}"}}}}"#);
+        self.ask("PUT", REPOSITORY, &repository)?;
+        let what = format!(r#"{{"indices": "{indices}", "include_global_state": false}}"#);
+        let path = format!("{REPOSITORY}/{name}?wait_for_completion=true");
+        let taken = self.ask("PUT", &path, &what)?;
+        if taken.contains(r#""state":"SUCCESS""#) {
+            Ok(())
+        } else {
+            Err(taken)
+        }
+    }
+
+    /// Deletes these indices, and restores those of the snapshot.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or answers with an error.
+    pub fn restore_snapshot(&self, name: &str, indices: &str) -> Result<(), String> {
+        // Servers may refuse to delete by a pattern.
+        let listed = self.ask("GET", &format!("/_cat/indices/{indices}?h=index"), "")?;
+        for index in listed.split_whitespace() {
+            self.ask("DELETE", &format!("/{index}"), "")?;
+        }
+        let path = format!("{REPOSITORY}/{name}/_restore?wait_for_completion=true");
+        self.ask("POST", &path, r#"{"include_global_state": false}"#)
+            .map(drop)
     }
 
     pub fn product(&self) -> Product {

@@ -93,9 +93,6 @@ pub fn begin(cluster: &Arc<Cluster>, id: Option<u64>, kind: BackupKind) -> Resul
     let Some(config) = cluster.parts().config() else {
         return Err(Refusal::Invalid(no_store()));
     };
-    if cluster.has_search_server() {
-        return Err(Refusal::Invalid(SEARCH_SERVER.to_string()));
-    }
     let state = cluster.state();
     if state.purge.is_some() {
         let text = "the cluster is being purged: a backup of partly purged data would be of no use";
@@ -179,9 +176,6 @@ fn refused(error: BackupError) -> Refusal {
 pub fn no_store() -> String {
     "no store for backups is configured: set camunda.data.primary-storage.backup.store to FILESYSTEM, S3, GCS or AZURE".to_string()
 }
-
-const SEARCH_SERVER: &str = "the secondary storage of this cluster is a search server, which backups of Skep do not contain yet. Back it up \
-                             with its own tools, and copy the data directories of stopped nodes";
 
 struct Coordinator {
     leaders: Leaders,

@@ -45,7 +45,7 @@ pub enum RestoreError {
         partition: u32,
         source: StorageError,
     },
-    /// The rows in the database.
+    /// The rows in a database or a search server.
     #[error("how far the rows of secondary storage go cannot be read: {0}")]
     Rows(#[from] TargetError),
     #[error("the data directory cannot be written: {0}")]
@@ -140,7 +140,7 @@ fn layout(config: &BrokerConfig, reader: &Reader) -> Result<Layout, RestoreError
     })
 }
 
-/// The rows in the configured database, if there is one: they must fit the moment.
+/// The rows in the configured database or search server, if there is one: they must fit the moment.
 fn rows(config: &BrokerConfig, reader: &Reader) -> Result<Option<Rows>, RestoreError> {
     let rows = Rows::read(config)?;
     if let Some(rows) = &rows {
@@ -209,8 +209,8 @@ fn planned(
         let of = part(reader, *partition)?;
         if of.query.is_none() && is_embedded(config) && of.log.base_index > 0 {
             return Err(RestoreError::Refused(
-                "the backup has no rows of secondary storage: set camunda.data.secondary-storage.type to rdbms, with a dump of the database \
-                 that had them, or to none"
+                "the backup has no rows of secondary storage: configure a database or a search server with a dump or snapshot of those \
+                 that the cluster had (camunda.data.secondary-storage.type), or none"
                     .to_string(),
             ));
         }

@@ -1,5 +1,5 @@
-//! Rows in a database, which backups do not contain. The operator restores a dump of the database, and the restored cluster writes what is
-//! missing there, from its log.
+//! Rows in a database or a search server, which backups do not contain. The operator restores a dump or a snapshot of it, and the restored
+//! cluster writes what is missing there, from its log.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,17 @@ use skep_backup::{
 use skep_exporting::Position;
 use skep_protocol::batch::BatchReader;
 use skep_protocol::record::DecodeError;
-use skep_secondary::StoreLocation;
 use skep_storage::log::Entry;
 
 use super::restore::RestoreError;
 use crate::config::BrokerConfig;
 
-/// The rows in the configured database.
+/// The rows in the configured database or search server.
 #[derive(Clone, Debug)]
 pub struct Rows {
-    /// The address of the database.
+    /// Its address.
     pub place: String,
-    /// The cluster that they belong to; `None`: there are no tables.
+    /// The cluster that they belong to; `None`: there are none.
     cluster: Option<String>,
     positions: BTreeMap<u32, Position>,
     /// The entries of the positions.
@@ -29,25 +28,29 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Reads how far the rows go. Blocks. `None`: no database is configured.
+    /// Reads how far the rows go. Blocks. `None`: they are not outside of backups.
     ///
     /// # Errors
-    /// The database cannot be read, or a search server is configured.
+    /// They cannot be read, or are those of a snapshot that was taken while they were written.
     pub fn read(config: &BrokerConfig) -> Result<Option<Rows>, RestoreError> {
-        let location = config.secondary_storage.as_ref().map(|it| &it.location);
-        let database = match location {
-            None | Some(StoreLocation::Embedded) => return Ok(None),
-            Some(StoreLocation::Documents(_)) => {
-                return Err(RestoreError::Refused(SEARCH_SERVER.to_string()));
-            }
-            Some(StoreLocation::Rdbms(database)) => database,
+        let Some(secondary) = &config.secondary_storage else {
+            return Ok(None);
         };
-        let stored = database.stored_rows()?;
+        let Some(stored) = secondary.stored_rows()? else {
+            return Ok(None);
+        };
+        if let Some(partition) = stored.half {
+            return Err(RestoreError::Refused(format!(
+                "the rows of partition {partition} in {} were being written when the snapshot was taken, and some of them are of later work: \
+                 restore a snapshot that was taken while exporting was paused (POST /actuator/exporting/pause)",
+                stored.place
+            )));
+        }
         let entries = stored.positions.iter();
         let entries = entries.map(|(partition, position)| (*partition, position.entry));
         Ok(Some(Rows {
-            place: database.shown.clone(),
             entries: entries.collect(),
+            place: stored.place,
             cluster: stored.cluster,
             positions: stored.positions,
         }))
@@ -82,8 +85,8 @@ impl Rows {
         let of = &manifest.cluster.cluster_id;
         if let Some(owner) = self.cluster.as_ref().filter(|owner| *owner != of) {
             return refused(format!(
-                "the rows in {} belong to the cluster {owner}, and the backup to the cluster {of}: restore a dump of the database of that \
-                 cluster, or configure the database that has it (camunda.data.secondary-storage.rdbms)",
+                "the rows in {} belong to the cluster {owner}, and the backup to the cluster {of}: restore a dump or snapshot of that \
+                 cluster's rows, or configure the place that has them (camunda.data.secondary-storage)",
                 self.place
             ));
         }
@@ -100,9 +103,9 @@ impl Rows {
             Err(_) => String::new(),
         };
         let remedy = match misfit {
-            Misfit::Ahead { .. } => "restore a dump of the database that is older than the moment",
+            Misfit::Ahead { .. } => "restore a dump or snapshot that is older than the moment",
             Misfit::Behind { .. } => {
-                "restore a later dump of the database, or set camunda.data.secondary-storage.type to none"
+                "restore a later dump or snapshot, or set camunda.data.secondary-storage.type to none"
             }
         };
         refused(format!(
@@ -121,10 +124,7 @@ impl Rows {
     }
 }
 
-const SEARCH_SERVER: &str = "secondary storage is a search server (camunda.data.secondary-storage.type), which backups of Skep do not \
-                             contain: restore with the embedded one, a database, or none";
-
-const REMEDY: &str = "Restore a dump of the database that was made after the first backup of the store and before its newest moment, or set \
+const REMEDY: &str = "Restore a dump or snapshot that was made after the first backup of the store and before its newest moment, or set \
                       camunda.data.secondary-storage.type to none";
 
 /// Compares the position of rows with the log: entries of another restore of the same cluster have the same numbers.
@@ -176,8 +176,8 @@ impl RowHistory {
         }
         Err(RestoreError::Refused(format!(
             "the rows in {place} were made by another history of this cluster: those of partition {partition} end with record {known} of {} \
-             at entry {rows} of its log, where the log of the backup has record {record} of {}. Restore a dump that was made by the cluster \
-             of this backup, or a backup of the cluster that made the dump (--backup)",
+             at entry {rows} of its log, where the log of the backup has record {record} of {}. Restore a dump or snapshot of the cluster of \
+             this backup, or a backup of the cluster that wrote the rows (--backup)",
             instant(then),
             instant(timestamp)
         )))

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use skep_backup::{BackupKind, Mount};
 use skep_cluster::Refusal;
-use skep_secondary::StoreLocation;
 use tokio::time::Instant;
 
 use super::Cluster;
@@ -85,12 +84,6 @@ impl Cluster {
     pub(crate) fn has_embedded_storage(&self) -> bool {
         let secondary = self.config.secondary_storage.as_ref();
         secondary.is_some_and(|secondary| !secondary.is_shared())
-    }
-
-    /// Whether searches are answered by a search server.
-    pub(crate) fn has_search_server(&self) -> bool {
-        let secondary = self.config.secondary_storage.as_ref();
-        secondary.is_some_and(|it| matches!(it.location, StoreLocation::Documents(_)))
     }
 
     /// Begins a backup, as leader of the metadata group.

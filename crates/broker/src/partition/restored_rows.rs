@@ -1,6 +1,7 @@
-//! The file `restored-rows` in a partition's directory, written by a restore whose rows are in a database: how far they went then.
+//! The file `restored-rows` in a partition's directory, written by a restore whose rows are in a database or search
+//! server: how far they went then.
 //!
-//! The state of a restored partition may say that the rows go further: it was in the log when the database was dumped. Until the rows have
+//! The state of a restored partition may say that the rows go further: it was in the log when they were dumped. Until the rows have
 //! reached the end of the restored log, each copy keeps its log from the restored rows on, because it may be the one that goes on with them.
 
 use std::io::{Error, ErrorKind, Result};
@@ -27,7 +28,7 @@ impl RestoredRows {
         write_durably(&directory.join(NAME), text.as_bytes())
     }
 
-    /// `None`: the partition was not restored with rows in a database.
+    /// `None`: the partition was not restored with rows outside of the backup.
     ///
     /// # Errors
     /// The file cannot be read.

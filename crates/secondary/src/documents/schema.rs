@@ -80,7 +80,9 @@ pub fn purge(server: &Server, cluster: &str, number: u64) -> Result<(), Failure>
     judge(&known, documents, cluster)?;
     let wanted = (documents.index(STATE), progress_id(PURGES));
     let found = server.get(&[wanted])?.pop().unwrap_or_default();
-    let done = found.get("_source").map_or(0, |it| position_of(it).entry);
+    let done = found
+        .get("_source")
+        .map_or(0, |it| progress_of(it).position.entry);
     if done == number {
         return Ok(());
     }
@@ -121,23 +123,40 @@ fn look(server: &Server) -> Result<Option<Json>, Failure> {
     Ok(source)
 }
 
-fn judge(known: &Json, documents: &Documents, cluster: &str) -> Result<(), Failure> {
+/// The cluster that the indices belong to; `None`: there are none.
+pub fn owner(server: &Server) -> Result<Option<String>, Failure> {
+    let Some(known) = look(server)? else {
+        return Ok(None);
+    };
+    expect_readable(&known, &server.documents)?;
+    Ok(Some(owner_in(&known).to_string()))
+}
+
+fn owner_in(known: &Json) -> &str {
+    let owner = known.get("cluster").and_then(Json::as_str);
+    owner.unwrap_or_default()
+}
+
+fn expect_readable(known: &Json, documents: &Documents) -> Result<(), Failure> {
     let format = known
         .get("format")
         .and_then(Json::as_i64)
         .unwrap_or_default();
-    let shown = &documents.shown;
-    let key = documents.settings.key;
     if format > FORMAT {
+        let shown = &documents.shown;
         let reason = format!(
             "the indices in {shown} were written by a later version of Skep (format {format}, this one has {FORMAT}): run that version"
         );
         return Err(Failure::new(FailureKind::Foreign, reason));
     }
-    let owner = known
-        .get("cluster")
-        .and_then(Json::as_str)
-        .unwrap_or_default();
+    Ok(())
+}
+
+fn judge(known: &Json, documents: &Documents, cluster: &str) -> Result<(), Failure> {
+    expect_readable(known, documents)?;
+    let shown = &documents.shown;
+    let key = documents.settings.key;
+    let owner = owner_in(known);
     if owner != cluster {
         let reason = format!(
             "the indices {}* in {shown} belong to the cluster {owner}, and this one is {cluster}: their data is of another data \
@@ -235,6 +254,12 @@ fn progress_id(partition: u32) -> String {
 
 /// Positions of all partitions.
 pub fn positions(server: &Server) -> Result<Vec<(u32, Position)>, Failure> {
+    let all = progress(server)?.into_iter();
+    Ok(all.map(|(id, progress)| (id, progress.position)).collect())
+}
+
+/// The progress of all partitions. Their documents may change: nobody may write them with these sequence numbers.
+pub fn progress(server: &Server) -> Result<Vec<(u32, Progress)>, Failure> {
     const AT_A_TIME: u32 = 16;
     let index = server.documents.index(STATE);
     let mut found = Vec::new();
@@ -246,7 +271,7 @@ pub fn positions(server: &Server) -> Result<Vec<(u32, Position)>, Failure> {
         let documents = server.get(&wanted.collect::<Vec<_>>())?;
         let known = partitions.zip(&documents);
         let known =
-            known.filter_map(|(id, document)| Some((id, position_of(document.get("_source")?))));
+            known.filter_map(|(id, document)| Some((id, progress_of(document.get("_source")?))));
         let before = found.len();
         found.extend(known);
         // Partitions are numbered without gaps, but one may not have written yet.
@@ -257,12 +282,17 @@ pub fn positions(server: &Server) -> Result<Vec<(u32, Position)>, Failure> {
     Ok(found)
 }
 
-fn position_of(source: &Json) -> Position {
+/// Without the sequence number.
+fn progress_of(source: &Json) -> Progress {
     let number = |name: &str| source.get(name).and_then(Json::as_i64).unwrap_or_default();
-    Position {
-        entry: number("entry").cast_unsigned(),
-        record: number("record").cast_unsigned(),
-        timestamp: number("timestamp"),
+    Progress {
+        position: Position {
+            entry: number("entry").cast_unsigned(),
+            record: number("record").cast_unsigned(),
+            timestamp: number("timestamp"),
+        },
+        begun: number("begun").cast_unsigned(),
+        ..Progress::default()
     }
 }
 
@@ -280,11 +310,9 @@ pub fn take_over(server: &Server, partition: u32) -> Result<Progress, Failure> {
             ..progress
         });
     };
-    let begun = source.get("begun").and_then(Json::as_i64);
     let progress = Progress {
-        position: position_of(source),
-        begun: begun.unwrap_or_default().cast_unsigned(),
         sequence: sequence(&found)?,
+        ..progress_of(source)
     };
     put_progress(server, partition, &progress)
 }

@@ -79,6 +79,7 @@ mod opensearch {
     mod several_incidents;
     mod spellings;
     mod start_timers;
+    mod stored_rows;
     mod tenants;
     mod usage;
 }
@@ -106,6 +107,7 @@ mod elasticsearch {
     mod several_incidents;
     mod spellings;
     mod start_timers;
+    mod stored_rows;
     mod tenants;
     mod usage;
 }

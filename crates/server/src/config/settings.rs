@@ -570,16 +570,6 @@ impl Settings {
         found.extend(self.of_database());
         found.extend(self.documents().err());
         found.extend(self.backup.contradictions());
-        let is_search_server = matches!(
-            self.secondary_storage,
-            SecondaryStorage::Elasticsearch | SecondaryStorage::Opensearch
-        );
-        if self.backup.continuous && is_search_server {
-            found.push(
-                "camunda.data.primary-storage.backup.continuous: backups do not contain secondary storage in a search server yet"
-                    .to_string(),
-            );
-        }
         let node = self.broker.node_id;
         found.extend(match self.mode {
             Mode::AllInOne => self.cluster.contradictions(node),

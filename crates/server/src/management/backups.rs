@@ -71,7 +71,8 @@ pub fn history(broker: &Broker) -> Answer {
              the dump to the moment of the backup"
         }
         Some(StoreLocation::Documents(_)) => {
-            "secondary storage is a search server, which is backed up with its own tools; backups of /actuator/backupRuntime are refused"
+            "snapshots of search servers are not taken here: pause exporting (POST /actuator/exporting/pause), take one with the server's own \
+             tools, and resume. A restore of a backup of /actuator/backupRuntime brings it to the moment of the backup"
         }
     })
 }

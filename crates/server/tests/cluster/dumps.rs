@@ -1,11 +1,11 @@
-//! Clusters whose rows are in PostgreSQL: all is lost except the backups and a dump of the database, which is brought to the moment of a
-//! backup.
+//! Clusters whose rows are in PostgreSQL or a search server: all is lost except the backups and a dump of the rows, which is brought to the
+//! moment of a backup.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use skep_testbed::Postgres;
+use skep_testbed::{Postgres, Product, SearchServer};
 
 use super::backups::{create, directory, expect_searchable, instances, said, settings, skep, take};
 use super::continuous::{Ledger, expect_only_what_was_before, instant, now, out};
@@ -13,19 +13,22 @@ use super::{Nodes, SIZE, leader};
 use crate::support::ledger::deploy_one_task;
 use crate::support::{Server, eventually};
 
-/// Settings for rows in this database.
-fn rows_in(url: &str) -> Vec<String> {
-    let settings = [
-        ("type", "rdbms"),
-        ("rdbms.url", url),
-        ("rdbms.username", "skep"),
-        ("rdbms.password", "secret"),
-    ];
-    let settings = settings.into_iter().flat_map(|(name, value)| {
+fn secondary(settings: &[(&str, &str)]) -> Vec<String> {
+    let settings = settings.iter().flat_map(|(name, value)| {
         let set = format!("camunda.data.secondary-storage.{name}={value}");
         ["--set".to_string(), set]
     });
     settings.collect()
+}
+
+/// Settings for rows in this database.
+fn rows_in(url: &str) -> Vec<String> {
+    secondary(&[
+        ("type", "rdbms"),
+        ("rdbms.url", url),
+        ("rdbms.username", "skep"),
+        ("rdbms.password", "secret"),
+    ])
 }
 
 fn post(server: &Server, path: &str) {
@@ -109,6 +112,7 @@ async fn a_dump_before_a_backup_is_brought_to_the_backup_and_other_rows_are_refu
     for _ in 0..10 {
         kept.insert(create(&client).await);
     }
+    searches_answer(&server).await;
     expect_searchable(&server, kept.len()).await;
     post(&server, "/actuator/exporting/pause?soft=true");
     for _ in 0..5 {
@@ -236,4 +240,63 @@ async fn expect_rows_after_a_lost_leader(
     let lives = &servers[(leads + 1) % SIZE];
     searches_answer(lives).await;
     expect_only_what_was_before(lives, wanted, ledger).await;
+}
+
+const INDICES: &str = "skep-*";
+
+/// Indices are written one after another: exporting is paused while the snapshot is taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_of_a_search_server_is_brought_to_a_backup() {
+    let Some(search) = SearchServer::start_new(Product::OpenSearch) else {
+        return;
+    };
+    let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let rows = secondary(&[("type", "opensearch"), ("opensearch.url", &search.url())]);
+    let arguments = [directory(store.path()), rows].concat();
+    let server = crate::start(data.path(), &arguments, data.path().join("log")).await;
+    let client = server.client();
+    deploy_one_task(&client).await;
+    let mut kept = HashSet::new();
+    for _ in 0..10 {
+        kept.insert(create(&client).await);
+    }
+    searches_answer(&server).await;
+    expect_searchable(&server, kept.len()).await;
+    post(&server, "/actuator/exporting/pause");
+    for _ in 0..10 {
+        kept.insert(create(&client).await);
+    }
+    search.take_snapshot("one", INDICES).unwrap();
+    // Without the pause, the log before the checkpoint would be deleted now.
+    post(&server, "/actuator/partitions/takeSnapshot");
+    take(&server, 1).await;
+    post(&server, "/actuator/exporting/resume");
+    let lost = create(&client).await;
+    expect_searchable(&server, kept.len() + 1).await;
+    drop(server);
+
+    let command = ["restore", "--backup", "1"];
+    expect_refused(&command, &arguments, &["they are of later work"]);
+    search.restore_snapshot("one", INDICES).unwrap();
+    // As if the snapshot had been taken in the middle of a window.
+    let begun = |record: u64| {
+        let body = json!({ "doc": { "begun": record } }).to_string();
+        search.ask("POST", "/skep-state/_update/position-1", &body)
+    };
+    begun(1).unwrap();
+    let reasons = ["partition 1", "while exporting was paused"];
+    expect_refused(&command, &arguments, &reasons);
+    begun(0).unwrap();
+
+    let data = tempfile::tempdir().unwrap();
+    out(&skep(&["restore"], data.path(), &arguments));
+    let server = crate::start(data.path(), &arguments, data.path().join("log")).await;
+    // The backup was taken during the pause, which goes on.
+    post(&server, "/actuator/exporting/resume");
+    searches_answer(&server).await;
+    assert_eq!(expect_searchable(&server, kept.len()).await, kept);
+    let new = create(&server.client()).await;
+    assert!(new != lost && !kept.contains(&new), "a key was given twice");
+    kept.insert(new);
+    assert_eq!(expect_searchable(&server, kept.len()).await, kept);
 }

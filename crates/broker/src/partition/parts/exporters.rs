@@ -53,7 +53,7 @@ pub(super) struct SecondaryOf {
     pub is_broken: bool,
     /// The embedded store is a copy that is ahead of the log: it waits until the log catches up.
     pub has_copy: bool,
-    /// How far the rows in a database went when the partition was restored.
+    /// How far the rows in a database or search server went when the partition was restored.
     restored: Option<RestoredRows>,
 }
 
@@ -117,7 +117,7 @@ pub fn open_exporters(
 }
 
 impl Exporters {
-    /// The partition was restored with rows in a database.
+    /// The partition was restored with rows outside of the backup.
     pub fn restored_with(mut self, rows: Option<RestoredRows>) -> Exporters {
         self.secondary.restored = rows;
         self

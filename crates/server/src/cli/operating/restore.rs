@@ -19,7 +19,7 @@ pub struct RestoreArgs {
     #[arg(long, value_name = "ID")]
     backup: Option<u64>,
     /// Restore the newest moment at or before this time, as in 2026-11-27T19:00:00Z, within a range of continuous backups; `latest` is the
-    /// newest one of the store, or the newest one that the rows in a database fit [default: latest].
+    /// newest one of the store, or the newest one that rows in a database or a search server fit [default: latest].
     #[arg(long, value_name = "TIME", conflicts_with = "backup")]
     to: Option<To>,
     /// Take part in the restore with this epoch, which the other nodes have printed [default: the newest one of this moment that this node
@@ -62,7 +62,7 @@ impl FromStr for To {
     }
 }
 
-/// `rows`: those of a database. The moment must be one that they can be brought to.
+/// `rows`: those that are not in backups. The moment must be one that they can be brought to.
 fn open(
     store: &Store,
     args: &RestoreArgs,
@@ -135,7 +135,7 @@ pub fn run(args: &RestoreArgs) -> anyhow::Result<()> {
     let directory = config.directory.display();
     let mut text = format!("{directory} {did} {}.\n", what(&plan, &reader));
     text.push_str(&lost(&reader, newest));
-    text.push_str(&of_database(rows.as_ref()));
+    text.push_str(&rows_elsewhere(rows.as_ref()));
     text.push_str(&documents(&plan, &reader));
     text.push_str(&epoch(&plan));
     if args.drill {
@@ -183,7 +183,7 @@ fn as_json(
         "newestMoment": newest.ok().map(|newest| instant(newest.at)),
         "partitions": plan.here,
         "bytes": plan.bytes,
-        "rows": rows.map(|rows| json!({ "database": rows.place, "entries": rows.entries() })),
+        "rows": rows.map(|rows| json!({ "place": rows.place, "entries": rows.entries() })),
         "documents": documents.collect::<Vec<Value>>(),
         "unreadableDocuments": unreadable(&reader.manifest),
         "epoch": joined.epoch,
@@ -217,8 +217,8 @@ fn lost(reader: &Reader, newest: Result<Moment, BackupError>) -> String {
     }
 }
 
-/// What becomes of rows in a database.
-fn of_database(rows: Option<&Rows>) -> String {
+/// What becomes of rows that are not in backups.
+fn rows_elsewhere(rows: Option<&Rows>) -> String {
     rows.map_or_else(String::new, |rows| {
         format!(
             "The rows are in {}, where the nodes write those that are missing. No other cluster may write there.\n",
