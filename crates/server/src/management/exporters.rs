@@ -110,10 +110,11 @@ impl Nodes {
         ids
     }
 
-    /// A busy exporter, its partition and its node.
-    fn busy(&self) -> Option<(String, u32, u32)> {
+    /// A busy exporter of these partitions, its partition and its node.
+    fn busy(&self, partitions: &BTreeSet<u32>) -> Option<(String, u32, u32)> {
         for (node, seen) in self.seen() {
-            for one in &seen.partitions {
+            let wanted = |one: &&SeenPartition| partitions.contains(&one.id);
+            for one in seen.partitions.iter().filter(wanted) {
                 if let Some(exporter) = &one.busy {
                     return Some((exporter.clone(), one.id, node));
                 }
@@ -212,7 +213,7 @@ pub async fn change(
             Operation::Delete => ExportingChange::Delete { id },
         };
         tracing::info!(?change, "operator action on all partitions");
-        let sent = send(broker, &change).await;
+        let sent = send(broker, &all(broker), &change).await;
         sent.map_err(|(status, reason)| message(status, reason))?;
     }
     let answer = json!({
@@ -290,11 +291,7 @@ pub fn phase(operation: &str, soft: bool) -> ExportingPhase {
 
 /// `POST /actuator/exporting/pause` and `…/resume`: the answer's body contains the status.
 pub async fn set_phase(broker: &Broker, phase: ExportingPhase) -> Answer {
-    let done = match send(broker, &ExportingChange::Phase(phase)).await {
-        Ok(()) if phase == ExportingPhase::Paused => rests(broker).await,
-        other => other,
-    };
-    match done {
+    match change_phase(broker, &all(broker), phase).await {
         Ok(()) => ok(&json!({ "body": null, "status": 204, "contentType": null })),
         Err((_, reason)) => {
             ok(&json!({ "body": { "message": reason }, "status": 500, "contentType": null }))
@@ -302,21 +299,46 @@ pub async fn set_phase(broker: &Broker, phase: ExportingPhase) -> Answer {
     }
 }
 
-/// The same, as an operation on partitions.
-pub async fn set_phase_of_partitions(broker: &Broker, phase: ExportingPhase) -> Result<(), Answer> {
-    let done = match send(broker, &ExportingChange::Phase(phase)).await {
-        Ok(()) if phase == ExportingPhase::Paused => rests(broker).await,
-        other => other,
-    };
+/// The same for all partitions of the cluster, with failures as other requests have them.
+pub async fn set_phase_of_all(broker: &Broker, phase: ExportingPhase) -> Result<(), Answer> {
+    let done = change_phase(broker, &all(broker), phase).await;
     done.map_err(|(status, reason)| message(status, reason))
 }
 
-/// Waits until no records are in flight.
-async fn rests(broker: &Broker) -> Result<(), (StatusCode, String)> {
+/// The same for the partitions with a copy on this node.
+pub async fn set_phase_of_partitions(broker: &Broker, phase: ExportingPhase) -> Result<(), Answer> {
+    let done = change_phase(broker, &here(broker), phase).await;
+    done.map_err(|(status, reason)| message(status, reason))
+}
+
+/// All partitions of the cluster: this node may have copies of some, or of none.
+fn all(broker: &Broker) -> BTreeSet<u32> {
+    (1..=broker.cluster_state().partitions).collect()
+}
+
+fn here(broker: &Broker) -> BTreeSet<u32> {
+    let copies = broker.partitions();
+    copies.iter().map(|copy| copy.status.partition).collect()
+}
+
+async fn change_phase(
+    broker: &Broker,
+    partitions: &BTreeSet<u32>,
+    phase: ExportingPhase,
+) -> Result<(), (StatusCode, String)> {
+    send(broker, partitions, &ExportingChange::Phase(phase)).await?;
+    if phase == ExportingPhase::Paused {
+        rests(broker, partitions).await?;
+    }
+    Ok(())
+}
+
+/// Waits until no records of these partitions are in flight.
+async fn rests(broker: &Broker, partitions: &BTreeSet<u32>) -> Result<(), (StatusCode, String)> {
     let deadline = tokio::time::Instant::now() + PAUSE_TIMEOUT;
     loop {
         let nodes = Nodes::look(broker).await;
-        let Some((exporter, partition, node)) = nodes.busy() else {
+        let Some((exporter, partition, node)) = nodes.busy(partitions) else {
             let away = nodes.0.iter().find(|(_, seen)| seen.is_none());
             return match away {
                 None => Ok(()),
@@ -341,10 +363,13 @@ async fn rests(broker: &Broker) -> Result<(), (StatusCode, String)> {
     }
 }
 
-/// Sends a change to all partitions. Each has its own leader and may fail on its own.
-async fn send(broker: &Broker, change: &ExportingChange) -> Result<(), (StatusCode, String)> {
-    for handle in broker.partitions() {
-        let partition = handle.status.partition;
+/// Sends a change to these partitions. Each has its own leader and may fail on its own.
+async fn send(
+    broker: &Broker,
+    partitions: &BTreeSet<u32>,
+    change: &ExportingChange,
+) -> Result<(), (StatusCode, String)> {
+    for partition in partitions.iter().copied() {
         let command = Command::ChangeExporting {
             partition,
             change: change.clone(),

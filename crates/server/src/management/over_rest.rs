@@ -79,7 +79,7 @@ impl Management {
             ["exporting", operation @ ("pause" | "resume")] => {
                 let soft = reply::query(request.uri.query(), "soft") == Some("true");
                 let phase = exporters::phase(operation, soft);
-                exporters::set_phase_of_partitions(&self.running()?.broker, phase).await?;
+                exporters::set_phase_of_all(&self.running()?.broker, phase).await?;
                 Ok(no_content())
             }
             ["backups"] if request.method != Method::POST => {

@@ -153,6 +153,24 @@ async fn serves_as_a_broker_does(gateway: &Server) {
     );
 }
 
+/// A node without copies of a partition pauses its exporters all the same.
+async fn pauses_exporting_everywhere(gateway: &Server, brokers: &[Server]) {
+    for (operation, phase) in [("pause", "PAUSED"), ("resume", "EXPORTING")] {
+        let path = format!("/actuator/exporting/{operation}");
+        let (_, answer) = gateway.management("POST", &path).unwrap();
+        assert!(answer.contains(r#""status":204"#), "{answer}");
+        for broker in brokers {
+            eventually("all partitions follow", async || {
+                let (_, partitions) = broker.management("GET", "/actuator/partitions").unwrap();
+                let partitions: Value = serde_json::from_str(&partitions).unwrap();
+                let mut partitions = partitions.as_object().unwrap().values();
+                partitions.all(|partition| partition["exporterPhase"] == phase)
+            })
+            .await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
 async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
     let nodes = Nodes::new(3);
@@ -163,6 +181,7 @@ async fn gateways_serve_clients_while_brokers_and_gateways_are_killed() {
     ledger::deploy_one_task(&gateway.client()).await;
     serves_as_a_broker_does(&gateway).await;
     shows_the_measurements_of_brokers(&gateway).await;
+    pauses_exporting_everywhere(&gateway, &servers).await;
     let mut other = nodes.gateway(1).await.unwrap();
     let ledger = Shared::default();
     let clients = Clients::start([&gateway, &other].into_iter(), &ledger);
