@@ -12,6 +12,7 @@ mod reader;
 mod related;
 mod schema;
 mod server;
+mod snapshots;
 mod stored_rows;
 mod walk;
 mod writer;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use skep_query::{Entity, entities};
 
 use self::server::Server;
+pub use self::snapshots::Snapshot;
 pub use self::writer::Writer;
 use crate::store::readers::{Readers, SharedReaders};
 use crate::target::Source;
@@ -65,6 +67,8 @@ pub struct DocumentsSettings {
     pub number_of_replicas: u32,
     /// Maximum number of keys into which a condition on another entity is expanded. Beyond it, rows are scanned.
     pub joined_keys: usize,
+    /// Repository for snapshots, as the server knows it. Empty: none.
+    pub repository: String,
 }
 
 /// A search server, and the threads that answer queries from it.
@@ -92,6 +96,7 @@ impl DocumentsSettings {
             number_of_shards: 1,
             number_of_replicas: 0,
             joined_keys: 50_000,
+            repository: String::new(),
         }
     }
 }

@@ -31,7 +31,7 @@ mod stored_rows;
 mod target;
 
 pub use audit::{AuditConfig, AuditedConfig};
-pub use documents::{Documents, DocumentsError, DocumentsSettings};
+pub use documents::{Documents, DocumentsError, DocumentsSettings, Snapshot};
 pub use postgres::{Rdbms, RdbmsError, RdbmsSettings};
 pub use store::{
     Config, ID as SECONDARY_STORAGE, Partition, Store, StoreLocation, copied_position, put_copy,

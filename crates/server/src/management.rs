@@ -13,6 +13,7 @@ mod cluster;
 mod exporters;
 mod flow_control;
 mod health;
+mod history;
 mod incidents;
 mod info;
 mod job_streams;
@@ -339,7 +340,7 @@ impl Management {
             ["backupRuntime" | "backups", path @ ..] => {
                 backups::handle(&self.running()?.broker, method, path, body).await
             }
-            ["backupHistory", ..] => Err(backups::history(&self.running()?.broker)),
+            ["backupHistory", ids @ ..] => history::handle(self, (method, ids, query), body).await,
             [name @ ("usage-metrics" | "upgradeReadiness"), ..] => Err(message(
                 StatusCode::NOT_IMPLEMENTED,
                 format!("{name} is not supported by this version of Skep"),

@@ -14,8 +14,6 @@ use super::ports::free_port;
 
 /// Time limit of a start: a busy machine takes long to load that many classes.
 const START_LIMIT: Duration = Duration::from_secs(240);
-/// The path of the repository of snapshots.
-const REPOSITORY: &str = "/_snapshot/here";
 const ANSWER_LIMIT: Duration = Duration::from_secs(180);
 
 /// The product that the server is.
@@ -86,6 +84,9 @@ pub fn shared_search_server(product: Product) -> Option<&'static SearchServer> {
 }
 
 impl SearchServer {
+    /// A repository for snapshots.
+    pub const REPOSITORY: &str = "here";
+
     /// Starts a separate server. `None`: it cannot be started here, which has been reported.
     pub fn start_new(product: Product) -> Option<SearchServer> {
         let made = SearchServer::make(product).and_then(|mut server| {
@@ -216,23 +217,16 @@ impl SearchServer {
         }
     }
 
-    /// Takes a snapshot of these indices, and waits for its end.
+    /// Registers [`REPOSITORY`](Self::REPOSITORY).
     ///
     /// # Errors
     /// The server cannot be reached, or answers with an error.
-    pub fn take_snapshot(&self, name: &str, indices: &str) -> Result<(), String> {
+    pub fn make_repository(&self) -> Result<(), String> {
         let place = self.directory.path().join("snapshots");
         let place = place.display();
         let repository = format!(r#"{{"type": "fs", "settings": {{"location": "{place}"}}}}"#);
-        self.ask("PUT", REPOSITORY, &repository)?;
-        let what = format!(r#"{{"indices": "{indices}", "include_global_state": false}}"#);
-        let path = format!("{REPOSITORY}/{name}?wait_for_completion=true");
-        let taken = self.ask("PUT", &path, &what)?;
-        if taken.contains(r#""state":"SUCCESS""#) {
-            Ok(())
-        } else {
-            Err(taken)
-        }
+        let path = format!("/_snapshot/{}", Self::REPOSITORY);
+        self.ask("PUT", &path, &repository).map(drop)
     }
 
     /// Deletes these indices, and restores those of the snapshot.
@@ -245,7 +239,8 @@ impl SearchServer {
         for index in listed.split_whitespace() {
             self.ask("DELETE", &format!("/{index}"), "")?;
         }
-        let path = format!("{REPOSITORY}/{name}/_restore?wait_for_completion=true");
+        let repository = Self::REPOSITORY;
+        let path = format!("/_snapshot/{repository}/{name}/_restore?wait_for_completion=true");
         self.ask("POST", &path, r#"{"include_global_state": false}"#)
             .map(drop)
     }

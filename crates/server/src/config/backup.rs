@@ -35,6 +35,8 @@ pub struct Backup {
     pub checkpoint_interval: Duration,
     /// Zero: backups are kept.
     pub retention_window: Duration,
+    /// Repository of the search server for snapshots of secondary storage.
+    pub repository: String,
 }
 
 #[derive(Clone, Debug)]
@@ -132,6 +134,7 @@ impl Default for Backup {
             offset: 0,
             checkpoint_interval: Duration::ZERO,
             retention_window: Duration::ZERO,
+            repository: String::new(),
         }
     }
 }

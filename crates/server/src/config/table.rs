@@ -362,6 +362,8 @@ keys! {
         "Age at which a backup is deleted, except for the newest complete one. With `continuous`, every moment within the window can be restored: the newest backup from before the window is kept. 0: never."
     "skep.backup.max-rate" [] [] Kind::Bytes(1 << 10, MANY) => backup.max_rate;
         "Maximum bytes per second that a node reads and sends for a backup, so that work comes first. Skep's own."
+    "camunda.data.backup.repository-name" [] [] Kind::Text => backup.repository;
+        "Repository for snapshots of secondary storage in Elasticsearch or OpenSearch (`/actuator/backupHistory`), as it is registered with that server."
     "camunda.data.primary-storage.disk.monitoring-enabled" ["zeebe.broker.data.disk.enableMonitoring"] [] Kind::Flag => broker.disk.monitoring_enabled;
         "Monitors the free space of the data directory."
     "camunda.data.primary-storage.disk.monitoring-interval" ["zeebe.broker.data.disk.monitoringInterval"] [] Kind::Time(10) => broker.disk.monitoring_interval;

@@ -8,7 +8,6 @@ use skep_backup::{Backup, BackupError, BackupState, Manifest, Moment, Range, Sto
 use skep_broker::Broker;
 use skep_broker::backup::coordinator::no_store;
 use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
-use skep_secondary::StoreLocation;
 
 use super::cluster::refused;
 use super::reply::{
@@ -58,26 +57,7 @@ pub async fn handle(broker: &Broker, method: &Method, path: &[&str], body: Incom
     }
 }
 
-/// `/actuator/backupHistory`, which in the reference takes snapshots of search servers, and is refused for a database.
-pub fn history(broker: &Broker) -> Answer {
-    let secondary = broker.config().secondary_storage.as_ref();
-    bad_request(match secondary.map(|it| &it.location) {
-        None => "there is no secondary storage (camunda.data.secondary-storage.type: none)",
-        Some(StoreLocation::Embedded) => {
-            "the embedded secondary storage is a part of each backup of /actuator/backupRuntime"
-        }
-        Some(StoreLocation::Rdbms(_)) => {
-            "secondary storage is a database: dump it with its own tools (pg_dump). A restore of a backup of /actuator/backupRuntime brings \
-             the dump to the moment of the backup"
-        }
-        Some(StoreLocation::Documents(_)) => {
-            "snapshots of search servers are not taken here: pause exporting (POST /actuator/exporting/pause), take one with the server's own \
-             tools, and resume. A restore of a backup of /actuator/backupRuntime brings it to the moment of the backup"
-        }
-    })
-}
-
-fn number(id: &str) -> Result<u64, Answer> {
+pub(super) fn number(id: &str) -> Result<u64, Answer> {
     let number = id.parse::<u64>().ok().filter(|id| is_id(*id));
     number.ok_or_else(|| bad_request(format!("'{id}' is not the id of a backup: {ID}")))
 }

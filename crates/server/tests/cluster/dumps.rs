@@ -243,6 +243,49 @@ async fn expect_rows_after_a_lost_leader(
 }
 
 const INDICES: &str = "skep-*";
+const HISTORY: &str = "/actuator/backupHistory";
+
+fn asked(server: &Server, (method, path): (&str, &str), body: &Value) -> (u16, Value) {
+    let answer = server.manage(method, path, &body.to_string());
+    let (status, body) = answer.expect("an answer");
+    (status, serde_json::from_str(&body).unwrap_or_default())
+}
+
+/// Takes a snapshot through Skep, and waits until exporting is as it was. Returns its name.
+async fn snapshot(server: &Server, id: u64) -> String {
+    let begins = || asked(server, ("POST", HISTORY), &json!({ "backupId": id }));
+    let (status, begun) = begins();
+    assert_eq!(status, 202, "{begun}");
+    let name = begun["scheduledSnapshots"][0].as_str().unwrap().to_string();
+    assert!(
+        name.starts_with(&format!("camunda_webapps_{id}_")),
+        "{name}"
+    );
+    let one = format!("{HISTORY}/{id}");
+    eventually("the snapshot is complete", async || {
+        let (status, found) = asked(server, ("GET", &one), &Value::Null);
+        assert!(status == 200 && found["state"] != "FAILED", "{found}");
+        found["state"] == "COMPLETED"
+    })
+    .await;
+    eventually("exporting goes on as before", async || {
+        let (_, partitions) = asked(server, ("GET", "/actuator/partitions"), &Value::Null);
+        partitions["1"]["exporterPhase"] == "SOFT_PAUSED"
+    })
+    .await;
+    let (status, again) = begins();
+    assert_eq!(status, 400, "{again}");
+    name
+}
+
+fn expect_snapshots(server: &Server, (pattern, ids): (&str, &[u64])) {
+    let path = format!("{HISTORY}{pattern}");
+    let (status, found) = asked(server, ("GET", &path), &Value::Null);
+    assert_eq!(status, 200, "{found}");
+    let found = found.as_array().unwrap().iter();
+    let found: Vec<u64> = found.map(|it| it["backupId"].as_u64().unwrap()).collect();
+    assert_eq!(found, ids, "{pattern}");
+}
 
 /// Indices are written one after another: exporting is paused while the snapshot is taken.
 #[tokio::test(flavor = "multi_thread")]
@@ -250,9 +293,13 @@ async fn a_snapshot_of_a_search_server_is_brought_to_a_backup() {
     let Some(search) = SearchServer::start_new(Product::OpenSearch) else {
         return;
     };
+    search.make_repository().unwrap();
     let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let rows = secondary(&[("type", "opensearch"), ("opensearch.url", &search.url())]);
-    let arguments = [directory(store.path()), rows].concat();
+    let name = SearchServer::REPOSITORY;
+    let repository = format!("camunda.data.backup.repository-name={name}");
+    let repository = vec!["--set".to_string(), repository];
+    let arguments = [directory(store.path()), rows, repository].concat();
     let server = crate::start(data.path(), &arguments, data.path().join("log")).await;
     let client = server.client();
     deploy_one_task(&client).await;
@@ -262,22 +309,32 @@ async fn a_snapshot_of_a_search_server_is_brought_to_a_backup() {
     }
     searches_answer(&server).await;
     expect_searchable(&server, kept.len()).await;
-    post(&server, "/actuator/exporting/pause");
+    post(&server, "/actuator/exporting/pause?soft=true");
+    let name = snapshot(&server, 7).await;
     for _ in 0..10 {
         kept.insert(create(&client).await);
     }
-    search.take_snapshot("one", INDICES).unwrap();
     // Without the pause, the log before the checkpoint would be deleted now.
     post(&server, "/actuator/partitions/takeSnapshot");
     take(&server, 1).await;
     post(&server, "/actuator/exporting/resume");
     let lost = create(&client).await;
     expect_searchable(&server, kept.len() + 1).await;
+    expect_snapshots(&server, ("", &[7]));
+    expect_snapshots(&server, ("?pattern=7*", &[7]));
+    expect_snapshots(&server, ("?pattern=8*", &[]));
     drop(server);
+    expect_rows_of_snapshot((&search, &name), &arguments, (kept, lost)).await;
+}
 
+async fn expect_rows_of_snapshot(
+    (search, name): (&SearchServer, &str),
+    arguments: &[String],
+    (mut kept, lost): (HashSet<i64>, i64),
+) {
     let command = ["restore", "--backup", "1"];
-    expect_refused(&command, &arguments, &["they are of later work"]);
-    search.restore_snapshot("one", INDICES).unwrap();
+    expect_refused(&command, arguments, &["they are of later work"]);
+    search.restore_snapshot(name, INDICES).unwrap();
     // As if the snapshot had been taken in the middle of a window.
     let begun = |record: u64| {
         let body = json!({ "doc": { "begun": record } }).to_string();
@@ -285,12 +342,12 @@ async fn a_snapshot_of_a_search_server_is_brought_to_a_backup() {
     };
     begun(1).unwrap();
     let reasons = ["partition 1", "while exporting was paused"];
-    expect_refused(&command, &arguments, &reasons);
+    expect_refused(&command, arguments, &reasons);
     begun(0).unwrap();
 
     let data = tempfile::tempdir().unwrap();
-    out(&skep(&["restore"], data.path(), &arguments));
-    let server = crate::start(data.path(), &arguments, data.path().join("log")).await;
+    out(&skep(&["restore"], data.path(), arguments));
+    let server = crate::start(data.path(), arguments, data.path().join("log")).await;
     // The backup was taken during the pause, which goes on.
     post(&server, "/actuator/exporting/resume");
     searches_answer(&server).await;
@@ -299,4 +356,9 @@ async fn a_snapshot_of_a_search_server_is_brought_to_a_backup() {
     assert!(new != lost && !kept.contains(&new), "a key was given twice");
     kept.insert(new);
     assert_eq!(expect_searchable(&server, kept.len()).await, kept);
+    let one = format!("{HISTORY}/7");
+    for status in [204, 404] {
+        let (answered, body) = asked(&server, ("DELETE", &one), &Value::Null);
+        assert_eq!(answered, status, "{body}");
+    }
 }

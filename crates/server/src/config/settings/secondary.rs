@@ -50,13 +50,17 @@ impl Settings {
 
     /// The search server that is secondary storage.
     pub(super) fn search_server(&self) -> DocumentsSettings {
-        match self.secondary_storage {
+        let settings = match self.secondary_storage {
             SecondaryStorage::Elasticsearch => self
                 .elasticsearch
                 .settings("camunda.data.secondary-storage.elasticsearch"),
             _ => self
                 .opensearch
                 .settings("camunda.data.secondary-storage.opensearch"),
+        };
+        DocumentsSettings {
+            repository: self.backup.repository.clone(),
+            ..settings
         }
     }
 }
