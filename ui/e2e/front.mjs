@@ -16,12 +16,13 @@ async function file(dist, name, answer) {
 }
 
 /** The template filled as the binary does it (crates/ui/src/page.rs); the nonce is that of the policy that the server sends with its own page. */
-async function page(dist, told, within, asked, headers) {
+async function page(dist, { trusted, ...told }, within, asked, headers) {
   const template = (await promisify(gunzip)(await readFile(path.join(dist, "index.html.gz")))).toString();
   const nonce = /'nonce-(\w+)'/.exec(headers["content-security-policy"] ?? "")?.[1] ?? "";
   const theme = /(?:^|;\s*)skep-theme=(light|dark)(?:;|$)/.exec(asked.cookie ?? "")?.[1] ?? "system";
-  const filled = { ...told, nonce, theme, document: within.split("/")[0] === "studio" ? "studio" : "main" };
-  return template.replaceAll('="./', `="${told.base}/ui/`).replaceAll(/\{\{(\w+)\}\}/g, (_, name) => filled[name]);
+  const base = (trusted && asked["x-forwarded-prefix"]) || told.base;
+  const filled = { ...told, base, nonce, theme, document: within.split("/")[0] === "studio" ? "studio" : "main" };
+  return template.replaceAll('="./', `="${base}/ui/`).replaceAll(/\{\{(\w+)\}\}/g, (_, name) => filled[name]);
 }
 
 /** What the settings say to pages. */
@@ -30,7 +31,7 @@ function toldBy(settings) {
   const method = of("camunda.security.authentication.method");
   const isOpen = method === "" || of("camunda.security.authentication.unprotected-api") === "true";
   const access = isOpen ? "open" : of("camunda.security.authorizations.enabled") === "false" ? "login" : "grants";
-  return { base: of("skep.ui.base-path"), grafana: of("skep.ui.grafana-url").replaceAll("&", "&amp;"), access };
+  return { base: of("skep.ui.base-path"), trusted: of("skep.ui.trust-forwarded-prefix") === "true", grafana: of("skep.ui.grafana-url").replaceAll("&", "&amp;"), access };
 }
 
 /** Listens before the server at `url` that has these settings; resolves with an address, and how to stop. */

@@ -1,8 +1,8 @@
 // What holds on every screen: contrast and names by axe, no sideways scroll, and the ways a server can be.
 import { readFile } from "node:fs/promises";
-import { createServer, request } from "node:http";
 import { sound } from "./axe";
 import { expect, instanceOf, passing, test } from "./journey";
+import { startProxy } from "./proxy";
 import { startServer } from "./server.mjs";
 
 const ROUTES = [
@@ -122,38 +122,18 @@ test("without storage for searches each screen says so, and names the setting", 
 
 test("behind a prefix every file, link and question has it", async ({ page }) => {
   const server = await startServer(["skep.ui.base-path=/bpm"]);
-  const target = new URL(server.url);
-  const elsewhere: string[] = [];
-  const proxy = createServer((incoming, outgoing) => {
-    const path = incoming.url ?? "/";
-    if (!path.startsWith("/bpm/")) {
-      elsewhere.push(path);
-      outgoing.writeHead(404).end();
-      return;
-    }
-    const asked = request({ host: target.hostname, port: target.port, path: path.slice(4), method: incoming.method, headers: incoming.headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-    });
-    // The page leaves, or the server ends, with a question on its way.
-    asked.on("error", () => outgoing.destroy());
-    incoming.pipe(asked);
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  const address = proxy.address();
-  const port = typeof address === "object" && address ? address.port : 0;
+  const proxy = await startProxy(server.url, "/bpm");
   try {
-    await page.goto(`http://127.0.0.1:${port}/bpm/`);
+    await page.goto(`${proxy.url}/`);
     await expect(page).toHaveURL(/\/bpm\/ui\/$/);
     await expect(page.getByRole("heading", { name: "No processes yet" })).toBeVisible();
     await page.getByRole("link", { name: "Processes" }).click();
     await expect(page).toHaveURL(/\/bpm\/ui\/processes$/);
     await page.reload();
     await expect(page.getByText("No process instances")).toBeVisible();
-    expect(elsewhere).toEqual([]);
+    expect(proxy.elsewhere).toEqual([]);
   } finally {
-    proxy.close();
-    proxy.closeAllConnections();
+    proxy.stop();
     await server.stop();
   }
 });
