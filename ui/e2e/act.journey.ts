@@ -68,6 +68,50 @@ test("an instance is cancelled after one has said so twice", async ({ page, open
   await expect(page.locator(".instance-facts").getByText("Cancelled")).toBeVisible();
 });
 
+test("a cancellation whose answer does not come in time is said to be open, until the instance has ended", async ({ page, open, api }) => {
+  const { processInstanceKey: key } = await api.start("repair", { item: "clock" });
+  await page.route("**/cancellation", (route) =>
+    route.fulfill({
+      status: 504,
+      contentType: "application/problem+json",
+      body: JSON.stringify({ type: "about:blank", status: 504, title: "DEADLINE_EXCEEDED", detail: "The broker did not answer within 20 ms." }),
+    }),
+  );
+  await open(`/processes/i/${String(key)}`);
+  await page.getByRole("button", { name: "Cancel instance" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel instance" }).click();
+  const unknown = page.getByText("It is not known whether that was done");
+  await expect(unknown).toBeVisible();
+  await expect(page.getByText("The broker did not answer within 20 ms.")).toBeVisible();
+  await expect(page.getByText("That was not done")).toHaveCount(0);
+  await expect(page.locator(".instance-facts").getByText("Active")).toBeVisible();
+  // The server gets to it.
+  await api.post(`/process-instances/${String(key)}/cancellation`, {});
+  await expect(page.getByText("The instance was cancelled")).toBeVisible();
+  await expect(unknown).toHaveCount(0);
+});
+
+test("an instance that ends under a question says so, and what was written about it stays", async ({ page, open, api }) => {
+  const { processInstanceKey: key } = await api.start("repair", { item: "clock" });
+  await open(`/processes/i/${String(key)}`);
+  await page.getByRole("tab", { name: "Variables" }).click();
+  await page.getByRole("button", { name: "Value of item" }).click();
+  const value = page.getByRole("textbox", { name: "Value, as JSON" });
+  await value.fill('"watch"');
+  await expect(page.getByRole("button", { name: "Save" })).toBeEnabled();
+  await api.post(`/process-instances/${String(key)}/cancellation`, {});
+  await expect(page.getByText("The instance has ended meanwhile. Its variables cannot be changed any more.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
+  await expect(value).toHaveValue('"watch"');
+  const { processInstanceKey: other } = await api.start("repair", { item: "clock" });
+  await open(`/processes/i/${String(other)}`);
+  await page.getByRole("button", { name: "Cancel instance" }).click();
+  await expect(page.getByRole("dialog")).toBeVisible();
+  await api.post(`/process-instances/${String(other)}/cancellation`, {});
+  await expect(page.getByText("The instance has ended meanwhile")).toBeVisible();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
 test("all incidents of an error are retried at a time, and the batch is watched", async ({ page, open }) => {
   await open("/incidents");
   await page.getByRole("link", { name: /Card expired/ }).click();

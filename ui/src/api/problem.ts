@@ -29,6 +29,11 @@ export class Problem extends Error {
     return this.status === 403 ? lackIn(this.detail) : undefined;
   }
 
+  /** No answer came to a command that may have been carried out all the same, or will be yet. */
+  get isDoubtful(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 504;
+  }
+
   /** Asking once more may help by itself. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504;
@@ -46,5 +51,7 @@ export async function problemOf(answer: Response): Promise<Problem> {
   } catch {
     // A proxy between us and the server speaks for itself.
   }
-  return new Problem(answer.status, answer.statusText || `HTTP ${answer.status}`, text.slice(0, 300));
+  // A page of it is no sentence.
+  const said = /^\s*</.test(text) ? "" : text.slice(0, 300);
+  return new Problem(answer.status, answer.statusText || `HTTP ${answer.status}`, said);
 }

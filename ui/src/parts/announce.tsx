@@ -23,12 +23,13 @@ function set(next: readonly Notice[]) {
 
 const dismiss = (id: number) => set(notices.filter((notice) => notice.id !== id));
 
-/** What was done goes away by itself; what failed stays until somebody has read it. */
-export function announce(tone: Notice["tone"], title: string, body?: ReactNode) {
+/** What was done goes away by itself; what failed stays until somebody has read it. Returns what takes it away. */
+export function announce(tone: Notice["tone"], title: string, body?: ReactNode): () => void {
   last += 1;
   const id = last;
   set([...notices.slice(-3), { id, tone, title, body }]);
   if (tone === "done") setTimeout(() => dismiss(id), STAYS);
+  return () => dismiss(id);
 }
 
 export function Announcements() {

@@ -18,7 +18,7 @@ const t = text.kept;
 /** Runs one change at a time; what was changed elsewhere is said as that. */
 function useChanges() {
   const [busy, setBusy] = useState(false);
-  const change = async (title: string, what: () => Promise<void>, conflict = () => announce("failed", t.conflict, t.conflictText(title))) => {
+  const change = async (title: string, what: () => Promise<void>, conflict: () => void = () => announce("failed", t.conflict, t.conflictText(title))) => {
     setBusy(true);
     try {
       await what();

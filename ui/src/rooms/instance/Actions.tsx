@@ -1,7 +1,7 @@
 // What can be done with the whole instance.
 import { Link } from "@tanstack/react-router";
 import { Ban, GitCompareArrows, Route, RotateCcw } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { cancelInstance } from "../../api/commands";
 import type { Instance } from "../../api/instances";
 import type { InstanceKey } from "../../api/keys";
@@ -11,6 +11,7 @@ import { announce } from "../../parts/announce";
 import { Dialog } from "../../parts/Dialog";
 import { failed } from "../../parts/failed";
 import { MayButton, useLack } from "../../parts/MayButton";
+import { isDoubtful } from "../../parts/reason";
 import { text } from "../../text";
 
 const t = text.commands;
@@ -18,16 +19,30 @@ const t = text.commands;
 export function Actions({ instance }: { instance: Instance }) {
   const [asking, setAsking] = useState(false);
   const [busy, setBusy] = useState(false);
+  /** Takes away the notice that it is not known whether it was cancelled. */
+  const doubt = useRef<() => void>(undefined);
   const key = instance.processInstanceKey;
   const rights = rightsOn(instance.processDefinitionId);
-  if (instance.state !== "ACTIVE") return null;
+  const ended = instance.state !== "ACTIVE";
+  useEffect(() => {
+    if (!ended || busy) return;
+    if (doubt.current !== undefined) {
+      doubt.current();
+      doubt.current = undefined;
+      announce("done", instance.state === "TERMINATED" ? t.cancelled : t.endedMeanwhile);
+    } else if (asking) announce("done", t.endedMeanwhile);
+  }, [ended, busy, asking, instance.state]);
+  if (ended) return null;
+  const cancel = () => cancelInstance(key);
   const run = async (command: () => Promise<unknown>, said: string) => {
     setBusy(true);
     try {
       await command();
       announce("done", said);
     } catch (error) {
-      failed(error);
+      const close = failed(error);
+      // The instance itself will say whether it has ended.
+      if (command === cancel && isDoubtful(error)) doubt.current = close;
     } finally {
       setBusy(false);
       setAsking(false);
@@ -59,7 +74,7 @@ export function Actions({ instance }: { instance: Instance }) {
           <button type="button" className="button" onClick={() => setAsking(false)}>
             {text.words.cancel}
           </button>
-          <button type="button" className="button danger" disabled={busy} onClick={() => void run(() => cancelInstance(key), t.cancelled)}>
+          <button type="button" className="button danger" disabled={busy} onClick={() => void run(cancel, t.cancelled)}>
             {t.cancel}
           </button>
         </div>

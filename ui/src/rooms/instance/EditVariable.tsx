@@ -28,18 +28,20 @@ async function save(scope: ScopeKey, name: string, value: string, close: () => v
 interface EditProps {
   variable: Variable;
   value: string;
+  /** Whether the instance has ended while one writes. */
+  ended: boolean;
   /** Incidents that another value may mend. */
   incidents: readonly Incident[];
   close: () => void;
 }
 
-export function EditVariable({ variable, value, incidents, close }: EditProps) {
+export function EditVariable({ variable, value, ended, incidents, close }: EditProps) {
   const [before] = useState(value);
   const [written, write] = useState(() => prettyJson(value));
   const error = jsonError(written);
   const same = error === undefined && compactJson(written) === compactJson(before);
   return (
-    <Form title={t.editTitle(variable.name)} close={close} ready={error === undefined && !same} incidents={incidents} save={(then) => save(variable.scopeKey, variable.name, written, close, then)}>
+    <Form title={t.editTitle(variable.name)} close={close} ready={error === undefined && !same} ended={ended} incidents={incidents} save={(then) => save(variable.scopeKey, variable.name, written, close, then)}>
       {value === before ? null : (
         <div className="edit-meanwhile" role="alert">
           <p>{t.changedMeanwhile}</p>
@@ -54,20 +56,21 @@ export function EditVariable({ variable, value, incidents, close }: EditProps) {
 
 interface AddProps {
   incidents: readonly Incident[];
+  ended: boolean;
   scope: ScopeKey;
   scopeName: string;
   taken: readonly string[];
   close: () => void;
 }
 
-export function AddVariable({ scope, scopeName, taken, incidents, close }: AddProps) {
+export function AddVariable({ scope, scopeName, taken, ended, incidents, close }: AddProps) {
   const [name, setName] = useState("");
   const [written, write] = useState("");
   const error = written.trim() === "" ? undefined : jsonError(written);
   const wrong = name === "" ? undefined : taken.includes(name) ? t.nameTaken : /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) ? undefined : t.nameBad;
   const ready = name !== "" && wrong === undefined && written.trim() !== "" && error === undefined;
   return (
-    <Form title={t.addTitle} close={close} ready={ready} incidents={incidents} save={(then) => save(scope, name, written, close, then)}>
+    <Form title={t.addTitle} close={close} ready={ready} ended={ended} incidents={incidents} save={(then) => save(scope, name, written, close, then)}>
       <p className="muted edit-scope">{t.addScope(scopeName)}</p>
       <label>
         <span className="label">{t.name}</span>
@@ -84,13 +87,15 @@ interface FormProps {
   title: string;
   close: () => void;
   ready: boolean;
+  ended: boolean;
   incidents: readonly Incident[];
   save: (then?: readonly Incident[]) => Promise<void>;
   children: ReactNode;
 }
 
-function Form({ title, close, ready, incidents, save: send, children }: FormProps) {
+function Form({ title, close, ready: isReady, ended, incidents, save: send, children }: FormProps) {
   const [busy, setBusy] = useState(false);
+  const ready = isReady && !ended;
   const run = async (then?: readonly Incident[]) => {
     if (!ready || busy) return;
     setBusy(true);
@@ -104,6 +109,12 @@ function Form({ title, close, ready, incidents, save: send, children }: FormProp
   return (
     <Dialog title={title} isOpen close={close} wide>
       <form onSubmit={submit}>
+        {/* What was written stays, to be copied. */}
+        {ended ? (
+          <p className="edit-meanwhile" role="alert">
+            {t.endedMeanwhile}. {t.endedText}
+          </p>
+        ) : null}
         {children}
         <div className="dialog-actions">
           <button type="button" className="button" onClick={close}>

@@ -57,7 +57,7 @@ export function VariableTab({ instance }: { instance: Instance }) {
             <>
               <dl className="variables">
                 {items.map((each) => (
-                  <Row key={each.variableKey} variable={each} needs={atWork ? update : undefined} incidents={incidents} />
+                  <Row key={each.variableKey} variable={each} needs={atWork ? update : undefined} ended={!atWork} incidents={incidents} />
                 ))}
               </dl>
               <Cut shown={items.length} page={page} after={after} />
@@ -65,7 +65,7 @@ export function VariableTab({ instance }: { instance: Instance }) {
           )
         }
       </Shown>
-      {adding ? <AddVariable scope={key} scopeName={scope} taken={query.data?.items.map((each) => each.name) ?? []} incidents={incidents} close={() => setAdding(false)} /> : null}
+      {adding ? <AddVariable scope={key} scopeName={scope} taken={query.data?.items.map((each) => each.name) ?? []} ended={!atWork} incidents={incidents} close={() => setAdding(false)} /> : null}
     </>
   );
 }
@@ -74,10 +74,11 @@ interface RowProps {
   variable: Variable;
   /** To change it; nothing where it cannot be. */
   needs: Right | undefined;
+  ended: boolean;
   incidents: readonly Incident[];
 }
 
-function Row({ variable, needs, incidents }: RowProps) {
+function Row({ variable, needs, ended, incidents }: RowProps) {
   const [editing, setEditing] = useState(false);
   const { value, isCut, load } = useValue(variable, editing);
   const same = sameValue(variable);
@@ -101,7 +102,7 @@ function Row({ variable, needs, incidents }: RowProps) {
           </MayButton>
         ) : null}
       </dd>
-      {editing && !isCut ? <EditVariable variable={variable} value={value} incidents={incidents} close={() => setEditing(false)} /> : null}
+      {editing && !isCut ? <EditVariable variable={variable} value={value} ended={ended} incidents={incidents} close={() => setEditing(false)} /> : null}
     </div>
   );
 }
