@@ -104,6 +104,14 @@ test("more than ten thousand are cancelled at a time, and all of them are", asyn
   }));
   await open("/processes?process=crowd&state=active&cols=amount&sort=variable+amount");
   await expect(page.getByText("Only lists of up to 2,000 instances are sorted by amount: filter for fewer.")).toBeVisible();
+  await page.getByRole("button", { name: "More" }).click();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "Save as CSV" }).click()]);
+  await expect(page.getByText("10,000 rows were saved")).toBeVisible();
+  await expect(page.getByText("A file holds 10,000 rows at most.")).toBeVisible();
+  await expect(page.getByText("The file is being made")).toHaveCount(0);
+  const keys = (await readFile(await file.path(), "utf8")).trim().split("\r\n").slice(1).map((line) => line.split(",")[0]);
+  expect(keys.length).toBe(10_000);
+  expect(new Set(keys).size).toBe(10_000);
   // Nothing counts further; what is typed is what is shown.
   await page.getByRole("button", { name: "Cancel all 10,000+" }).click();
   const dialog = page.getByRole("dialog");

@@ -1,12 +1,12 @@
 // What became of a command, said once: on the screen for a while, and to screen readers.
-import { Check, TriangleAlert, X } from "lucide-react";
+import { Check, Hourglass, TriangleAlert, X } from "lucide-react";
 import { type ReactNode, useSyncExternalStore } from "react";
 import { text } from "../text";
 import "./announce.css";
 
 interface Notice {
   id: number;
-  tone: "done" | "failed";
+  tone: "done" | "failed" | "going";
   title: string;
   body?: ReactNode;
 }
@@ -23,7 +23,9 @@ function set(next: readonly Notice[]) {
 
 const dismiss = (id: number) => set(notices.filter((notice) => notice.id !== id));
 
-/** What was done goes away by itself; what failed stays until somebody has read it. Returns what takes it away. */
+const icons = { done: Check, failed: TriangleAlert, going: Hourglass } as const;
+
+/** What was done goes away by itself; what failed stays until somebody has read it, and what goes on until it has ended. Returns what takes it away. */
 export function announce(tone: Notice["tone"], title: string, body?: ReactNode): () => void {
   last += 1;
   const id = last;
@@ -43,17 +45,24 @@ export function Announcements() {
   return (
     <div className="announcements" role="status" aria-live="polite">
       {all.map((notice) => (
-        <div key={notice.id} className={`announcement ${notice.tone}`}>
-          {notice.tone === "done" ? <Check size={16} aria-hidden="true" /> : <TriangleAlert size={16} aria-hidden="true" />}
-          <div className="grow">
-            <p className="note-title">{notice.title}</p>
-            {notice.body === undefined ? null : <div className="note-text">{notice.body}</div>}
-          </div>
-          <button type="button" className="button quiet icon small" aria-label={text.words.close} onClick={() => dismiss(notice.id)}>
-            <X size={14} aria-hidden="true" />
-          </button>
-        </div>
+        <Shown key={notice.id} notice={notice} />
       ))}
+    </div>
+  );
+}
+
+function Shown({ notice: { id, tone, title, body } }: { notice: Notice }) {
+  const Icon = icons[tone];
+  return (
+    <div className={`announcement ${tone}`}>
+      <Icon size={16} aria-hidden="true" />
+      <div className="grow">
+        <p className="note-title">{title}</p>
+        {body === undefined ? null : <div className="note-text">{body}</div>}
+      </div>
+      <button type="button" className="button quiet icon small" aria-label={text.words.close} onClick={() => dismiss(id)}>
+        <X size={14} aria-hidden="true" />
+      </button>
     </div>
   );
 }

@@ -113,6 +113,9 @@ function Buttons() {
         <button type="button" className="button" onClick={() => announce("failed", "It was refused", "With the server's reason.")}>
           Say that it was refused
         </button>
+        <button type="button" className="button" onClick={() => announce("going", "It goes on", "Until it has ended.")}>
+          Say that it goes on
+        </button>
       </p>
       <Dialog title="A question" isOpen={asks} close={() => ask(false)}>
         <p>The focus is in it, and Escape leaves it.</p>

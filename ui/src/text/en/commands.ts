@@ -66,6 +66,8 @@ export const commands = {
   moreDelete: "Delete from history…",
   moreCsv: "Save as CSV",
   oneVersion: "Choose one version of a process first.",
+  csvGoing: "The file is being made",
+  csvGoingText: "It comes when all of its rows are here. Stay on this page.",
   csvSaved: (rows: number) => (rows === 1 ? "1 row was saved" : `${number(rows)} rows were saved`),
   csvCut: "A file holds 10,000 rows at most. Filter for less to get the others.",
   doCancel: "Cancel them",

@@ -17,10 +17,13 @@ const columns: readonly (readonly [string, (row: Instance) => unknown])[] = [
   ["tenant", (row) => row.tenantId],
 ];
 
+/** A spreadsheet reads it as what it is. */
+const NUMBER = /^-\d+(\.\d+)?([eE][+-]?\d+)?$/;
+
 /** In quotes where it has to be; what a spreadsheet would compute begins with an apostrophe. */
 export function cell(value: unknown): string {
   const text = value === null || value === undefined ? "" : String(value);
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const safe = /^[=+\-@\t\r]/.test(text) && !NUMBER.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
