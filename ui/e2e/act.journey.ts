@@ -99,6 +99,9 @@ test("an instance that ends under a question says so, and what was written about
   const value = page.getByRole("textbox", { name: "Value, as JSON" });
   await value.fill('"watch"');
   await expect(page.getByRole("button", { name: "Save" })).toBeEnabled();
+  // A press beside what is written does not throw it away.
+  await page.mouse.click(4, 4);
+  await expect(value).toHaveValue('"watch"');
   await api.post(`/process-instances/${String(key)}/cancellation`, {});
   await expect(page.getByText("The instance has ended meanwhile. Its variables cannot be changed any more.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();

@@ -34,6 +34,39 @@ test("a model without a drawing says so, and its list works as any other", async
   await expect(page.getByRole("region", { name: "What it waits for" })).toContainText("No worker asks for never");
 });
 
+test("a link to a process or a version that is not there says so, and leads to those that are", async ({ page, open }) => {
+  await open("/processes?process=no-such-process");
+  await expect(page.getByText("There is no process no-such-process")).toBeVisible();
+  await expect(page.getByText("No instance matches these filters")).toBeVisible();
+  await page.getByRole("button", { name: "All processes" }).click();
+  await expect(page).toHaveURL(/\/processes$/);
+  await open("/processes?process=order&version=99&element=charge");
+  await expect(page.getByText("There is no version 99 of this process")).toBeVisible();
+  await page.getByRole("button", { name: "All versions" }).click();
+  await expect(page).toHaveURL(/\/processes\?process=order$/);
+  await expect(page.locator(".djs-shape").first()).toBeVisible();
+  await expect(page.getByText(/^There is no/)).toHaveCount(0);
+});
+
+test("a choice that does not hold all says how many there are", async ({ page, open }) => {
+  // Answers of a server with more of them than one makes for a journey.
+  await page.route("**/process-definitions/search", async (route) => {
+    const answer = await route.fetch();
+    const { items, page: at } = (await answer.json()) as { items: object[]; page: object };
+    await route.fulfill({ response: answer, json: { items, page: { ...at, totalItems: 1_500 } } });
+  });
+  await open("/processes");
+  await expect(page.getByRole("combobox", { name: "Process" }).getByRole("option", { name: /^The first \d+ of 1,500/ })).toHaveCount(1);
+  await page.route("**/skep/v1/job-types", async (route) => {
+    const answer = await route.fetch();
+    const told = (await answer.json()) as { items: { type: string }[] };
+    const items = told.items.flatMap((each, at) => (at > 0 ? [each] : Array.from({ length: 600 }, (_, more) => ({ ...each, type: `${each.type}-${more}` }))));
+    await route.fulfill({ response: answer, json: { ...told, items } });
+  });
+  await open("/jobs");
+  await expect(page.getByRole("navigation", { name: "Job types" }).getByText(/^Only 500 of \d+ are listed\.$/)).toBeVisible();
+});
+
 test("without incidents the page says when the last one was", async ({ page }) => {
   const server = await startServer();
   try {

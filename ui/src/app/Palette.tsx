@@ -7,6 +7,7 @@ import { Autocomplete, Dialog, Input, Menu, MenuItem, Modal, ModalOverlay, Searc
 import { looksLikeKey } from "../api/keys";
 import { type Found, lookup } from "../api/lookup";
 import { latest } from "../api/processes";
+import { reasonOf } from "../parts/reason";
 import { text } from "../text";
 import { roomsNow } from "./session/rights";
 import { router } from "./router";
@@ -58,7 +59,7 @@ export default function Palette({ close }: { close: () => void }) {
     const kind = text.frame[found.data.kind];
     return [{ id: "found", name: kind, aside: wanted, icon: <Key size={16} />, link: linkOf(found.data) }, ...matching];
   }, [definitions.data, found.data, isKey, wanted]);
-  const nothing = !isKey ? text.frame.findNothing : found.isFetching ? text.frame.findAsking : found.error ? found.error.message : text.frame.findNoKey(wanted);
+  const nothing = !isKey ? text.frame.findNothing : found.isFetching ? text.frame.findAsking : found.error ? reasonOf(found.error) : text.frame.findNoKey(wanted);
   return (
     <ModalOverlay className="veil" isOpen onOpenChange={(open) => (open ? undefined : close())} isDismissable>
       <Modal className="modal palette">

@@ -26,12 +26,15 @@ export const exact = (iso: string): string => exactIn(iso, zoneNow());
 /** Hour and minute. */
 export const clock = (iso: string): string => dates("minute", zoneNow(), { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(iso));
 /** Hour and minute of today, or the day as well; the year where it is another one. */
-export function moment(iso: string, now: number): string {
+export const moment = (iso: string, now: number): string => momentIn(iso, now, zoneNow());
+
+export function momentIn(iso: string, now: number, zone: string): string {
   const then = new Date(iso);
-  const clock = dates("clock", zoneNow(), CLOCK).format(then);
+  const clock = dates("clock", zone, CLOCK).format(then);
   if (Math.abs(now - then.getTime()) < 12 * 3_600_000) return clock;
-  const other = then.getFullYear() !== new Date(now).getFullYear();
-  const day = dates(other ? "year" : "day", zoneNow(), { month: "short", day: "numeric", ...(other ? { year: "numeric" } : {}) }).format(then);
+  const year = dates("whole year", zone, { year: "numeric" });
+  const other = year.format(then) !== year.format(now);
+  const day = dates(other ? "year" : "day", zone, { month: "short", day: "numeric", ...(other ? { year: "numeric" } : {}) }).format(then);
   return other ? day : `${day}, ${clock}`;
 }
 

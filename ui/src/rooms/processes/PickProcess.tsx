@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { latest } from "../../api/processes";
 import { useTenantShown } from "../../api/tenant";
 import { text } from "../../text";
+import { atLeast, number } from "../../text/format";
 
 const t = text.processes;
 /** Characters of a name in the list of the browser, which grows as wide as the longest. */
@@ -25,6 +26,8 @@ export function PickProcess({ chosen, choose }: PickProcessProps) {
     tenant: tenants ? each.tenantId : undefined,
   }));
   if (chosen !== undefined && (tenants || !items.some((item) => item.id === chosen))) items.unshift({ id: chosen, name: cut(chosen), tenant: undefined });
+  const page = known.data?.page;
+  const isCut = page !== undefined && (page.hasMoreTotalItems || page.totalItems > (known.data?.items.length ?? 0));
   return (
     <select className="field pick" data-filter="" aria-label={t.process} value={chosen ?? ""} onChange={(event) => choose(items[event.target.selectedIndex - 1]?.id, items[event.target.selectedIndex - 1]?.tenant)}>
       <option value="">{t.allProcesses}</option>
@@ -33,6 +36,7 @@ export function PickProcess({ chosen, choose }: PickProcessProps) {
           {name}
         </option>
       ))}
+      {isCut ? <option disabled>{t.pickCut(number(known.data?.items.length ?? 0), atLeast(page.totalItems, page.hasMoreTotalItems))}</option> : null}
     </select>
   );
 }

@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { Suspense, lazy, useEffect, useMemo } from "react";
-import { kept } from "../../api/live";
 import { versions } from "../../api/processes";
 import { fetchDiagram } from "../../parts/diagram";
+import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { Skeleton } from "../../parts/Shown";
 import { Splitter } from "../../parts/Splitter";
@@ -29,7 +29,7 @@ export function Processes() {
   const filter = useMemo(() => filterOf(search), [search]);
   const draws = search.process !== undefined;
   useEffect(() => (draws ? fetchDiagram() : undefined), [draws]);
-  const known = useQuery({ ...versions(search.process ?? ""), ...kept, enabled: search.process !== undefined });
+  const known = useQuery({ ...versions(search.process ?? ""), enabled: search.process !== undefined });
   const drawn = drawnOf(known.data?.items ?? [], search);
   const other = search.version === undefined || search.versus === undefined || search.versus === search.version ? undefined : known.data?.items.find((each) => String(each.version) === search.versus);
   const one = (search.version !== undefined && search.versus === undefined) || known.data?.items.length === 1;
@@ -38,6 +38,7 @@ export function Processes() {
     <div className="processes">
       <PageTitle title={t.title} />
       <FilterBar search={search} change={change} versions={search.process === undefined ? [] : (known.data?.items ?? [])} />
+      {known.data && drawn === undefined ? <Absent search={search} change={change} of={known.data.items.length} /> : null}
       {/* From the start where it will be: the list would else begin anew, with what was opened in it, when the drawing comes. */}
       {draws && (drawn || known.isPending) ? (
         <Splitter
@@ -62,5 +63,25 @@ export function Processes() {
         list
       )}
     </div>
+  );
+}
+
+/** A link may be older than a deletion; and what is open may be deleted. */
+function Absent({ search, change, of }: { search: ProcessSearch; change: (search: ProcessSearch) => void; of: number }) {
+  const isVersion = of > 0 && search.version !== undefined;
+  const others = { ...search, version: undefined, versus: undefined, element: undefined };
+  return (
+    <Note
+      title={isVersion ? t.noVersion(search.version ?? "") : t.noProcess(search.process ?? "")}
+      actions={
+        <button type="button" className="button small" onClick={() => change(isVersion ? others : { ...others, process: undefined })}>
+          {isVersion ? t.allVersions : t.allProcesses}
+        </button>
+      }
+      small
+      limited
+    >
+      {t.absentText}
+    </Note>
   );
 }

@@ -12,12 +12,12 @@ interface Collected {
   cut: boolean;
 }
 
-export async function collect(filter: Filter, sort: Sort[], names: readonly string[]): Promise<Collected> {
+export async function collect(filter: Filter, sort: Sort[], names: readonly string[], ask = page): Promise<Collected> {
   const rows: Instance[] = [];
   let after: string | undefined;
   let cut = false;
   do {
-    const { items, page: at } = await page(filter, sort, after);
+    const { items, page: at } = await ask(filter, sort, after);
     rows.push(...items);
     cut = at.hasMoreTotalItems || at.totalItems > MOST;
     after = items.length === 0 ? undefined : (at.endCursor ?? undefined);
