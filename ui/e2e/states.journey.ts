@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { coverModel } from "./cover.mjs";
 import { client } from "./seed.mjs";
-import { expect, test, whole } from "./journey";
+import { expect, passing, test, whole } from "./journey";
 import { startServer } from "./server.mjs";
 
 const bpmn = (content: string) => `<?xml version="1.0" encoding="UTF-8"?>
@@ -46,6 +46,24 @@ test("a link to a process or a version that is not there says so, and leads to t
   await expect(page).toHaveURL(/\/processes\?process=order$/);
   await expect(page.locator(".djs-shape").first()).toBeVisible();
   await expect(page.getByText(/^There is no/)).toHaveCount(0);
+});
+
+test("a definition that is deleted under an open page is gone from it, and its instances say that their model is", async ({ page, open, api }) => {
+  await api.deploy([["short.bpmn", bpmn('<process id="short-lived" isExecutable="true"><startEvent id="s"/></process>')]]);
+  const { items: [deployed] } = await api.post("/process-definitions/search", { filter: { processDefinitionId: "short-lived" } });
+  const { processInstanceKey } = await api.start("short-lived");
+  await page.clock.install();
+  await open("/processes?process=short-lived");
+  await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
+  await expect(page.getByText("This model has no drawing")).toBeVisible();
+  await api.post(`/resources/${String(deployed?.processDefinitionKey)}/deletion`, {});
+  await passing(page, () => expect(page.getByText("There is no process short-lived")).toBeVisible({ timeout: 500 }));
+  await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
+  await open(`/processes/i/${String(processInstanceKey)}`);
+  await expect(page.locator(".instance-facts").getByText("Completed")).toBeVisible();
+  await expect(page.getByText("The model of this version was deleted").first()).toBeVisible();
+  await page.getByRole("tab", { name: "Mappings" }).click();
+  await expect(page.getByText("The model of this version was deleted")).toHaveCount(2);
 });
 
 test("a choice that does not hold all says how many there are", async ({ page, open }) => {

@@ -8,6 +8,7 @@ import { lateIn } from "../../parts/causes";
 import { Diagram, type Ghosts, type Mark } from "../../parts/diagram";
 import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
+import { ModelGone } from "../../parts/ModelGone";
 import { text } from "../../text";
 import { Replay, ReplayButton, useAt } from "./Replay";
 import { marksAt, momentsOf } from "./replay";
@@ -58,7 +59,7 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
   const ways = useMemo(() => (taken.data ? new Set(taken.data.items.map((each) => each.elementId)) : NONE), [taken.data]);
   return (
     <div className="drawing">
-      <Shown query={model}>
+      <Shown query={model} gone={<ModelGone />}>
         {(source) => (
           <Diagram
             xml={source}

@@ -71,6 +71,8 @@ export const processes = {
   noProcess: (id: string) => `There is no process ${id}`,
   noVersion: (version: string) => `There is no version ${version} of this process`,
   absentText: "It was deleted, or the link is wrong. Instances that it left are listed below.",
+  modelGone: "The model of this version was deleted",
+  modelGoneText: "What happened is kept as long as the history is, but it cannot be drawn.",
   noDiagram: "This model has no drawing",
   noDiagramText: "Its file contains no diagram. The list below works as usual.",
   unreadable: "The diagram cannot be drawn",
