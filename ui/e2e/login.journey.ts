@@ -45,6 +45,47 @@ test("a session ends under an open page: what was written stays, and the command
   await expect(page.getByText('"kept"').first()).toBeVisible();
 });
 
+test("somebody else logs in in another tab: nothing is sent in their name from a page of before, which goes on when its own person is back", async ({ page, context, guarded }) => {
+  const sent = (name: string) => guarded.root.post("/variables/search", { filter: { processInstanceKey: guarded.instance, name } });
+  const write = async (name: string) => {
+    await page.getByRole("button", { name: "Add a variable" }).first().click();
+    await page.getByRole("textbox", { name: "Name" }).fill(name);
+    await page.getByRole("textbox", { name: "Value, as JSON" }).fill('"mine"');
+  };
+  const other = await context.newPage();
+  const become = async (name: string) => {
+    await other.goto(`${guarded.url}/ui/`);
+    await other.getByRole("button", { name: /^You are/ }).click();
+    await other.getByRole("button", { name: "Log out" }).click();
+    await other.getByRole("link", { name: "Log in" }).click();
+    await logIn(other, name);
+    await expect(other.getByRole("button", { name: /^You are/ })).toBeVisible();
+  };
+  await page.goto(`${guarded.url}/ui/processes/i/${guarded.instance}`);
+  await logIn(page, "root");
+  await write("two_tabs");
+  await become("olaf");
+  const taken = page.getByRole("heading", { name: /has logged in in another tab$/ });
+  // What a browser tells a tab that one comes back to.
+  const back = () => page.evaluate(() => dispatchEvent(new Event("focus")));
+  await expect(async () => {
+    await back();
+    await expect(taken).toBeVisible({ timeout: 1_000 });
+  }).toPass();
+  await expect(page.getByText("This page is root's")).toBeVisible();
+  await become("root");
+  await back();
+  await expect(taken).toHaveCount(0);
+  await expect(page.getByRole("textbox", { name: "Value, as JSON" })).toHaveValue('"mine"');
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByText("two_tabs was saved")).toBeVisible();
+  expect((await sent("two_tabs")).items.length).toBe(1);
+  await become("olaf");
+  await back();
+  await page.getByRole("button", { name: /^Go on as Olaf/ }).click();
+  await expect(page.getByRole("button", { name: /^You are Olaf/ })).toBeVisible();
+});
+
 /** What is said to who lacks it. */
 const onOrder = (permission: string) => `You need ${permission} on \`order\`. Ask an admin.`;
 

@@ -3,7 +3,7 @@ import { base } from "./base";
 import { type Branded } from "./keys";
 import { Problem, problemOf } from "./problem";
 import type { paths } from "./schema";
-import { csrf, hear, refused } from "./session";
+import { csrf, hear, isMine, refused } from "./session";
 import { note } from "./timing";
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -97,6 +97,7 @@ async function request(
     note({ name: `${method.toUpperCase()} ${path}`, ms: performance.now() - began, failed: answered.status >= 500 });
     return answered;
   };
+  if (!(await isMine())) throw new Problem(401, "UNAUTHORIZED", "Somebody else has logged in meanwhile.");
   let answer: Response;
   try {
     answer = await once();

@@ -6,19 +6,21 @@ import { Problem, problemOf } from "./problem";
 
 export type Me = Answer<"/authentication/me", "get">;
 
-/** `over`: there was a session, and pages that are open wait for another one. */
+/** `over`: there was a session, and pages that are open wait for another one; `by` is who has logged in meanwhile, and is somebody else. */
 export type Session =
   | { kind: "unknown" }
   | { kind: "open"; why: "absent" | "unprotected" }
   | { kind: "in"; me: Me }
   | { kind: "out"; at: At }
-  | { kind: "over"; at: At; me: Me | undefined };
+  | { kind: "over"; at: At; me: Me | undefined; by?: Me };
 
 /** Where one logs in: here by name and password, or at an identity provider. */
 export type At = "here" | "provider";
 
 let session: Session = { kind: "unknown" };
 let token = "";
+/** The token of the session of who is known to look at the page: each login has its own. */
+let seen = "";
 let waiting: ((in_: boolean) => void)[] = [];
 const listeners = new Set<() => void>();
 
@@ -57,9 +59,13 @@ export function hear(answer: Response) {
 
 /** What the server says now of who one is. */
 async function ask(): Promise<Session> {
+  const sent = fromCookie();
   const answer = await fetch(`${base}/v2/authentication/me`, { headers: { accept: "application/json" } });
   hear(answer);
-  if (answer.ok) return { kind: "in", me: (await answer.json()) as Me };
+  if (answer.ok) {
+    seen = sent;
+    return { kind: "in", me: (await answer.json()) as Me };
+  }
   if (answer.status === 501 || answer.status === 404) return { kind: "open", why: "absent" };
   if (answer.status !== 401) throw await problemOf(answer);
   if ((await answer.text()) === "") return { kind: "open", why: "unprotected" };
@@ -79,19 +85,48 @@ export function knowSession(): Promise<void> {
   return asked;
 }
 
-/** Resolves with whether the same request may be sent once more. Several wait for one answer. */
+/** Several wait for one answer. */
 let checking: Promise<Session> | undefined;
+function askOnce(): Promise<Session> {
+  checking ??= ask().finally(() => (checking = undefined));
+  return checking.catch((): Session => session);
+}
+
+const wait = (): Promise<boolean> => new Promise((resolve) => waiting.push(resolve));
+
+/**
+ * Whether a request would be of who looks at the page. The session of a browser is that of all its tabs: when somebody else has logged in in
+ * another one, it waits until the first is back.
+ */
+export async function isMine(): Promise<boolean> {
+  if ((session.kind === "in" || session.kind === "over") && fromCookie() !== seen) meet(await askOnce());
+  const now = sessionNow();
+  return now.kind === "over" && now.by !== undefined ? wait() : true;
+}
+
+/** Of an answer to who looks at the page, while somebody does or did: it goes on with the same person, and waits for them with another. */
+function meet(found: Session) {
+  if (found.kind !== "in" || (session.kind !== "in" && session.kind !== "over")) return;
+  const { me } = session;
+  if (me !== undefined && me.username !== found.me.username) {
+    become({ kind: "over", at: whereNow(), me, by: found.me });
+    return;
+  }
+  become(found);
+  settle(true);
+}
+
+/** Resolves with whether the same request may be sent once more. */
 export async function refused(): Promise<boolean> {
   if (session.kind === "out") return false;
   if (session.kind !== "over") {
     const me = meOf(session);
-    checking ??= ask().finally(() => (checking = undefined));
-    const found = await checking.catch((): Session => session);
+    const found = await askOnce();
     // Somebody is there: then it was not about who one is.
     if (found.kind !== "out") return false;
     if (sessionNow().kind !== "over") become({ kind: "over", at: found.at, me });
   }
-  return new Promise((resolve) => waiting.push(resolve));
+  return wait();
 }
 
 /** What waited goes on, or is refused as it was. */
@@ -120,15 +155,9 @@ export async function enter(name: string, password: string): Promise<Entry> {
   }
 }
 
-/** Somebody may have logged in elsewhere, in another tab: what waits goes on if it is the same person. */
+/** Somebody may have logged in elsewhere, in another tab: what waits goes on if it is the same person, and waits on if it is another. */
 export async function lookAgain(): Promise<void> {
-  const before = sessionNow();
-  if (before.kind !== "over") return;
-  const found = await ask().catch((): Session => before);
-  if (found.kind !== "in" || sessionNow().kind !== "over") return;
-  const other = before.me !== undefined && before.me.username !== found.me.username;
-  become(found);
-  settle(!other);
+  if (session.kind === "over") meet(await askOnce());
 }
 
 const whereNow = (): At => (session.kind === "out" || session.kind === "over" ? session.at : "here");

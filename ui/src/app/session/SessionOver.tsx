@@ -1,5 +1,6 @@
-// The session ended under an open page: one logs in above it, and what was written and asked for goes on.
-import { useEffect } from "react";
+// The session ended under an open page, or somebody else began one in another tab: one logs in above it, and what was written and asked for
+// goes on.
+import { type ReactNode, useEffect } from "react";
 import { Heading, Dialog as AriaDialog, Modal, ModalOverlay } from "react-aria-components";
 import { queries } from "../../api/live";
 import { giveUp, lookAgain, useSession } from "../../api/session";
@@ -23,10 +24,10 @@ function other() {
 
 export default function SessionOver({ name }: { name: string | undefined }) {
   const session = useSession();
+  const by = session.kind === "over" ? session.by : undefined;
   const apart = session.kind === "over" && session.at === "provider";
   useEffect(() => {
     // One comes back from the tab in which one has logged in.
-    if (!apart) return;
     const look = () => {
       if (document.visibilityState === "visible") void lookAgain();
     };
@@ -36,23 +37,40 @@ export default function SessionOver({ name }: { name: string | undefined }) {
       removeEventListener("focus", look);
       document.removeEventListener("visibilitychange", look);
     };
-  }, [apart]);
+  }, []);
+  if (by !== undefined) {
+    return (
+      <Over title={t.byTitle(by.displayName || by.username)} hint={t.byText(name ?? "")}>
+        <button type="button" className="button main" title={t.otherText} onClick={() => location.reload()}>
+          {t.byGo(by.displayName || by.username)}
+        </button>
+      </Over>
+    );
+  }
+  return (
+    <Over title={t.overTitle} hint={apart ? t.overApart : t.overText}>
+      {apart ? <ProviderLogin to={pathOf(undefined)} apart /> : <LoginForm name={name} then={() => void queries.invalidateQueries()} />}
+      {name === undefined ? null : (
+        <p className="login-other">
+          <button type="button" className="button quiet small" title={t.otherText} onClick={other}>
+            {t.other}
+          </button>
+        </p>
+      )}
+    </Over>
+  );
+}
+
+function Over({ title, hint, children }: { title: string; hint: string; children: ReactNode }) {
   return (
     <ModalOverlay className="veil" isOpen isKeyboardDismissDisabled>
       <Modal className="modal">
         <AriaDialog className="dialog">
           <Heading slot="title" className="dialog-title">
-            {t.overTitle}
+            {title}
           </Heading>
-          <p className="muted login-text">{apart ? t.overApart : t.overText}</p>
-          {apart ? <ProviderLogin to={pathOf(undefined)} apart /> : <LoginForm name={name} then={() => void queries.invalidateQueries()} />}
-          {name === undefined ? null : (
-            <p className="login-other">
-              <button type="button" className="button quiet small" title={t.otherText} onClick={other}>
-                {t.other}
-              </button>
-            </p>
-          )}
+          <p className="muted login-text">{hint}</p>
+          {children}
         </AriaDialog>
       </Modal>
     </ModalOverlay>
