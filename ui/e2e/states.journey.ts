@@ -66,6 +66,19 @@ test("a definition that is deleted under an open page is gone from it, and its i
   await expect(page.getByText("The model of this version was deleted")).toHaveCount(2);
 });
 
+test("what is written about an instance stays when an incident comes", async ({ page, open, api }) => {
+  await api.deploy([["breaks.bpmn", bpmn(waits.replaceAll("called-one", "breaks").replace('type="never"', 'type="breaks"'))]]);
+  const { processInstanceKey } = await api.start("breaks");
+  await open(`/processes/i/${String(processInstanceKey)}`);
+  await page.getByRole("button", { name: "Add a variable" }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill("note");
+  const [job] = await api.jobs("breaks");
+  if (job === undefined) throw new Error("there is no job");
+  await api.fail(job, "It broke");
+  await expect(page.locator(".instance-facts").getByText("Incident")).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("note");
+});
+
 test("a choice that does not hold all says how many there are", async ({ page, open }) => {
   // Answers of a server with more of them than one makes for a journey.
   await page.route("**/process-definitions/search", async (route) => {

@@ -61,7 +61,7 @@ export function Head({ instance, definition }: { instance: Instance; definition:
         </Fact>
         {instance.tags.length > 0 ? <Fact name={t.tags}>{instance.tags.join(", ")}</Fact> : null}
         <span className="grow" />
-        {changing ? null : <Actions key={instance.processInstanceKey} instance={instance} />}
+        {changing ? null : <Actions instance={instance} />}
       </div>
     </header>
   );

@@ -51,7 +51,7 @@ export function Instance() {
       <PageTitle title={name ?? key} />
       <Shown query={one} rows={8}>
         {(found) => (
-          <ScopeProvider instance={found}>
+          <ScopeProvider key={found.processInstanceKey} instance={found}>
             <div className="instance">
               <Head instance={found} definition={model.data} />
               {changing === undefined ? <Read instance={found} /> : <Suspense fallback={<Skeleton rows={6} />}>{changing === "modify" ? <Modify instance={found} /> : <Migrate instance={found} />}</Suspense>}

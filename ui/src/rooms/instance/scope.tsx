@@ -2,7 +2,7 @@
 // address says it.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactNode, createContext, useContext, useMemo } from "react";
+import { type ReactNode, createContext, useContext, useMemo, useState } from "react";
 import { type ElementInstance, type Instance, elementInstance, ofElement } from "../../api/instances";
 import { type ElementKey, type ScopeKey, asKey, looksLikeKey } from "../../api/keys";
 import { kept } from "../../api/live";
@@ -48,7 +48,9 @@ export function ScopeProvider({ instance, children }: { instance: Instance; chil
   const runs = useQuery({ ...ofElement(instance.processInstanceKey, search.element ?? ""), ...kept, enabled: byElement });
   const found = chosen === undefined ? (byElement ? runs.data?.items[0] : undefined) : one.data;
   const element = chosen === undefined ? search.element : found?.elementId;
-  const tab = TABS.find((each) => each === search.tab) ?? (instance.hasIncident ? "incidents" : "variables");
+  // What is shown unasked stays, whatever becomes of the instance: somebody may be writing there.
+  const [first] = useState<Tab>(instance.hasIncident ? "incidents" : "variables");
+  const tab = TABS.find((each) => each === search.tab) ?? first;
   const value = useMemo<Scope>(
     () => ({
       key: chosen ?? found?.elementInstanceKey ?? instance.processInstanceKey,
