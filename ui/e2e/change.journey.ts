@@ -1,7 +1,7 @@
 // Changing an instance: a plan is drawn, undone, shared, refused and applied; a migration finds its gaps before the server does.
 import { readFile } from "node:fs/promises";
 import type { Client } from "./seed.mjs";
-import { expect, fits, test } from "./journey";
+import { expect, fits, passing, test } from "./journey";
 
 const named = (text: string): string => text.replace('id="order" name="Order"', 'id="moving" name="Moving"').replaceAll('"order"', '"moving"');
 
@@ -96,6 +96,24 @@ test("an instance is migrated, and a gap is seen before the server sees it", asy
   await expect(page.getByText("The instance was migrated")).toBeVisible();
   await expect(page.locator(".instance-facts").getByText("Version 2")).toBeVisible();
   expect(await standing(api, key)).toEqual(["collect"]);
+});
+
+test("a version that is deployed while a migration is planned does not become its target", async ({ page, open, api }) => {
+  const model = named(await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8")).replaceAll('"moving"', '"planned"');
+  const versions = (count: number) => expect(page.getByRole("combobox", { name: "Version" }).getByRole("option")).toHaveCount(count, { timeout: 500 });
+  await api.deploy([["planned.bpmn", model]]);
+  const { processInstanceKey: key } = await api.start("planned");
+  await api.deploy([["planned.bpmn", model.replace("Charge card", "Collect money")]]);
+  await page.clock.install();
+  await open(`/processes/i/${key}?do=migrate`);
+  const version = page.getByRole("combobox", { name: "Version" });
+  await expect(version.locator("option:checked")).toHaveText("Version 2");
+  await api.deploy([["planned.bpmn", model.replace("Charge card", "Take money")]]);
+  await passing(page, () => versions(2));
+  await expect(version.locator("option:checked")).toHaveText("Version 2");
+  await page.locator(".changing").getByRole("button", { name: "Migrate" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Migrate" }).click();
+  await expect(page.locator(".instance-facts").getByText("Version 2")).toBeVisible();
 });
 
 test("data is mended and tried again as one", async ({ page, open, api }) => {

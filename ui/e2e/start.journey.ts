@@ -1,6 +1,6 @@
 // Processes that people start, and the files that go with them.
 import { PNG, intakeForm, intakeModel, lookForm } from "./intake.mjs";
-import { expect, test } from "./journey";
+import { expect, passing, test } from "./journey";
 
 test.beforeEach(async ({ api, page }) => {
   await api.deploy([["intake.bpmn", intakeModel], ["intake.form", intakeForm], ["look.form", lookForm]]);
@@ -53,6 +53,21 @@ test("a process is started by its form, and its files are documents in its task"
   await expect.poll(() => valueOf("note")).toBe("All wet");
   await expect.poll(() => valueOf("report")).toMatchObject([{ metadata: { fileName: "report.txt", processInstanceKey: key } }]);
   expect([await valueOf("photos"), await valueOf("bill")]).toEqual(documents);
+});
+
+test("a version that is deployed under a form that is being filled in is offered, and takes nothing away", async ({ page, open, api }) => {
+  const own = intakeModel.replaceAll('id="intake"', 'id="renewed"').replaceAll('bpmnElement="intake"', 'bpmnElement="renewed"').replaceAll("New claim", "Renewed claim");
+  await api.deploy([["renewed.bpmn", own]]);
+  await page.clock.install();
+  await open("/tasks?start=renewed");
+  const customer = page.getByRole("textbox", { name: "Customer" });
+  await customer.fill("Acme & Sons");
+  await api.deploy([["renewed.bpmn", own.replace("Renewed claim", "Renewed claim 2")]]);
+  await passing(page, () => expect(page.getByText("Version 2 was deployed meanwhile")).toBeVisible({ timeout: 500 }));
+  await expect(customer).toHaveValue("Acme & Sons");
+  await page.getByRole("button", { name: "Begin with the new one" }).click();
+  await expect(customer).toHaveValue("");
+  await expect(page.getByText("was deployed meanwhile")).toHaveCount(0);
 });
 
 test("files of a start that is refused are taken back", async ({ page, open }) => {

@@ -12,6 +12,10 @@ const step = (id: string, within: string) => `<process id="${id}" isExecutable="
 const waits = step("called-one", '<serviceTask id="t" name="Wait"><extensionElements><z:taskDefinition type="never"/></extensionElements></serviceTask>');
 const calls = step("calling-one", '<callActivity id="t" name="Call"><extensionElements><z:calledElement processId="called-one"/></extensionElements></callActivity>');
 
+/** The decisions of the seed under other names. */
+const covers = (cover: string, payment: string) =>
+  coverModel.replaceAll('"cover"', `"${cover}"`).replaceAll('"payment"', `"${payment}"`).replaceAll("#cover", `#${cover}`).replaceAll("#payment", `#${payment}`);
+
 test("an instance that waits for one that it called says so, and leads there and back", async ({ page, open, api }) => {
   await api.deploy([["calls.bpmn", bpmn(calls)], ["waits.bpmn", bpmn(waits)]]);
   const { processInstanceKey } = await api.start("calling-one");
@@ -200,7 +204,7 @@ test("the key / leads to the filter of each list", async ({ page, open }) => {
 });
 
 test("what an evaluation depends on is shown in the version that was deployed with it", async ({ page, open, api }) => {
-  const file = coverModel.replaceAll('"cover"', '"guard"').replaceAll('"payment"', '"pays"').replaceAll("#cover", "#guard").replaceAll("#payment", "#pays");
+  const file = covers("guard", "pays");
   await api.deploy([["guard.dmn", file]]);
   await api.post("/decision-definitions/evaluation", { decisionDefinitionId: "pays", variables: { customer: { years: 5 }, amount: 400 } });
   await api.deploy([["guard.dmn", file.replace("<text>amount * 0.8</text>", "<text>amount * 0.7</text>")]]);
@@ -208,4 +212,18 @@ test("what an evaluation depends on is shown in the version that was deployed wi
   await open(`/decisions/i/${String(items[0]?.decisionEvaluationInstanceKey)}`);
   await page.locator(".drd-node.decision").filter({ hasText: "Cover" }).click();
   await expect(page).toHaveURL(/decision=guard&version=1/);
+});
+
+test("what is written to try a decision stays when its next version is deployed, which is the one that is tried", async ({ page, open, api }) => {
+  const file = covers("shield", "settles");
+  await api.deploy([["shield.dmn", file]]);
+  await page.clock.install();
+  await open("/decisions?decision=settles&tab=try");
+  const field = page.getByRole("textbox", { name: "Variables, as JSON" });
+  await field.fill('{"customer": {"years": 7}, "amount": 2500.10}');
+  await api.deploy([["shield.dmn", file.replace("<text>amount * 0.8</text>", "<text>amount * 0.7</text>")]]);
+  await passing(page, () => expect(page.getByRole("combobox", { name: "Version" }).getByRole("option")).toHaveCount(3, { timeout: 500 }));
+  await expect(field).toHaveValue('{"customer": {"years": 7}, "amount": 2500.10}');
+  await page.getByRole("button", { name: "Evaluate" }).click();
+  await expect(page.locator(".decision-result").first()).toContainText("1750.07");
 });

@@ -67,8 +67,8 @@ export default function OneDecision({ id, search }: { id: string; search: Decisi
                   </WithModel>
                 </TabPanel>
                 <TabPanel id="try" className="tab-panel">
-                  <WithModel of={shown.decisionDefinitionKey}>
-                    {(model) => <Try key={shown.decisionDefinitionKey} decision={shown} model={model} given={search.with} />}
+                  <WithModel of={shown.decisionDefinitionKey} stays>
+                    {(model) => <Try key={search.version} decision={shown} model={model} given={search.with} />}
                   </WithModel>
                 </TabPanel>
               </Tabs>

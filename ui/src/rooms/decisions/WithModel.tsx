@@ -3,13 +3,21 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { decisionXml } from "../../api/decisions";
 import type { DecisionKey } from "../../api/keys";
+import { kept } from "../../api/live";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
 import { type Model, modelOf } from "./model";
 
-export function WithModel({ of, children }: { of: DecisionKey; children: (model: Model) => ReactNode }) {
-  const xml = useQuery(decisionXml(of));
+interface WithModelProps {
+  of: DecisionKey;
+  /** What stands on it stays while the model of another version is asked for: somebody may be writing there. */
+  stays?: boolean;
+  children: (model: Model) => ReactNode;
+}
+
+export function WithModel({ of, stays = false, children }: WithModelProps) {
+  const xml = useQuery({ ...decisionXml(of), ...(stays ? kept : {}) });
   return (
     <Shown query={xml} rows={4}>
       {(source) => <Read xml={source}>{children}</Read>}

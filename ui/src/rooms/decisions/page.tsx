@@ -11,6 +11,7 @@ import { text } from "../../text";
 import { Evaluations } from "./Evaluations";
 import type { DecisionSearch } from "./search";
 import "../../parts/list.css";
+import { SIDE_MOST, SideCut } from "../../parts/SideCut";
 import { SideFind } from "../../parts/SideFind";
 import "../../parts/sides.css";
 import "../../parts/tabs.css";
@@ -65,7 +66,7 @@ function Side({ decisions: all, search }: { decisions: readonly Decision[]; sear
           </Link>
         </li>
         {shown.length === 0 ? <li className="side-none faint">{t.noMatch}</li> : null}
-        {shown.slice(0, 500).map((each) => (
+        {shown.slice(0, SIDE_MOST).map((each) => (
           <li key={each.decisionDefinitionKey}>
             <Link to="/decisions" search={{ find: search.find, decision: each.decisionDefinitionId, tab: search.tab }} className="side-item" data-row="" aria-current={search.decision === each.decisionDefinitionId ? "page" : undefined}>
               <span className="clip" title={each.decisionDefinitionId}>
@@ -77,6 +78,7 @@ function Side({ decisions: all, search }: { decisions: readonly Decision[]; sear
             </Link>
           </li>
         ))}
+        <SideCut total={shown.length} />
       </ul>
     </nav>
   );

@@ -1,6 +1,7 @@
 // The errors, those of the most instances first; with a field to find one among many.
 import { Link, getRouteApi } from "@tanstack/react-router";
 import type { ErrorGroup } from "../../api/incidents";
+import { SIDE_MOST, SideCut } from "../../parts/SideCut";
 import { SideFind } from "../../parts/SideFind";
 import { text } from "../../text";
 import { compact } from "../../text/format";
@@ -23,7 +24,7 @@ export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; s
           </Link>
         </li>
         {shown.length === 0 && wanted !== "" ? <li className="side-none faint">{t.noMatch}</li> : null}
-        {shown.slice(0, 500).map((each) => {
+        {shown.slice(0, SIDE_MOST).map((each) => {
           const id = String(each.errorHashCode);
           return (
             <li key={id}>
@@ -36,6 +37,7 @@ export function ErrorList({ errors, search }: { errors: readonly ErrorGroup[]; s
             </li>
           );
         })}
+        <SideCut total={shown.length} />
       </ul>
     </nav>
   );

@@ -6,9 +6,9 @@ import { Note } from "../../parts/Note";
 import { useNow } from "../../parts/now";
 import { PageTitle } from "../../parts/PageTitle";
 import { SideBack } from "../../parts/SideBack";
+import { SIDE_MOST, SideCut } from "../../parts/SideCut";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
-import { number } from "../../text/format";
 import { OfType } from "./OfType";
 import { Overview } from "./Overview";
 import { type JobSearch, jobSearch } from "./search";
@@ -19,8 +19,6 @@ import "../../parts/sides.css";
 import "./jobs.css";
 
 const t = text.jobs;
-/** Names beside the list that are drawn. */
-const MOST = 500;
 
 export function Jobs() {
   const { type } = useParams({ strict: false });
@@ -63,7 +61,7 @@ function Types({ types, chosen, search }: { types: readonly Type[]; chosen: stri
       <SideFind label={t.find} value={search.find} set={(find) => void navigate({ to: ".", search: { ...search, find }, replace: true })} />
       <ul>
         {types.length === 0 ? <li className="side-none faint">{t.noMatch}</li> : null}
-        {types.slice(0, MOST).map((each) => (
+        {types.slice(0, SIDE_MOST).map((each) => (
           <li key={each.name}>
             <Link to="/jobs/$type" params={{ type: each.name }} search={{ find: search.find }} className="side-item" aria-current={each.name === chosen ? "page" : undefined}>
               <span className="clip mono" title={each.name}>
@@ -79,7 +77,7 @@ function Types({ types, chosen, search }: { types: readonly Type[]; chosen: stri
             </Link>
           </li>
         ))}
-        {types.length > MOST ? <li className="side-none faint">{text.words.cut(number(MOST), number(types.length))}</li> : null}
+        <SideCut total={types.length} />
       </ul>
     </nav>
   );

@@ -1,4 +1,5 @@
-// What an instance is migrated to: a process, and a version of it. The newest other version is offered.
+// What an instance is migrated to: a process, and a version of it. The newest other version is offered, and stays chosen when a newer one is
+// deployed while somebody plans.
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
@@ -26,7 +27,9 @@ export function useTarget(instance: Instance): Targeted {
   const process = picked ?? named.data?.processDefinitionId ?? instance.processDefinitionId;
   const all = useQuery({ ...versions(process), enabled: wanted === undefined || picked !== undefined || named.data !== undefined });
   const others = all.data?.items.filter((each) => each.processDefinitionKey !== instance.processDefinitionKey && each.tenantId === instance.tenantId);
-  const chosen = others?.find((each) => each.processDefinitionKey === wanted) ?? others?.[0];
+  const [offered, offer] = useState<Definition>();
+  if (others?.[0] !== undefined && offered?.processDefinitionId !== process) offer(others[0]);
+  const chosen = [wanted, offered?.processDefinitionKey].map((key) => others?.find((each) => each.processDefinitionKey === key)).find((each) => each !== undefined) ?? others?.[0];
   return { process, setProcess, versions: others, chosen: chosen?.processDefinitionKey };
 }
 

@@ -22,6 +22,8 @@ export function MigrateMany({ filter, terms, of, close }: { filter: Filter; term
   const [choices, setChoices] = useState<ReadonlyMap<string, string>>(new Map());
   const others = useQuery(versions(of.processDefinitionId)).data?.items.filter((each) => each.processDefinitionKey !== of.processDefinitionKey) ?? [];
   const target = others.find((each) => each.processDefinitionKey === wanted) ?? others[0];
+  // It stays chosen when a newer one is deployed while somebody plans.
+  if (wanted === undefined && target !== undefined) want(target.processDefinitionKey);
   const then = useQuery({ ...xml(target?.processDefinitionKey ?? asKey("0")), enabled: target !== undefined });
   const targets = useMemo(() => stepsOf(then.data ?? "", of.processDefinitionId), [then.data, of.processDefinitionId]);
   const rows = useMemo(() => rowsOf(steps, targets, choices, standing), [steps, targets, choices, standing]);

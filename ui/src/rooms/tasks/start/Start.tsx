@@ -23,7 +23,11 @@ export function Start({ of }: { of: string }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const known = useQuery(latest());
-  const chosen = known.data?.items.find((each) => each.processDefinitionId === of);
+  const found = known.data?.items.find((each) => each.processDefinitionId === of);
+  // What somebody fills in stays what it is when another version is deployed meanwhile.
+  const [held, hold] = useState(found);
+  if (found !== undefined && (held?.processDefinitionId !== of || held.tenantId !== found.tenantId)) hold(found);
+  const chosen = found && held;
   const choose = (process: string) => void navigate({ search: { ...search, start: process }, replace: true });
   const [round, again] = useState(0);
   return (
@@ -39,9 +43,25 @@ export function Start({ of }: { of: string }) {
         </Shown>
       </header>
       <div className="start-body">
+        {chosen && chosen.processDefinitionKey !== found.processDefinitionKey ? <Newer of={chosen.version} is={found.version} take={() => hold(found)} /> : null}
         {chosen ? <Desk key={`${chosen.processDefinitionKey} ${round}`} definition={chosen} again={() => again(round + 1)} /> : known.data && of !== ANY ? <Note title={t.startGone} small>{of}</Note> : null}
       </div>
     </section>
+  );
+}
+
+function Newer({ of, is, take }: { of: number; is: number; take: () => void }) {
+  const button = (
+    <button type="button" className="button small" onClick={take}>
+      {t.startNewer}
+    </button>
+  );
+  return (
+    <div role="status" className="meanwhile">
+      <Note title={t.startNewerTitle(is)} actions={button} small>
+        {t.startNewerText(of)}
+      </Note>
+    </div>
   );
 }
 
