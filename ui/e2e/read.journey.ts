@@ -140,11 +140,18 @@ test("a pasted key is found, whatever it is the key of", async ({ page, open, ap
 });
 
 test("names of people who do not mean well are names", async ({ page, open, api }) => {
-  const { processInstanceKey: key } = await api.start("hostile", `{"big": ${BIG}, "html": ${JSON.stringify(HOSTILE)}, "long": ${JSON.stringify(LONG)}}`);
+  // Right to left, turned around by an invisible character, and of several code points.
+  const mixed = "\u202eשלום עולם 🐝👩‍👩‍👧 naïve";
+  const { processInstanceKey: key } = await api.start("hostile", `{"big": ${BIG}, "price": 100.10, "mixed": ${JSON.stringify(mixed)}, "html": ${JSON.stringify(HOSTILE)}, "long": ${JSON.stringify(LONG)}}`);
   await open(`/processes/i/${key}`);
   await page.getByRole("tab", { name: "Variables" }).click();
   await expect(page.getByText(BIG, { exact: true })).toBeVisible();
   await expect(page.getByText(HOSTILE).first()).toBeVisible();
+  await expect(page.getByText("100.10", { exact: true })).toBeVisible();
+  await expect(page.getByText(mixed).first()).toBeVisible();
+  await page.getByRole("button", { name: "Value of mixed" }).click();
+  await expect(page.getByRole("textbox", { name: "Value, as JSON" })).toHaveValue(`"${mixed}"`);
+  await page.getByRole("button", { name: "Never mind" }).click();
   expect(await page.title()).toContain(LONG.slice(0, 40));
   await fits(page);
   // Who else has the same value is asked for with all of its digits.
