@@ -104,7 +104,7 @@ for (let part = 0; part < PARTS; part++) {
 test("without storage for searches each screen says so, and names the setting", async ({ page }) => {
   const off = await startServer(["camunda.data.secondary-storage.type=none"]);
   try {
-    for (const route of ["/processes", "/incidents", "/batches", "/tasks", "/decisions", "/messages", "/monitor"]) {
+    for (const route of ["/", "/processes", "/processes?process=order&version=2", "/incidents", "/batches", "/tasks", "/tasks?start=any", "/decisions", "/messages", "/monitor", "/studio", "/admin/audit"]) {
       await page.goto(`${off.url}/ui${route}`);
       await expect(page.getByText("This server keeps no history to search").first()).toBeVisible();
       await expect(page.getByText("camunda.data.secondary-storage.type").first()).toBeVisible();
