@@ -84,6 +84,33 @@ test("a page that is paused asks for nothing, and catches up", async ({ page, ow
   await passing(page, () => expect(count).toHaveText("2 instances", { timeout: 500 }));
 });
 
+test("a tab that nobody sees asks once a minute, and follows again once it is seen, also after an hour of sleep", async ({ page, own: { url, id, start } }) => {
+  // As a browser tells it.
+  const seen = (isSeen: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+      Object.defineProperty(document, "visibilityState", { value: hidden ? "hidden" : "visible", configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, !isSeen);
+  await page.clock.install();
+  await page.goto(`${url}/ui/processes?process=${id}&state=active`);
+  const count = page.getByRole("status").filter({ hasText: /instances?$/ });
+  await expect(count).toHaveText("1 instance");
+  await page.waitForLoadState("networkidle");
+  await seen(false);
+  const heard = listen(page);
+  const minutes = 10;
+  for (let waited = 0; waited < minutes * 6; waited += 1) await page.clock.fastForward(10_000);
+  await page.waitForLoadState("networkidle");
+  expect(heard.pulses).toBeGreaterThan(0);
+  expect(heard.pulses).toBeLessThanOrEqual(minutes + 1);
+  await page.clock.fastForward("01:00:00");
+  await start();
+  await seen(true);
+  await passing(page, () => expect(count).toHaveText("2 instances", { timeout: 500 }));
+  await expect(page.locator('[role="rowgroup"] time').first()).toHaveText(/^1 ?h/);
+});
+
 for (const status of [404, 503]) {
   test(`without a pulse (${status}) a page asks again by itself`, async ({ page, own: { url, id, start } }) => {
     await page.route("**/skep/v1/pulse", (route) => route.fulfill({ status, body: "" }));
