@@ -6,6 +6,7 @@ import { type Act, type Task, manyTasks } from "../../api/tasks";
 import { announce } from "../../parts/announce";
 import { Dialog } from "../../parts/Dialog";
 import { MayButton } from "../../parts/MayButton";
+import { reasonOf } from "../../parts/reason";
 import { useWho } from "../../parts/who";
 import { text } from "../../text";
 import { number } from "../../text/format";
@@ -45,7 +46,7 @@ function Sure({ act, tasks, close, clear }: { act: Act; tasks: readonly Task[]; 
     announce(
       refused.length === 0 ? "done" : "failed",
       t.manyDone(tasks.length - refused.length, tasks.length),
-      refused.length === 0 ? undefined : t.manyRefused(refused.length, why instanceof Error ? why.message : String(why)),
+      refused.length === 0 ? undefined : t.manyRefused(refused.length, reasonOf(why)),
     );
     close();
     clear();
