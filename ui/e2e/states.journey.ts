@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { coverModel } from "./cover.mjs";
 import { client } from "./seed.mjs";
-import { expect, passing, test, whole } from "./journey";
+import { expect, fits, passing, test, whole } from "./journey";
 import { startServer } from "./server.mjs";
 
 const bpmn = (content: string) => `<?xml version="1.0" encoding="UTF-8"?>
@@ -44,6 +44,12 @@ test("a link to a process or a version that is not there says so, and leads to t
   await expect(page.getByText("No instance matches these filters")).toBeVisible();
   await page.getByRole("button", { name: "All processes" }).click();
   await expect(page).toHaveURL(/\/processes$/);
+  await page.setViewportSize({ width: 360, height: 760 });
+  await open(`/processes?process=${"n".repeat(200)}`);
+  await expect(page.getByText(`There is no process ${"n".repeat(200)}`)).toBeVisible();
+  await fits(page);
+  await whole(page.locator(".note-title"));
+  await page.setViewportSize({ width: 1280, height: 800 });
   await open("/processes?process=order&version=99&element=charge");
   await expect(page.getByText("There is no version 99 of this process")).toBeVisible();
   await page.getByRole("button", { name: "All versions" }).click();
