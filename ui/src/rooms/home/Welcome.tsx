@@ -6,8 +6,9 @@ import { deploy } from "../../api/commands";
 import { RIGHTS } from "../../api/rights";
 import { useSession } from "../../api/session";
 import { announce } from "../../parts/announce";
+import { failed } from "../../parts/failed";
 import { MayButton, tellLack, useLack } from "../../parts/MayButton";
-import { reasonOf } from "../../parts/reason";
+import { isDoubtful, reasonOf } from "../../parts/reason";
 import { TenantField, useTenantChoice } from "../../parts/tenant";
 import { text } from "../../text";
 
@@ -19,7 +20,8 @@ async function send(files: FileList | null, tenant: string | undefined) {
     const deployment = await deploy([...files], tenant);
     announce("done", t.deployed(deployment.deployments.length));
   } catch (error) {
-    announce("failed", t.refused, reasonOf(error));
+    if (isDoubtful(error)) failed(error);
+    else announce("failed", t.refused, reasonOf(error));
   }
 }
 
