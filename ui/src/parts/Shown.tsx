@@ -12,13 +12,10 @@ interface ShownProps<T> {
   /** Rows that stand for those to come. */
   rows?: number;
   small?: boolean;
-  /** What stands there when the server does not have it, where its own sentence would say too little. */
-  gone?: ReactNode;
 }
 
-export function Shown<T>({ query, children, rows = 3, small = false, gone }: ShownProps<T>) {
+export function Shown<T>({ query, children, rows = 3, small = false }: ShownProps<T>) {
   const { data, error, refetch } = query;
-  if (gone !== undefined && error?.isGone && data === undefined) return gone;
   if (error && data === undefined) return <Failure problem={error} retry={() => void refetch()} small={small} />;
   if (data === undefined) return <Skeleton rows={rows} />;
   return (

@@ -8,7 +8,6 @@ import { lateIn } from "../../parts/causes";
 import { Diagram, type Ghosts, type Mark } from "../../parts/diagram";
 import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
-import { ModelGone } from "../../parts/ModelGone";
 import { text } from "../../text";
 import { Replay, ReplayButton, useAt } from "./Replay";
 import { marksAt, momentsOf } from "./replay";
@@ -59,7 +58,7 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
   const ways = useMemo(() => (taken.data ? new Set(taken.data.items.map((each) => each.elementId)) : NONE), [taken.data]);
   return (
     <div className="drawing">
-      <Shown query={model} gone={<ModelGone />}>
+      <Shown query={model}>
         {(source) => (
           <Diagram
             xml={source}

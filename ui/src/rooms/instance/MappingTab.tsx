@@ -6,7 +6,6 @@ import { PAGE } from "../../api/list";
 import { xml } from "../../api/xml";
 import { Failure, Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
-import { ModelGone } from "../../parts/ModelGone";
 import { kindOf } from "../../parts/steps";
 import { text } from "../../text";
 import { number } from "../../text/format";
@@ -23,7 +22,7 @@ export function MappingTab({ instance }: { instance: Instance }) {
   // What the parser makes of no text has styles in it, which the page's policy forbids.
   const all = useMemo(() => (model.data === undefined ? [] : mappedOfXml(model.data, instance.processDefinitionId)), [model.data, instance.processDefinitionId]);
   return (
-    <Shown query={model} rows={4} gone={<ModelGone />}>
+    <Shown query={model} rows={4}>
       {() => (element === undefined ? <All all={all} /> : <Chosen instance={instance} element={element} mapped={mappedAt(all, element)} isAlone={all.length === 0} />)}
     </Shown>
   );

@@ -9,7 +9,6 @@ import type { Task } from "../../api/tasks";
 import { xml } from "../../api/xml";
 import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
-import { ModelGone } from "../../parts/ModelGone";
 import { TabItem } from "../../parts/TabItem";
 import { text } from "../../text";
 import { Head } from "./Head";
@@ -58,7 +57,7 @@ function Process({ task }: { task: Task }) {
   const marks = useMemo(() => (count.data ? new Map(count.data.items.map((each) => [each.elementId, each])) : NOTHING), [count.data]);
   return (
     <div className="drawing task-drawing">
-      <Shown query={model} gone={<ModelGone />}>
+      <Shown query={model}>
         {(source) => <Diagram xml={source} label={`${text.processes.diagram}: ${task.processName ?? task.processDefinitionId}`} marks={marks} withEnded selected={task.elementId} onSelect={() => undefined} />}
       </Shown>
     </div>
