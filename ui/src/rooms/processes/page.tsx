@@ -78,7 +78,6 @@ function Absent({ search, change, of }: { search: ProcessSearch; change: (search
           {isVersion ? t.allVersions : t.allProcesses}
         </button>
       }
-      small
       limited
     >
       {t.absentText}
