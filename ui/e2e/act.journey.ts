@@ -99,6 +99,8 @@ test("an instance that ends under a question says so, and what was written about
   const value = page.getByRole("textbox", { name: "Value, as JSON" });
   await value.fill('"watch"');
   await expect(page.getByRole("button", { name: "Save" })).toBeEnabled();
+  const atWork = page.locator(".tree-row .state.active");
+  await expect(atWork.first()).toBeVisible();
   // A press beside what is written does not throw it away.
   await page.mouse.click(4, 4);
   await expect(value).toHaveValue('"watch"');
@@ -106,6 +108,8 @@ test("an instance that ends under a question says so, and what was written about
   await expect(page.getByText("The instance has ended meanwhile. Its variables cannot be changed any more.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
   await expect(value).toHaveValue('"watch"');
+  // Nothing in its history looks as if it went on.
+  await expect(atWork).toHaveCount(0);
   const { processInstanceKey: other } = await api.start("repair", { item: "clock" });
   await open(`/processes/i/${String(other)}`);
   await page.getByRole("button", { name: "Cancel instance" }).click();

@@ -1,10 +1,10 @@
 // One process instance: why it does not go on, first; then where it is, what happened, and with which data.
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
-import { Suspense, lazy, useEffect } from "react";
+import { Suspense, lazy, useEffect, useRef } from "react";
 import { type Instance as One, instance } from "../../api/instances";
 import { type InstanceKey, asKey } from "../../api/keys";
-import { queries } from "../../api/live";
+import { afterCommand, queries } from "../../api/live";
 import { definition } from "../../api/processes";
 import { fetchDiagram } from "../../parts/diagram";
 import { Note } from "../../parts/Note";
@@ -34,6 +34,13 @@ export function Instance() {
   const known = queries.getQueryData(["instances", "one", key]) as { state?: string } | undefined;
   const one = useQuery(instance(key, known?.state === undefined || known.state === "ACTIVE"));
   useEffect(fetchDiagram, []);
+  // What was asked for while it was at work is asked for rarely from now on: once more at its end, so that nothing looks as if it went on.
+  const state = one.data?.state;
+  const before = useRef(state);
+  useEffect(() => {
+    if (before.current === "ACTIVE" && state !== undefined && state !== "ACTIVE") void afterCommand();
+    before.current = state;
+  }, [state]);
   const model = useQuery({ ...definition(one.data?.processDefinitionKey ?? asKey("0")), enabled: one.data !== undefined });
   if (one.error?.isGone || one.error?.status === 400) {
     return (
