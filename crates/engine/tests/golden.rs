@@ -143,6 +143,7 @@ fn batch(rig: &mut Rig, other: Key) {
     let batch_operation_key = rig.events("BATCH_OPERATION_CREATION").next().unwrap().key;
     rig.send_async(Command::Batch(BatchCommand::Add(AddBatchItems {
         batch_operation_key,
+        resources: Vec::new(),
         items: vec![BatchOperationItem {
             item_key: other,
             process_instance_key: other,

@@ -1,5 +1,8 @@
 //! Selects the items of a batch operation: a search on one partition, page by page in key order.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use skep_protocol::Key;
 use skep_protocol::value::{BatchOperationItem, BatchOperationType};
 
@@ -109,6 +112,41 @@ pub fn items_of(kind: BatchOperationType, rows: &[Row]) -> Vec<BatchOperationIte
     items
 }
 
+/// The id of the resource of each of these items, by which deleting it is permitted. It is empty where no row of the page names it, which
+/// only a permission on all resources covers.
+pub fn resources_of(
+    kind: BatchOperationType,
+    rows: &[Row],
+    items: &[BatchOperationItem],
+) -> Vec<Arc<str>> {
+    const PROCESS: usize = PROCESS_INSTANCE.column("processDefinitionId");
+    const DECISION: usize = DECISION_INSTANCE.column("decisionDefinitionId");
+    let column = match kind {
+        BatchOperationType::DeleteDecisionInstance => DECISION,
+        _ => PROCESS,
+    };
+    let mut known: HashMap<Key, &str> = HashMap::new();
+    let mut texts: HashSet<Arc<str>> = HashSet::new();
+    for row in rows.iter().filter(|row| names_its_resource(kind, row)) {
+        let id = row.get(column).and_then(Value::as_text);
+        if let (Some(item), Some(id)) = (item(kind, row), id) {
+            known.insert(item.item_key, id);
+        }
+    }
+    let ids = items.iter().map(|item| {
+        let id = known.get(&item.item_key).copied().unwrap_or_default();
+        match texts.get(id) {
+            Some(text) => text.clone(),
+            None => {
+                let text: Arc<str> = id.into();
+                texts.insert(text.clone());
+                text
+            }
+        }
+    });
+    ids.collect()
+}
+
 fn item(kind: BatchOperationType, row: &Row) -> Option<BatchOperationItem> {
     let (entity, own) = key_of(kind);
     let key = |name: &str| {
@@ -187,4 +225,67 @@ fn incidents_of(instances: Search) -> Search {
 fn field(entity: &Entity, name: &str, op: Op) -> Option<Condition> {
     let field = entity.index_of(name)?;
     Some(Condition::Field { field, op })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(entity: &Entity, fields: &[(&str, Value)]) -> Row {
+        let mut row: Row = vec![Value::Null; entity.fields.len()];
+        for (name, value) in fields {
+            let column = entity.index_of(name).unwrap();
+            row[column] = value.clone();
+        }
+        row
+    }
+
+    #[test]
+    fn an_item_has_the_resource_that_permits_its_deletion() {
+        let instance = |key: i64, process: &str| {
+            row(
+                &PROCESS_INSTANCE,
+                &[
+                    ("processInstanceKey", Value::Int(key)),
+                    ("processDefinitionId", Value::text(process)),
+                ],
+            )
+        };
+        let kind = BatchOperationType::DeleteProcessInstance;
+        let rows = [
+            instance(1, "order"),
+            instance(2, "refund"),
+            instance(3, "order"),
+        ];
+        let items = items_of(kind, &rows);
+        let ids = resources_of(kind, &rows, &items);
+        assert_eq!(ids, ["order", "refund", "order"].map(Arc::from));
+        assert!(Arc::ptr_eq(&ids[0], &ids[2]), "a text is kept once");
+    }
+
+    /// The first decision that an evaluation evaluates is one that the requested decision requires.
+    #[test]
+    fn an_evaluation_has_the_requested_decision_as_its_resource() {
+        let decision = |evaluation: i64, own: i64, asked: i64, id: &str| {
+            row(
+                &DECISION_INSTANCE,
+                &[
+                    ("decisionEvaluationKey", Value::Int(evaluation)),
+                    ("decisionDefinitionKey", Value::Int(own)),
+                    ("rootDecisionDefinitionKey", Value::Int(asked)),
+                    ("decisionDefinitionId", Value::text(id)),
+                ],
+            )
+        };
+        let kind = BatchOperationType::DeleteDecisionInstance;
+        let rows = [
+            decision(1, 10, 20, "required"),
+            decision(1, 20, 20, "asked"),
+            decision(2, 10, 20, "required"),
+        ];
+        let items = items_of(kind, &rows);
+        let ids = resources_of(kind, &rows, &items);
+        // That of the second evaluation is on the next page.
+        assert_eq!(ids, ["asked", ""].map(Arc::from));
+    }
 }

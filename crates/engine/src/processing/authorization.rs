@@ -79,6 +79,23 @@ pub(crate) fn grants_of_caller(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
     }
 }
 
+/// Requires one of the permissions on a resource that no command names.
+pub(crate) fn on_resource(
+    cx: &mut Context<'_>,
+    permissions: &[Permission],
+    id: &str,
+    intent: &'static str,
+) -> Result<(), Rejection> {
+    let Some(grants) = grants_of_caller(cx) else {
+        return Ok(());
+    };
+    let access = AccessCheck {
+        grants: &grants,
+        intent,
+    };
+    access.on(permissions, id)
+}
+
 /// Whether each partition that a client's command reaches must check it.
 pub(crate) fn asks(cx: &Context<'_>) -> bool {
     cx.config.identity.authorizations || cx.config.identity.tenant_checks

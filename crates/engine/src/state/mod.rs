@@ -37,6 +37,7 @@ use skep_protocol::Key;
 use skep_protocol::value::{FormValue, ResourceValue};
 
 pub use banned::{Banned, BannedInstance};
+pub(crate) use batch_operations::RESOURCES_SINCE;
 pub use batch_operations::{BatchChunk, BatchOperation, BatchOperations, BatchPart, BatchPhase};
 pub use cluster::{batch_operations, cluster_variables, distributions};
 use cluster::{exporting, identity, kept, scaling, sessions};

@@ -23,6 +23,7 @@ pub fn command(a: &Arguments<'_>) -> Result<Command, Stop> {
         }
         ("BATCH_OPERATION_CHUNK", "CREATE") => Command::Batch(BatchCommand::Add(AddBatchItems {
             batch_operation_key,
+            resources: Vec::new(),
             items: items(&value.0["items"]),
             after: Key::NONE,
             last: false,

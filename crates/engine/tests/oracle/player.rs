@@ -165,6 +165,7 @@ impl Player<'_> {
             let after = operations.get(batch_operation_key).expect("it is there");
             let command = Command::Batch(BatchCommand::Add(AddBatchItems {
                 batch_operation_key,
+                resources: Vec::new(),
                 items: Vec::new(),
                 after: after.chosen_up_to,
                 last: true,

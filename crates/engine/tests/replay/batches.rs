@@ -104,6 +104,7 @@ fn choose(rig: &mut Rig, random: &mut Random, partition: u32, key: Key) {
     };
     let add = AddBatchItems {
         batch_operation_key: key,
+        resources: Vec::new(),
         items: keys.into_iter().map(item).collect(),
         after,
         last: random.below(2) == 0,
@@ -133,6 +134,7 @@ pub fn finish(rig: &mut Rig) {
             };
             let add = AddBatchItems {
                 batch_operation_key: *key,
+                resources: Vec::new(),
                 items: Vec::new(),
                 after: row.chosen_up_to,
                 last: true,

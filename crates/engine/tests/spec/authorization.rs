@@ -588,6 +588,7 @@ fn batch_operations_use_the_permissions_of_their_creator() {
     };
     let add = Command::Batch(BatchCommand::Add(AddBatchItems {
         batch_operation_key: key,
+        resources: Vec::new(),
         items: vec![item(own), item(foreign)],
         after: Key::NONE,
         last: true,

@@ -57,6 +57,7 @@ fn add(
         partition,
         Command::Batch(BatchCommand::Add(AddBatchItems {
             batch_operation_key: key,
+            resources: Vec::new(),
             items: items.iter().copied().map(item).collect(),
             after,
             last,

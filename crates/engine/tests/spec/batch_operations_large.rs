@@ -26,6 +26,7 @@ fn add_page(lone: &mut Lone, key: Key, items: &[Key], page: usize) {
     let (from, to) = (page * PAGE, ((page + 1) * PAGE).min(items.len()));
     lone.send(Command::Batch(BatchCommand::Add(AddBatchItems {
         batch_operation_key: key,
+        resources: Vec::new(),
         items: items[from..to].iter().map(items_of).collect(),
         after: from.checked_sub(1).map_or(Key::NONE, |last| items[last]),
         last: to == items.len(),

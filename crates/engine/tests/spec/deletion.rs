@@ -189,6 +189,7 @@ fn forgotten(rig: &Rig) -> Vec<(String, i64)> {
 fn nothing_more(rig: &mut Rig, batch_operation_key: Key) {
     rig.send(Command::Batch(BatchCommand::Add(AddBatchItems {
         batch_operation_key,
+        resources: Vec::new(),
         items: Vec::new(),
         after: Key::NONE,
         last: true,
@@ -229,6 +230,7 @@ fn running_instances_leave_the_history_when_they_end() {
     for partition in [1, 2] {
         let add = AddBatchItems {
             batch_operation_key: batch,
+            resources: Vec::new(),
             items: Vec::new(),
             after: Key::NONE,
             last: true,

@@ -192,6 +192,7 @@ fn migrate_in_a_batch(rig: &mut Rig, instance: Key) {
     };
     let add = AddBatchItems {
         batch_operation_key: key,
+        resources: Vec::new(),
         items: vec![BatchOperationItem {
             item_key: instance,
             process_instance_key: instance,

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use skep_engine::state::subscriptions::{
     ProcessMessageSubscription, SignalOnItsWay, SignalSubscription,
 };
-use skep_engine::state::{CheckpointWriter, Job, Row, State, Table, Tables, read_row, write_row};
+use skep_engine::state::{
+    BatchChunk, CheckpointWriter, Job, Row, State, Table, Tables, read_row, write_row,
+};
 use skep_model::builder::Bpmn;
 use skep_protocol::record::{decode, encode};
 use skep_protocol::{Key, TenantId};
@@ -171,6 +173,24 @@ fn the_second_version_of_a_subscription_has_all_its_correlated_messages() {
         assert_eq!(write_row(&row), stored);
         assert!(row.has_taken(Key::new(3, 9)));
         assert_eq!(row.has_taken(Key::new(3, 7)), stored.first() == Some(&2));
+    }
+}
+
+#[test]
+fn the_second_version_of_a_chunk_has_the_resources_of_its_items() {
+    let keys = [Key::new(1, 2), Key::new(1, 3), Key::new(1, 4)];
+    let first = encode(&(1u8, keys[0], [keys].as_slice(), 0u32));
+    let resources = [("order", [0u32].as_slice())];
+    let second = encode(&(2u8, keys[0], [keys].as_slice(), 0u32, resources.as_slice()));
+    for (stored, resource) in [(&first, None), (&second, Some("order"))] {
+        let row: BatchChunk = read_row(stored).unwrap();
+        assert_eq!(write_row(&row), *stored);
+        assert_eq!(row.resources.at(0).map(|id| &**id), resource);
+        assert_eq!(row.resources.at(1), None);
+        // Protocol 7 is that of nodes before the second version of the row.
+        let known = row.known_to(7).unwrap_or(row);
+        assert_eq!(write_row(&known), first);
+        assert!(known.known_to(8).is_none());
     }
 }
 

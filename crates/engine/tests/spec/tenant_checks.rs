@@ -746,6 +746,7 @@ fn a_batch_operation_finds_nothing_at_the_keys_of_another_tenant() {
     let items = vec![item(foreign), item(own), item(of_nothing)];
     let add = AddBatchItems {
         batch_operation_key: key,
+        resources: Vec::new(),
         items,
         after: Key::NONE,
         last: true,

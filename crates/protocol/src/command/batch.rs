@@ -68,7 +68,7 @@ pub enum BatchCommand {
         class: New,
         needs: Need::Internal,
         audit: Audit::None,
-        weight: add.items.len() * size_of::<BatchOperationItem>(),
+        weight: add.items.len() * size_of::<BatchOperationItem>() + add.resources.len() * size_of::<Arc<str>>(),
     }
     /// Secondary storage could not be asked; likewise.
     Fail { batch_operation_key: Key, message: Arc<str> } => {
@@ -137,6 +137,8 @@ pub struct CreateBatchOperation {
 pub struct AddBatchItems {
     pub batch_operation_key: Key,
     pub items: Vec<BatchOperationItem>,
+    /// The id of the resource of each item, or none at all: see [`ItemResources`](crate::value::ItemResources).
+    pub resources: Vec<Arc<str>>,
     /// They follow this one: items that arrive twice count once.
     pub after: Key,
     /// Whether these are the last ones.

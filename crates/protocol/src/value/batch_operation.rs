@@ -15,6 +15,7 @@ use crate::intent::{
 };
 use crate::key::Key;
 use crate::origin::Claims;
+use crate::record::decode;
 
 /// The action on each item; ids are in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,6 +63,20 @@ pub enum BatchPlan {
     },
     /// Moves tokens: ids of source and target elements.
     Modify { moves: Vec<(Arc<str>, Arc<str>)> },
+}
+
+impl BatchOperationType {
+    /// Whether it deletes the history of what has ended.
+    pub fn deletes(self) -> bool {
+        match self {
+            BatchOperationType::DeleteProcessInstance
+            | BatchOperationType::DeleteDecisionInstance => true,
+            BatchOperationType::CancelProcessInstance
+            | BatchOperationType::ResolveIncident
+            | BatchOperationType::MigrateProcessInstance
+            | BatchOperationType::ModifyProcessInstance => false,
+        }
+    }
 }
 
 impl BatchPlan {
@@ -114,6 +129,44 @@ impl BatchOperationItem {
     }
 }
 
+/// The ids of the resources of some items that have ended, so that the engine does not know them: of each id the places of its items. Empty
+/// where permissions on the single items are not checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ItemResources(Vec<(Arc<str>, Vec<u32>)>);
+
+impl ItemResources {
+    /// Of items in this order.
+    pub fn of<'a>(ids: impl IntoIterator<Item = &'a Arc<str>>) -> ItemResources {
+        let mut all: Vec<(Arc<str>, Vec<u32>)> = Vec::new();
+        for (id, place) in ids.into_iter().zip(0..) {
+            match all.iter_mut().find(|(known, _)| known == id) {
+                Some((_, places)) => places.push(place),
+                None => all.push((id.clone(), vec![place])),
+            }
+        }
+        ItemResources(all)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// That of the item at this place.
+    pub fn at(&self, place: u32) -> Option<&Arc<str>> {
+        let mut all = self.0.iter();
+        let has_it = |places: &Vec<u32>| places.binary_search(&place).is_ok();
+        all.find_map(|(id, places)| has_it(places).then_some(id))
+    }
+
+    /// About how many bytes they take beside themselves.
+    pub fn weight(&self) -> usize {
+        const ENTRY: usize = size_of::<(Arc<str>, Vec<u32>)>() + 16;
+        let all = self.0.iter();
+        all.map(|(id, places)| ENTRY + id.len() + places.len() * size_of::<u32>())
+            .sum()
+    }
+}
+
 /// CREATED: these items will be processed; the record's key names the chunk, and the keys after it name the items, one each.
 /// DELETED: these, which are its last ones, will not be processed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,6 +179,24 @@ pub struct BatchOperationChunkValue {
     pub first: u32,
     /// CREATED: so far the partition has looked for items, in the order of their keys.
     pub chosen_up_to: Key,
+    /// CREATED: only the second version of the value has them.
+    #[serde(skip_serializing_if = "ItemResources::is_empty")]
+    pub resources: ItemResources,
+}
+
+impl RecordValue for BatchOperationChunkValue {
+    const VALUE_TYPE: ValueType = ValueType::BatchOperationChunk;
+    const VERSION: u8 = 2;
+    type Intent = BatchOperationChunkIntent;
+
+    fn version(&self) -> u8 {
+        if self.resources.is_empty() { 1 } else { 2 }
+    }
+
+    fn read_earlier(version: u8, body: &[u8]) -> Option<BatchOperationChunkValue> {
+        // An empty list is encoded as one byte.
+        (version == 1).then(|| decode(&[body, &[0]].concat()).ok())?
+    }
 }
 
 impl BatchOperationChunkValue {
@@ -250,7 +321,6 @@ macro_rules! records {
 
 records! {
     BatchOperationCreationValue: BatchOperationCreation, BatchOperationIntent;
-    BatchOperationChunkValue: BatchOperationChunk, BatchOperationChunkIntent;
     BatchOperationInitializationValue: BatchOperationInitialization, BatchOperationIntent;
     BatchOperationExecutionValue: BatchOperationExecution, BatchOperationExecutionIntent;
     BatchOperationItemValue: BatchOperationItem, BatchOperationItemIntent;

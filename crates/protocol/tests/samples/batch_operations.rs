@@ -31,6 +31,7 @@ pub fn batch_operation_chunk() -> BatchOperationChunkValue {
         items: vec![item(10), item(20)],
         first: 3,
         chosen_up_to: key(20),
+        resources: ItemResources::of(&["order".into(), "refund".into()]),
     }
 }
 

@@ -93,6 +93,7 @@ impl Story {
         *chosen = items.last().map_or(after, |item| item.item_key);
         let add = AddBatchItems {
             batch_operation_key,
+            resources: Vec::new(),
             items,
             after,
             last: self.random.below(2) == 0,

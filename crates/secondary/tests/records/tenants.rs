@@ -64,6 +64,7 @@ fn cancel(rig: &mut Rig, process_instance_key: Key) {
     };
     let add = AddBatchItems {
         batch_operation_key: key,
+        resources: Vec::new(),
         items: vec![item],
         after: Key::NONE,
         last: true,

@@ -10,7 +10,7 @@ use skep_identity::{Grants, Tenancy};
 use skep_protocol::command::{AddBatchItems, BatchCommand, one_instance};
 use skep_protocol::origin::Claims;
 use skep_protocol::permission::{Permission, PermissionType, ResourceType};
-use skep_protocol::value::{BatchOperationCreationValue, BatchOperationType};
+use skep_protocol::value::BatchOperationCreationValue;
 use skep_protocol::{Key, TenantId};
 use skep_query::access::{self, Narrowed, Sight};
 use skep_query::{Answer, Condition, Consistency, Op, Query, QueryError, Row, Search, selection};
@@ -250,18 +250,6 @@ fn grants_for(value: &BatchOperationCreationValue, around: &mut Around<'_>) -> O
     grants.flatten().map(Arc::new)
 }
 
-fn deletes(kind: BatchOperationType) -> bool {
-    match kind {
-        BatchOperationType::DeleteProcessInstance | BatchOperationType::DeleteDecisionInstance => {
-            true
-        }
-        BatchOperationType::CancelProcessInstance
-        | BatchOperationType::ResolveIncident
-        | BatchOperationType::MigrateProcessInstance
-        | BatchOperationType::ModifyProcessInstance => false,
-    }
-}
-
 /// Narrows the search to what the operation's creator may read: the rest is not even counted. Instances to be deleted have ended, so no
 /// partition knows their resource any more: the right to delete it is checked here as well.
 fn seen_by(
@@ -286,7 +274,7 @@ fn seen_by(
         grants: granted.clone(),
     };
     let readable = access::narrow(&mut search, &sight).map_err(|error| error.to_string())?;
-    let deletable = match granted.filter(|_| deletes(value.kind)) {
+    let deletable = match granted.filter(|_| value.kind.deletes()) {
         Some(grants) => access::narrow_to_deletable(&mut search, &grants),
         None => Ok(Narrowed::Whole),
     };
@@ -325,6 +313,13 @@ fn items_of(key: Key, after: Key, mut rows: Vec<Row>, around: &mut Around<'_>) -
         rows.retain(|row| selection::names_its_resource(value.kind, row));
     }
     let items = selection::items_of(value.kind, &rows);
+    // Those who may be refused an item are asked for each: its resource is not known any more when its turn comes.
+    let is_asked = value.kind.deletes() && grants_for(&value, around).is_some();
+    let resources = if is_asked {
+        selection::resources_of(value.kind, &rows, &items)
+    } else {
+        Vec::new()
+    };
     match end {
         Some(end) if items.is_empty() && !last => {
             // The rows of the last item may continue after the page.
@@ -335,6 +330,7 @@ fn items_of(key: Key, after: Key, mut rows: Vec<Row>, around: &mut Around<'_>) -
         _ => Items::Add(AddBatchItems {
             batch_operation_key: key,
             items,
+            resources,
             after,
             last,
         }),

@@ -73,6 +73,7 @@ impl Apply<BatchOperationChunkValue> for State {
                     batch_operation_key: value.batch_operation_key,
                     items: value.items.clone(),
                     done: 0,
+                    resources: value.resources.clone(),
                 };
                 self.batch_operations
                     .change(value.batch_operation_key, |row| {

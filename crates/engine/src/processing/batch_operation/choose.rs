@@ -2,15 +2,16 @@
 
 use skep_protocol::command::AddBatchItems;
 use skep_protocol::intent::{BatchOperationChunkIntent, BatchOperationIntent as Intent};
+use skep_protocol::origin::Claims;
 use skep_protocol::value::{
     BatchOperationChunkValue, BatchOperationError, BatchOperationErrorType,
-    BatchOperationInitializationValue, BatchOperationItem,
+    BatchOperationInitializationValue, BatchOperationItem, ItemResources,
 };
 use skep_protocol::{Key, Rejection, RejectionType, Response};
 
 use super::{not_found, parts};
 use crate::processing::{Context, Outcome, reject};
-use crate::state::{BatchOperation, BatchPhase};
+use crate::state::{BatchOperation, BatchPhase, RESOURCES_SINCE};
 
 /// Items in one chunk: they share one announcement and one row.
 const CHUNK: usize = 100;
@@ -30,6 +31,17 @@ pub(crate) fn add(cx: &mut Context<'_>, command: &AddBatchItems) -> Outcome {
         ));
     }
     let kind = row.value.kind;
+    let names_each = command.resources.len() == command.items.len();
+    let has_rights = matches!(row.value.claims, Claims::User(_) | Claims::Client(_));
+    let is_asked = has_rights && row.value.follow_up.is_none();
+    debug_assert!(
+        names_each || !(kind.deletes() && is_asked && cx.config.identity.authorizations),
+        "the creator's permissions are checked for each deletion"
+    );
+    // Until the last node is upgraded nobody may write them, as an earlier one could not read them.
+    let are_known = cx.config.oldest_node.version() >= RESOURCES_SINCE;
+    let resources: &[_] = if are_known { &command.resources } else { &[] };
+    let mut resources = resources.chunks(CHUNK);
     for items in command.items.chunks(CHUNK) {
         let chunk = BatchOperationChunkValue {
             batch_operation_key: key,
@@ -37,6 +49,7 @@ pub(crate) fn add(cx: &mut Context<'_>, command: &AddBatchItems) -> Outcome {
             items: items.to_vec(),
             first: 0,
             chosen_up_to: items.last().map_or(command.after, BatchOperationItem::key),
+            resources: ItemResources::of(resources.next().unwrap_or_default()),
         };
         let chunk_key = cx.next_key();
         cx.event(chunk_key, BatchOperationChunkIntent::Created, &chunk);

@@ -8,17 +8,19 @@ use skep_protocol::command::{
 use skep_protocol::intent::{
     BatchOperationChunkIntent, BatchOperationExecutionIntent as Intent, BatchOperationItemIntent,
 };
+use skep_protocol::permission::Permission;
 use skep_protocol::value::{
     BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationExecutionValue,
     BatchOperationItem, BatchOperationItemValue, BatchOperationType, BatchPlan,
-    HistoryDeletionType, HistoryDeletionValue, MappingInstruction, MoveAncestor, MoveInstruction,
+    HistoryDeletionType, HistoryDeletionValue, ItemResources, MappingInstruction, MoveAncestor,
+    MoveInstruction,
 };
-use skep_protocol::{Key, ValueType};
+use skep_protocol::{Key, Rejection, ValueType, grants};
 
 use super::{origin_of, parts};
 use crate::dispatch::carry_out;
 use crate::processing::bpmn::step;
-use crate::processing::{Context, Outcome};
+use crate::processing::{Context, Outcome, authorization};
 use crate::state::{BatchChunk, BatchPhase};
 
 /// Amount of deferred work of earlier commands at which no further item begins: each large instance would add to it.
@@ -59,15 +61,41 @@ fn next_item(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue
         ));
         return false;
     };
+    let resource = chunk.resources.at(place).cloned();
     announce(cx, key, chunk_key);
     cx.budget.take_step();
-    let outcome = one(cx, value, &item);
+    let outcome = match resource {
+        Some(resource) => is_deletable(cx, value.kind, &resource),
+        None => Ok(()),
+    };
+    let outcome = outcome.and_then(|()| one(cx, value, &item));
     item_ends(cx, key, (chunk_key, place), &item, &outcome);
     step::run(cx);
     if cx.state.batch_operations.first_chunk(key) != Some(chunk_key) {
         parts::report(cx, key);
     }
     true
+}
+
+/// Whether the creator may still delete what belongs to this resource. The items have ended, so no command finds it.
+fn is_deletable(
+    cx: &mut Context<'_>,
+    kind: BatchOperationType,
+    resource: &str,
+) -> Result<(), Rejection> {
+    let permissions: &[Permission] = match kind {
+        BatchOperationType::DeleteProcessInstance => {
+            grants![ProcessDefinition: DeleteProcessInstance]
+        }
+        BatchOperationType::DeleteDecisionInstance => {
+            grants![DecisionDefinition: DeleteDecisionInstance]
+        }
+        BatchOperationType::CancelProcessInstance
+        | BatchOperationType::ResolveIncident
+        | BatchOperationType::MigrateProcessInstance
+        | BatchOperationType::ModifyProcessInstance => return Ok(()),
+    };
+    authorization::on_resource(cx, permissions, resource, "DELETE")
 }
 
 /// Announces once that all items of a chunk are being carried out.
@@ -232,6 +260,7 @@ fn put_away(cx: &mut Context<'_>, key: Key, kind: BatchOperationType) -> bool {
             .collect(),
         first: chunk.done,
         chosen_up_to: Key::NONE,
+        resources: ItemResources::default(),
     };
     cx.budget.take_step();
     cx.event(chunk_key, BatchOperationChunkIntent::Deleted, &value);

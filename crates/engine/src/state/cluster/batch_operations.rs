@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
+use skep_protocol::record::decode;
 use skep_protocol::value::{
     BatchOperationCreationValue, BatchOperationError, BatchOperationItem, BatchOperationType,
-    BatchProgress,
+    BatchProgress, ItemResources,
 };
 
-use crate::state::table::{Row, StoreError, Table, Tables};
+use crate::state::table::{ReadEarlier, Row, StoreError, Table, Tables};
 use crate::state::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,13 +88,38 @@ pub struct BatchChunk {
     pub items: Vec<BatchOperationItem>,
     /// Number of items that are done.
     pub done: u32,
+    /// Only the second version of the row has them.
+    #[serde(skip_serializing_if = "ItemResources::is_empty")]
+    pub resources: ItemResources,
 }
+
+/// The version of the protocol between nodes since which nodes know the second version of chunks.
+pub(crate) const RESOURCES_SINCE: u32 = 8;
 
 impl Row for BatchChunk {
     const TABLE: u8 = 47;
+    const VERSION: u8 = 2;
+
+    fn version(&self) -> u8 {
+        if self.resources.is_empty() { 1 } else { 2 }
+    }
+
+    fn read_earlier(version: u8, bytes: &[u8]) -> ReadEarlier<Self> {
+        // An empty list is encoded as one byte.
+        (version == 1).then(|| decode(&[bytes, &[0]].concat()))
+    }
+
+    fn known_to(&self, protocol: u32) -> Option<Self> {
+        let is_new = protocol < RESOURCES_SINCE && !self.resources.is_empty();
+        is_new.then(|| BatchChunk {
+            resources: ItemResources::default(),
+            ..self.clone()
+        })
+    }
 
     fn weight(&self) -> usize {
-        size_of::<Self>() + self.items.len() * size_of::<BatchOperationItem>()
+        let items = self.items.len() * size_of::<BatchOperationItem>();
+        size_of::<Self>() + items + self.resources.weight()
     }
 }
 
