@@ -5,7 +5,6 @@ pub mod bootstrap;
 mod carried_over;
 mod changes;
 mod directory;
-mod disbelieved;
 mod gateways;
 mod heartbeats;
 mod held;
@@ -43,8 +42,8 @@ use tokio::sync::Notify;
 
 use self::backups::Backups;
 use self::bootstrap::Bootstrap;
+use self::bootstrap::disbelieved::Disbelieved;
 pub(crate) use self::changes::now;
-use self::disbelieved::Disbelieved;
 use self::gateways::Visitors;
 use self::heartbeats::Heartbeats;
 use self::held::HeldCommands;

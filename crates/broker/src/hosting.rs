@@ -1,5 +1,7 @@
 //! Starts and stops replicas of partitions on this node: at startup, and later as the cluster's state requires.
 
+#[cfg(test)]
+pub(crate) mod alone_tests;
 mod given_up;
 #[cfg(test)]
 mod hanging_tests;

@@ -6,8 +6,6 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
-#[cfg(test)]
-mod alone_tests;
 pub mod backup;
 pub mod clock;
 pub mod cluster;

@@ -5,6 +5,8 @@
 //! id has lost its data. It is refused, because other nodes rely on entries that it acknowledged and has forgotten. Any other node without
 //! data waits until it is added to the cluster.
 
+pub(super) mod disbelieved;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

@@ -115,7 +115,7 @@ mod tests {
     use skep_cluster::{Layout, Left, Operation};
 
     use super::{Entry, MetadataEvent, State, counts};
-    use crate::alone_tests;
+    use crate::hosting::alone_tests;
 
     #[test]
     fn only_reports_of_brokers_of_the_cluster_count() {

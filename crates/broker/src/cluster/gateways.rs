@@ -177,10 +177,10 @@ mod tests {
     use skep_transport::PROTOCOL_VERSION;
 
     use super::{Class, Cluster, ClusterMessage, FIRST_GATEWAY, NodeMessage, State};
-    use crate::alone_tests;
     use crate::cluster::bootstrap::{Bootstrap, Identity};
     use crate::config::{BrokerConfig, ClusterConfig};
     use crate::ending::LIMIT;
+    use crate::hosting::alone_tests;
     use crate::local::Local;
     use crate::metrics::BrokerMetrics;
     use crate::preparation::Preparation;

@@ -314,7 +314,7 @@ mod tests {
     use skep_service::{PartitionHealth, PartitionRole};
 
     use super::{Applied, LogsOf, Members, NodeStatus, ReplicaStatus};
-    use crate::alone_tests;
+    use crate::hosting::alone_tests;
     use crate::partition::StoreState;
 
     /// The status of a node that leads these partitions, in these terms, and follows in all others.

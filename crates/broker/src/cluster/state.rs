@@ -415,8 +415,8 @@ mod tests {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::MetadataGroup;
-    use crate::alone_tests;
     use crate::ending::LIMIT;
+    use crate::hosting::alone_tests;
     use crate::replica_file::ReplicaOf;
 
     /// The node leaves the cluster, and is admitted again or stops.

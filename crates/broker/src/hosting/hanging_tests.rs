@@ -7,7 +7,7 @@ use crossbeam_channel::Sender;
 
 use super::Hosting;
 use super::given_up::GivenUp;
-use crate::alone_tests::open;
+use crate::hosting::alone_tests::open;
 use crate::metrics::BrokerMetrics;
 use crate::partition::PartitionHandle;
 use crate::router::{Broker, OpenError};

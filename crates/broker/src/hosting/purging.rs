@@ -376,7 +376,7 @@ fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -
 mod tests {
     use skep_cluster::{Left, member};
 
-    use crate::alone_tests::open;
+    use crate::hosting::alone_tests::open;
     use crate::hosting::hanging_tests::{hangs, hosting};
 
     #[test]

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::Cluster;
+use crate::cluster::Cluster;
 
 /// At most one line about a node in this time: whoever reaches the port could fill the disk with them otherwise.
 const PACE: Duration = Duration::from_secs(60);
 
 /// When each node was last named. There are no more than possible numbers of nodes.
 #[derive(Default)]
-pub(super) struct Disbelieved(Mutex<BTreeMap<u32, Instant>>);
+pub(in crate::cluster) struct Disbelieved(Mutex<BTreeMap<u32, Instant>>);
 
 impl Disbelieved {
     fn is_due(&self, node: u32, now: Instant) -> bool {
@@ -28,7 +28,7 @@ impl Disbelieved {
 
 impl Cluster {
     /// The node has sent a state of the cluster that does not count.
-    pub(super) fn disbelieves(&self, node: u32) {
+    pub(in crate::cluster) fn disbelieves(&self, node: u32) {
         if self.peers.disbelieved.is_due(node, Instant::now()) {
             tracing::warn!(
                 code = "NODE_REFUSED",
