@@ -760,8 +760,7 @@ async fn every_metric_that_the_documentation_promises_is_in_a_scrape() {
         "{\"processDefinitionId\": \"order\", \"awaitCompletion\": true, \"requestTimeout\": 1}";
     let answer = send(rest, "POST", "/v2/process-instances", create).await;
     assert_eq!(answer.0, 504, "{}", answer.1);
-    // Metrics of exporters to search servers, clusters, their changes and backups: see broker/tests/cluster/measured.rs, and backups.rs and
-    // scaling.rs in tests/cluster.
+    // Metrics of search servers, clusters and backups: see broker/tests/cluster/measured.rs, tests/cluster/{backups,scaling}.rs.
     let elsewhere = [
         "zeebe_backup_",
         "zeebe_cluster_changes_operation_",
