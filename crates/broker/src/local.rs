@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use skep_cluster::State;
 use skep_engine::{OldestNode, Sent};
-use skep_protocol::command::{Class, Request, Whose};
+use skep_protocol::command::{Class, Command, Request, Whose};
 use skep_protocol::response::JobActivation;
 use skep_protocol::{Failure, Routing, TenantId};
-use skep_service::{Reply, reply_channel};
+use skep_service::{Reply, Responder, reply_channel};
 
 use crate::clock::real_time;
 use crate::directory_view::DirectoryView;
@@ -138,6 +138,26 @@ impl Local {
         request: Request,
         started: Instant,
     ) -> Result<Reply, Failure> {
+        let (responder, reply) = reply_channel();
+        self.hand_over(handle, partition, (request, responder), started)?;
+        Ok(reply)
+    }
+
+    /// Hands a command of this node to a partition that it leads. Nobody waits for the answer: the partition's state shows whether the
+    /// command was carried out. If it was not, the caller sends it again.
+    pub(crate) fn command(&self, partition: u32, command: Command) {
+        let asked = (Request::internal(command), Responder::of_nobody());
+        let handle = self.partition(partition);
+        drop(self.hand_over(handle, partition, asked, Instant::now()));
+    }
+
+    fn hand_over(
+        &self,
+        handle: Option<Arc<PartitionHandle>>,
+        partition: u32,
+        (request, responder): (Request, Responder),
+        started: Instant,
+    ) -> Result<(), Failure> {
         let handle = handle.ok_or_else(|| self.not_here(partition))?;
         let status = &handle.status;
         if !handle.leads() {
@@ -169,7 +189,6 @@ impl Local {
             status.limit.dropped.fetch_add(1, Ordering::Relaxed);
             return Err(Failure::ResourceExhausted(inbox_is_full(status)));
         };
-        let (responder, reply) = reply_channel();
         let received = Instant::now();
         let route = received.saturating_duration_since(started);
         let work = Work::Request(ClientRequest {
@@ -183,7 +202,7 @@ impl Local {
         });
         let ring = !skep_service::rings_later();
         self.preparation.hand_on(work, &handle.inbox, ring);
-        Ok(reply)
+        Ok(())
     }
 
     /// The tenant that a request belongs to, if that is known without looking up what it refers to.

@@ -43,7 +43,7 @@ impl Letter {
 #[derive(Debug)]
 pub struct Responder(Option<Arc<Letter>>);
 
-/// The answer to come. Resolves exactly once; dropping it abandons the answer, not the command.
+/// The answer to come. Resolves exactly once. Dropping it abandons the answer, and also the command if that has not begun.
 #[derive(Debug)]
 pub struct Reply(Arc<Letter>);
 
@@ -53,6 +53,11 @@ pub fn reply_channel() -> (Responder, Reply) {
 }
 
 impl Responder {
+    /// That of a command which nobody waits for, and which is carried out all the same.
+    pub fn of_nobody() -> Responder {
+        Responder(None)
+    }
+
     /// From now on the command may be carried out. Without an answer, nobody knows whether it was.
     pub fn begins(&self) {
         if let Some(letter) = &self.0 {
@@ -243,6 +248,14 @@ mod tests {
         let (responder, mut reply) = reply_channel();
         responder.send(answer()).unwrap();
         assert!(reply.take_arrived().is_some());
+    }
+
+    #[test]
+    fn a_command_of_nobody_is_not_abandoned() {
+        let responder = Responder::of_nobody();
+        responder.begins();
+        assert!(!responder.is_abandoned());
+        responder.send(answer()).unwrap();
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use skep_cluster::{Entry, KeptExporting, Left, Operation, State, SurvivingCopy};
 use skep_protocol::Routing;
-use skep_protocol::command::{Command, ExportingChange, Request};
+use skep_protocol::command::{Command, ExportingChange};
 use skep_protocol::value::{ExportingPhase, ExportingValue};
 use skep_storage::disk::create_dir_durably;
 
@@ -366,8 +366,7 @@ fn exports_as(shared: &Shared, handle: &PartitionHandle, kept: &KeptExporting) -
             change: change.clone(),
         };
         // The outcome is seen the next time.
-        let request = Request::internal(command);
-        drop(shared.local.submit(partition, request, Instant::now()));
+        shared.local.command(partition, command);
     }
     changes.is_empty()
 }

@@ -2,11 +2,10 @@
 //! so it does not matter who leads meanwhile.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use skep_cluster::Operation;
 use skep_protocol::Routing;
-use skep_protocol::command::{Command, Request};
+use skep_protocol::command::Command;
 
 use crate::partition::status::Scaling;
 use crate::shared::Shared;
@@ -28,12 +27,47 @@ pub(crate) fn carry_out(shared: &Shared, operation: &Operation) -> bool {
     let is_desired = desired.load(Ordering::Relaxed) == partitions;
     // A deposed leader may have noted the desired number, and nobody else knows it: whoever waits for it asks again.
     if !is_desired {
-        let request = Request::internal(Command::ScaleUp { partitions });
         // The outcome is seen the next time.
-        drop(shared.local.submit(Routing::FIRST, request, Instant::now()));
+        let command = Command::ScaleUp { partitions };
+        shared.local.command(Routing::FIRST, command);
     }
     if matches!(operation, Operation::AwaitRedistribution { .. }) {
         return whole.load(Ordering::Relaxed) >= partitions;
     }
     is_desired
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+    use std::time::{Duration, Instant};
+
+    use skep_cluster::Operation;
+
+    use super::carry_out;
+    use crate::hosting::alone_tests::open;
+
+    /// It comes to the request long after that was sent.
+    #[test]
+    fn a_busy_partition_learns_the_desired_number_from_one_request() {
+        let directory = tempfile::tempdir().unwrap();
+        let broker = open(directory.path(), 1).unwrap();
+        let first = broker.shared().local.partition(1).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let until = |is_so: &dyn Fn() -> bool| {
+            while !is_so() {
+                assert!(Instant::now() < deadline);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        until(&|| first.leads());
+        let pause = &first.status.processing_paused;
+        pause.store(true, Ordering::Relaxed);
+        let operation = Operation::StartPartitionScaleUp { partition_count: 3 };
+        assert!(!carry_out(broker.shared(), &operation));
+        pause.store(false, Ordering::Relaxed);
+        until(&|| first.status.scaling.desired.load(Ordering::Relaxed) == 3);
+        drop(first);
+        assert!(broker.stop());
+    }
 }
