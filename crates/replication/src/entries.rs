@@ -85,6 +85,13 @@ impl Entries {
         self.base
     }
 
+    pub(crate) fn last(&self) -> EntryId {
+        EntryId {
+            index: self.last,
+            term: self.term_of(self.last).unwrap_or(self.base.term),
+        }
+    }
+
     /// Takes the error of a read that the library asked for.
     pub(crate) fn take_read_error(&self) -> Option<StorageError> {
         self.read_error.take()

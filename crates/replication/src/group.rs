@@ -271,6 +271,11 @@ impl Group {
         self.raft.raft.raft_log.last_index()
     }
 
+    /// The last entry that was handed out for the log. Later ones are in memory only.
+    pub fn last_in_log(&self) -> EntryId {
+        self.raft.store().last()
+    }
+
     /// The term of an entry that is in the log, or of its base.
     pub fn term_at(&self, index: u64) -> Option<u64> {
         self.raft.store().term_of(index)

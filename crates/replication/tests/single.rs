@@ -113,6 +113,8 @@ fn leads_at_once_and_commits_its_proposals() {
     );
     let last = ids[9].index;
     assert!(member.group.commit_index() < last, "nothing is durable yet");
+    let in_log = member.group.last_in_log();
+    assert_eq!((in_log.index + 1, in_log.term), (ids[0].index, ids[0].term));
     member.until(|member| member.group.commit_index() == last);
     assert!(member.events.contains(&Event::Committed { index: last }));
     assert!(
@@ -120,6 +122,7 @@ fn leads_at_once_and_commits_its_proposals() {
         "own proposals are not handed out again"
     );
     assert_eq!(member.reader.last().index, last);
+    assert_eq!(member.group.last_in_log(), ids[9]);
 }
 
 #[test]

@@ -250,14 +250,14 @@ impl Node {
     /// The copy from which the group could continue if the other replicas were lost.
     pub fn survives(&self, partition: u32) -> SurvivingCopy {
         let group = self.running.as_ref().unwrap().core.group();
-        let (members, index) = (group.members(), group.last_index());
+        let (members, last) = (group.members(), group.last_in_log());
         SurvivingCopy {
             partition,
             member: self.id,
             members_index: members.index,
             voters: members.voters.clone(),
-            term: group.term_at(index).unwrap(),
-            index,
+            term: last.term,
+            index: last.index,
             last_key: 0,
         }
     }

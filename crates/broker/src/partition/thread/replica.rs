@@ -151,15 +151,15 @@ impl Partition {
     /// This copy, described for a group that would have to continue from it if the other replicas were lost.
     pub(super) fn survives(&self) -> SurvivingCopy {
         let group = self.core.group();
-        let (members, index) = (group.members(), group.last_index());
+        let (members, last) = (group.members(), group.last_in_log());
         let last_key = self.core.engine().state.next_key().counter();
         SurvivingCopy {
             partition: self.env.partition(),
             member: group.config().node,
             members_index: members.index,
             voters: members.voters.clone(),
-            term: group.term_at(index).unwrap_or_default(),
-            index,
+            term: last.term,
+            index: last.index,
             last_key: last_key.saturating_sub(1),
         }
     }
