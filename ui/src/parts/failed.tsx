@@ -1,4 +1,4 @@
-// A command that was refused is told with the server's reason, and the page of its code; so is one of which it is not known what became.
+// Shows why a command failed: the reason of the server and the page of its code, or that the outcome is not known.
 import { Problem } from "../api/problem";
 import { text } from "../text";
 import { announce } from "./announce";

@@ -1,4 +1,4 @@
-// What is said when a command has no good answer.
+// The reason that is shown when a command is refused, or has no answer in time.
 import { expect, test } from "vitest";
 import { Problem, problemOf } from "../api/problem";
 import { text } from "../text";
