@@ -48,7 +48,7 @@ export function ScopeProvider({ instance, children }: { instance: Instance; chil
   const runs = useQuery({ ...ofElement(instance.processInstanceKey, search.element ?? ""), ...kept, enabled: byElement });
   const found = chosen === undefined ? (byElement ? runs.data?.items[0] : undefined) : one.data;
   const element = chosen === undefined ? search.element : found?.elementId;
-  // An editor that is open stays open when the instance ends: somebody may be writing there.
+  // The tab that was shown first stays when an incident comes or goes: somebody may be writing in it.
   const [first] = useState<Tab>(instance.hasIncident ? "incidents" : "variables");
   const tab = TABS.find((each) => each === search.tab) ?? first;
   const value = useMemo<Scope>(
