@@ -16,8 +16,7 @@ pub fn migrate_to_the_same(world: &mut World) {
     let mut instances = world.rig.open_instances();
     instances.extend(world.rig.called_instances());
     for instance in instances {
-        let row = world.rig.engine(1).state.elements.get(instance);
-        if let Some(definition) = row.map(|row| row.process_definition_key) {
+        if let Some(definition) = definition_of_active(world, instance) {
             migrate(world, instance, definition, definition);
         }
     }
@@ -26,11 +25,17 @@ pub fn migrate_to_the_same(world: &mut World) {
 /// Migrates the instance to the version of its process that it does not have.
 pub fn migrate_to_the_other(world: &mut World) {
     for instance in world.rig.open_instances() {
-        let row = world.rig.engine(1).state.elements.get(instance);
-        let definition = row.expect("it is open").process_definition_key;
-        let other = other_version(&world.rig, definition);
-        migrate(world, instance, definition, other);
+        if let Some(definition) = definition_of_active(world, instance) {
+            let other = other_version(&world.rig, definition);
+            migrate(world, instance, definition, other);
+        }
     }
+}
+
+/// An instance that is cancelled, and waits for a listener meanwhile, cannot be migrated any more.
+fn definition_of_active(world: &mut World, instance: Key) -> Option<Key> {
+    let row = world.rig.engine(1).state.elements.get(instance)?;
+    (row.state == ElementState::Activated).then_some(row.process_definition_key)
 }
 
 fn other_version(rig: &Rig, definition: Key) -> Key {
