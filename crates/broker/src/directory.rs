@@ -1,6 +1,6 @@
 //! The data directory: it has one owner, and some facts are fixed for its lifetime.
 
-use std::io::ErrorKind;
+use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use skep_storage::disk::create_dir_durably;
@@ -216,9 +216,43 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     }
 }
 
+/// Reads a text written by [`write_durably`]. `None`: there is no such file.
+///
+/// # Errors
+/// The file cannot be read, or `parse` does not accept it; the error then names the file and continues with `fault`.
+pub fn read_written<T>(
+    path: &Path,
+    parse: impl FnOnce(&str) -> Option<T>,
+    fault: &str,
+) -> std::io::Result<Option<T>> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let damaged = || {
+        Error::new(
+            ErrorKind::InvalidData,
+            format!("{} {fault}", path.display()),
+        )
+    };
+    parse(&text).map(Some).ok_or_else(damaged)
+}
+
+/// The content of a file of two numbers.
+pub fn two_numbers([first, second]: [u64; 2]) -> String {
+    format!("{first} {second}\n")
+}
+
+/// Reads what [`two_numbers`] wrote.
+pub fn parse_two_numbers(text: &str) -> Option<[u64; 2]> {
+    let (first, second) = text.trim_end().split_once(' ')?;
+    Some([first.parse().ok()?, second.parse().ok()?])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{claim, keeper};
+    use super::{claim, keeper, parse_two_numbers, read_written, two_numbers, write_durably};
     use crate::cluster::bootstrap::Identity;
     use crate::config::BrokerConfig;
     use crate::router::OpenError;
@@ -256,5 +290,21 @@ mod tests {
         std::fs::write(&file, "0e4f-b\n3\nsum 00000000\n").unwrap();
         let refused = claim(&config(&directory)).err();
         assert!(matches!(refused, Some(OpenError::Damaged { .. })));
+    }
+    #[test]
+    fn a_written_text_is_read_back_and_an_error_names_the_damaged_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("numbers");
+        let read = || read_written(&file, parse_two_numbers, "has no two numbers");
+        assert_eq!(read().unwrap(), None);
+        write_durably(&file, two_numbers([u64::MAX, 7]).as_bytes()).unwrap();
+        assert_eq!(read().unwrap(), Some([u64::MAX, 7]));
+        for damaged in ["", "7", "7 ", "7 x", "7 8 9", "-7 8"] {
+            std::fs::write(&file, damaged).unwrap();
+            let error = read().unwrap_err();
+            assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{damaged}");
+            let expected = format!("{} has no two numbers", file.display());
+            assert_eq!(error.to_string(), expected, "{damaged}");
+        }
     }
 }

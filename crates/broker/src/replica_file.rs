@@ -1,12 +1,11 @@
 //! The file `replica` in a group's directory: which member this is, and the members with which it began. It is written before anything
 //! else; later, the members in the log take precedence.
 
-use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use skep_replication::Members;
 
-use crate::directory::write_durably;
+use crate::directory::{read_written, write_durably};
 
 const NAME: &str = "replica";
 
@@ -31,17 +30,8 @@ impl ReplicaOf {
     /// # Errors
     /// The file cannot be read.
     pub fn read(directory: &Path) -> std::io::Result<Option<ReplicaOf>> {
-        let path = directory.join(NAME);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let damaged = || {
-            let text = format!("{} does not identify its replica", path.display());
-            Error::new(ErrorKind::InvalidData, text)
-        };
-        parse(&text).map(Some).ok_or_else(damaged)
+        let fault = "does not identify its replica";
+        read_written(&directory.join(NAME), parse, fault)
     }
 
     /// Writes the file. Returns after fsync.

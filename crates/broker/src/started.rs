@@ -12,7 +12,7 @@ use skep_replication::Remedy;
 use skep_storage::disk::create_dir_durably;
 use skep_storage::log::Log;
 
-use crate::directory::write_durably;
+use crate::directory::{read_written, write_durably};
 
 const MARKS: &str = "replicas";
 /// File in the replica's own directory.
@@ -163,19 +163,8 @@ fn mark(root: &Path, name: &str) -> PathBuf {
 }
 
 fn read<T>(path: &Path, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let damaged = || {
-        let text = format!(
-            "{} does not record how often the replica was started",
-            path.display()
-        );
-        Error::new(ErrorKind::InvalidData, text)
-    };
-    parse(&text).map(Some).ok_or_else(damaged)
+    let fault = "does not record how often the replica was started";
+    read_written(path, parse, fault)
 }
 
 fn parse(text: &str) -> Option<Mark> {

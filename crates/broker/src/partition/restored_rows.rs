@@ -4,10 +4,10 @@
 //! The state of a restored partition may say that the rows go further: it was in the log when they were dumped. Until the rows have
 //! reached the end of the restored log, each copy keeps its log from the restored rows on, because it may be the one that goes on with them.
 
-use std::io::{Error, ErrorKind, Result};
+use std::io::Result;
 use std::path::Path;
 
-use crate::directory::write_durably;
+use crate::directory::{parse_two_numbers, read_written, two_numbers, write_durably};
 
 const NAME: &str = "restored-rows";
 
@@ -24,7 +24,7 @@ impl RestoredRows {
     /// # Errors
     /// The disk cannot be written.
     pub fn write(self, directory: &Path) -> Result<()> {
-        let text = format!("{} {}\n", self.entry, self.end);
+        let text = two_numbers([self.entry, self.end]);
         write_durably(&directory.join(NAME), text.as_bytes())
     }
 
@@ -33,24 +33,12 @@ impl RestoredRows {
     /// # Errors
     /// The file cannot be read.
     pub fn read(directory: &Path) -> Result<Option<RestoredRows>> {
-        let path = directory.join(NAME);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+        let parsed = |text: &str| {
+            let [entry, end] = parse_two_numbers(text)?;
+            Some(RestoredRows { entry, end })
         };
-        let parsed = || {
-            let (entry, end) = text.trim_end().split_once(' ')?;
-            Some(RestoredRows {
-                entry: entry.parse().ok()?,
-                end: end.parse().ok()?,
-            })
-        };
-        let damaged = || {
-            let text = format!("{} does not say how far rows went", path.display());
-            Error::new(ErrorKind::InvalidData, text)
-        };
-        parsed().map(Some).ok_or_else(damaged)
+        let fault = "does not say how far rows went";
+        read_written(&directory.join(NAME), parsed, fault)
     }
 
     /// The entry up to which the log is no longer needed for the rows, given the one that the state says.

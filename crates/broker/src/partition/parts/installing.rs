@@ -2,12 +2,12 @@
 //! the state, so a crash in between leaves a log that ends before the checkpoint. Without this file, such a log would look as if it had
 //! lost its end.
 
-use std::io::{Error, ErrorKind, Result};
+use std::io::{ErrorKind, Result};
 use std::path::Path;
 
 use skep_replication::EntryId;
 
-use crate::directory::write_durably;
+use crate::directory::{parse_two_numbers, read_written, two_numbers, write_durably};
 
 const NAME: &str = "installing";
 
@@ -16,7 +16,7 @@ const NAME: &str = "installing";
 /// # Errors
 /// The disk cannot be written.
 pub fn mark(directory: &Path, checkpoint: EntryId) -> Result<()> {
-    let text = format!("{} {}\n", checkpoint.index, checkpoint.term);
+    let text = two_numbers([checkpoint.index, checkpoint.term]);
     write_durably(&directory.join(NAME), text.as_bytes())
 }
 
@@ -25,24 +25,12 @@ pub fn mark(directory: &Path, checkpoint: EntryId) -> Result<()> {
 /// # Errors
 /// The file cannot be read.
 pub fn marked(directory: &Path) -> Result<Option<EntryId>> {
-    let path = directory.join(NAME);
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let parsed = |text: &str| {
+        let [index, term] = parse_two_numbers(text)?;
+        Some(EntryId { index, term })
     };
-    let parsed = || {
-        let (index, term) = text.trim_end().split_once(' ')?;
-        Some(EntryId {
-            index: index.parse().ok()?,
-            term: term.parse().ok()?,
-        })
-    };
-    let damaged = || {
-        let text = format!("{} does not identify its snapshot", path.display());
-        Error::new(ErrorKind::InvalidData, text)
-    };
-    parsed().map(Some).ok_or_else(damaged)
+    let fault = "does not identify its snapshot";
+    read_written(&directory.join(NAME), parsed, fault)
 }
 
 /// Removes the file: the log reaches beyond the snapshot. A file that stays because of a missing flush is harmless: the next checkpoint is
