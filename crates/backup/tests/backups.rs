@@ -1,118 +1,53 @@
 //! Listing, completing, deleting and verifying backups in a directory.
 
+mod support;
+
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use skep_backup::{
-    BackupError, BackupKind, BackupState, Begun, Cut, FORMAT, Location, LogPart, Manifest, Mount,
-    PartitionManifest, Progress, Reader, SILENT, Store, Upload, Writer, delete, encode_entries,
-    find, list, newest, newest_moment, own, verify,
+    BackupError, BackupKind, BackupState, Begun, Cut, Location, LogPart, Manifest, Mount,
+    PartitionManifest, Progress, Reader, SILENT, Store, Upload, delete, find, list, newest,
+    newest_moment, own, verify,
 };
-use skep_cluster::{Layout, State};
-use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
-use skep_storage::log::Entry;
 
-struct Fixture {
-    directory: tempfile::TempDir,
-    store: Store,
-}
-
-fn fixture() -> Fixture {
-    let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(&Location::Directory(directory.path().to_path_buf())).unwrap();
-    Fixture { directory, store }
-}
-
-fn begun(id: u64) -> Begun {
-    Begun {
-        backup_id: id,
-        cluster_id: "it".to_string(),
-        version: "0".to_string(),
-        began_at: 1,
-        broker_id: 0,
-        partitions: 1,
-    }
-}
-
-/// A cluster that was never restored.
-fn by(cluster_id: &str) -> Writer<'_> {
-    Writer {
-        cluster_id,
-        epoch: 0,
-    }
-}
-
-/// Entries without records, as after an election.
-fn entries(from: u64, to: u64) -> Vec<u8> {
-    let mut content = Vec::new();
-    for index in from..=to {
-        let entry = Entry {
-            index,
-            term: 2,
-            tag: 0,
-            payload: Bytes::new(),
-        };
-        encode_entries(&entry, &mut content);
-    }
-    content
-}
+use support::{Fixture, TERM, begun, by, entries, upload_state};
 
 fn manifest(store: &Store, id: u64, logs: &[Vec<u8>]) -> Manifest {
-    let mut kv = MemoryKv::new();
-    let mut batch = KvBatch::new();
-    batch.put(1, b"key".as_slice(), b"row".as_slice());
-    kv.commit(batch).unwrap();
-    let view = kv.view().unwrap();
-    let mut rows = StreamWriter::new(&*view, 1 << 10).unwrap();
-    let mut state = Upload::new(store, (id, 1), "state", u64::MAX);
-    while let Some(chunk) = rows.next_chunk().unwrap() {
-        state.add(&chunk).unwrap();
-    }
+    let state = upload_state(store, id);
     let mut log = Upload::new(store, (id, 1), "log", u64::MAX);
     for content in logs {
         log.add(content).unwrap();
     }
-    let layout = Layout {
-        nodes: vec![0],
-        copies: 1,
-        partitions: 1,
+    let partition = PartitionManifest {
+        partition: 1,
+        broker_id: 0,
+        cut: Cut {
+            index: 9,
+            term: TERM,
+            position: 0,
+            last_key: 4,
+        },
+        checkpoint_index: 5,
+        state,
+        query: None,
+        log: LogPart {
+            base_index: 5,
+            base_term: 1,
+            objects: log.finish(),
+        },
     };
     Manifest {
-        format: FORMAT,
-        backup_id: id,
-        version: "0".to_string(),
-        kind: BackupKind::default(),
-        documents: Vec::new(),
-        began_at: 1,
         cut_at: 2,
         completed_at: 3,
-        cluster: State::bootstrapped("it".to_string(), &layout, 0),
-        partitions: vec![PartitionManifest {
-            partition: 1,
-            broker_id: 0,
-            cut: Cut {
-                index: 9,
-                term: 2,
-                position: 0,
-                last_key: 4,
-            },
-            checkpoint_index: 5,
-            state: state.finish(),
-            query: None,
-            log: LogPart {
-                base_index: 5,
-                base_term: 1,
-                objects: log.finish(),
-            },
-        }],
+        ..support::manifest(id, 1, vec![partition])
     }
 }
 
 fn complete(store: &Store, id: u64) {
-    begun(id).create(store).unwrap();
+    begun(id, 1).create(store).unwrap();
     let manifest = manifest(store, id, &[entries(6, 7), entries(8, 9)]);
-    begun(id).complete(store, &manifest).unwrap();
+    begun(id, 1).complete(store, &manifest).unwrap();
 }
 
 fn states(store: &Store) -> Vec<(u64, BackupState)> {
@@ -122,10 +57,10 @@ fn states(store: &Store) -> Vec<(u64, BackupState)> {
 
 #[test]
 fn a_backup_is_complete_with_its_manifest_and_not_before() {
-    let Fixture { store, .. } = fixture();
+    let Fixture { store, .. } = Fixture::new();
     assert_eq!(newest(&store).unwrap(), None);
-    begun(9).create(&store).unwrap();
-    assert!(begun(9).create(&store).is_err(), "an id is taken once");
+    begun(9, 1).create(&store).unwrap();
+    assert!(begun(9, 1).create(&store).is_err(), "an id is taken once");
     assert_eq!(states(&store), [(9, BackupState::InProgress)]);
     assert!(matches!(
         Reader::open(&store, 9),
@@ -135,10 +70,10 @@ fn a_backup_is_complete_with_its_manifest_and_not_before() {
         at: 2,
         text: "half of it".to_string(),
     };
-    begun(9).progress(&store, &progress).unwrap();
+    begun(9, 1).progress(&store, &progress).unwrap();
     assert_eq!(find(&store, 9).unwrap().note.as_deref(), Some("half of it"));
     complete(&store, 10);
-    begun(9).fail(&store, "no leader", 5).unwrap();
+    begun(9, 1).fail(&store, "no leader", 5).unwrap();
     assert_eq!(
         states(&store),
         [(10, BackupState::Completed), (9, BackupState::Failed)]
@@ -155,13 +90,13 @@ fn a_backup_is_complete_with_its_manifest_and_not_before() {
 
 #[test]
 fn a_manifest_says_why_the_backup_was_taken_and_those_of_earlier_versions_do_not() {
-    let Fixture { directory, store } = fixture();
+    let Fixture { directory, store } = Fixture::new();
     let scheduled = Manifest {
         kind: BackupKind::Scheduled,
         ..manifest(&store, 4, &[entries(6, 9)])
     };
-    begun(4).create(&store).unwrap();
-    begun(4).complete(&store, &scheduled).unwrap();
+    begun(4, 1).create(&store).unwrap();
+    begun(4, 1).complete(&store, &scheduled).unwrap();
     let kind = || Reader::open(&store, 4).unwrap().manifest.kind;
     assert_eq!(kind(), BackupKind::Scheduled);
     assert_eq!(kind().checkpoint_type(), "SCHEDULED_BACKUP");
@@ -187,8 +122,8 @@ fn age(directory: &Path, by: Duration) {
 
 #[test]
 fn an_abandoned_backup_counts_as_failed() {
-    let Fixture { directory, store } = fixture();
-    begun(1).create(&store).unwrap();
+    let Fixture { directory, store } = Fixture::new();
+    begun(1, 1).create(&store).unwrap();
     age(directory.path(), SILENT - Duration::from_secs(30));
     assert_eq!(states(&store), [(1, BackupState::InProgress)]);
     age(directory.path(), SILENT + Duration::from_secs(30));
@@ -202,7 +137,7 @@ fn an_abandoned_backup_counts_as_failed() {
 
 #[test]
 fn a_wait_for_the_rate_ends_when_the_backup_is_given_up() {
-    let Fixture { store, .. } = fixture();
+    let Fixture { store, .. } = Fixture::new();
     let mut upload = Upload::new(&store, (1, 1), "log", 1);
     let mut asked = 0;
     let mut goes_on = || {
@@ -218,7 +153,7 @@ fn a_wait_for_the_rate_ends_when_the_backup_is_given_up() {
 
 #[test]
 fn a_deleted_backup_leaves_nothing() {
-    let Fixture { directory, store } = fixture();
+    let Fixture { directory, store } = Fixture::new();
     complete(&store, 1);
     complete(&store, 2);
     delete(&store, 1).unwrap();
@@ -230,7 +165,7 @@ fn a_deleted_backup_leaves_nothing() {
 
 #[test]
 fn every_object_is_needed_and_every_byte_is_checked() {
-    let Fixture { directory, store } = fixture();
+    let Fixture { directory, store } = Fixture::new();
     complete(&store, 1);
     let reader = Reader::open(&store, 1).unwrap();
     let objects: Vec<_> = reader.manifest.objects().cloned().collect();
@@ -261,17 +196,17 @@ fn a_log_with_a_gap_or_without_its_end_is_refused() {
         vec![entries(6, 9), entries(9, 9)],
         vec![entries(6, 10)],
     ] {
-        let Fixture { store, .. } = fixture();
-        begun(1).create(&store).unwrap();
+        let Fixture { store, .. } = Fixture::new();
+        begun(1, 1).create(&store).unwrap();
         let manifest = manifest(&store, 1, &logs);
-        begun(1).complete(&store, &manifest).unwrap();
+        begun(1, 1).complete(&store, &manifest).unwrap();
         assert!(verify(&store, 1).is_err(), "{logs:?}");
     }
 }
 
 #[test]
 fn a_manifest_of_another_format_is_reported_and_not_read() {
-    let Fixture { directory, store } = fixture();
+    let Fixture { directory, store } = Fixture::new();
     complete(&store, 1);
     let path = directory.path().join("backups/1/manifest.json");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -285,8 +220,8 @@ fn a_manifest_of_another_format_is_reported_and_not_read() {
 /// Two nodes with the same settings, one of which has not mounted the directory.
 #[test]
 fn a_node_with_another_store_is_noticed_before_it_writes_and_before_the_backup_is_complete() {
-    let (here, there) = (fixture(), fixture());
-    begun(1).create(&here.store).unwrap();
+    let (here, there) = (Fixture::new(), Fixture::new());
+    begun(1, 1).create(&here.store).unwrap();
     Begun::expect(&here.store, 1, "it").unwrap();
     let missing = Begun::expect(&there.store, 1, "it").unwrap_err();
     assert!(
@@ -297,19 +232,23 @@ fn a_node_with_another_store_is_noticed_before_it_writes_and_before_the_backup_i
     // An old backup of the same number is there.
     complete(&there.store, 1);
     assert!(Begun::expect(&there.store, 1, "it").is_err());
-    begun(2).create(&there.store).unwrap();
+    begun(2, 1).create(&there.store).unwrap();
     assert!(Begun::expect(&there.store, 2, "other").is_err());
     let written = manifest(&there.store, 2, &[entries(6, 9)]);
-    begun(2).expect_objects(&there.store, &written).unwrap();
-    begun(2).create(&here.store).unwrap();
-    let lacks = begun(2).expect_objects(&here.store, &written).unwrap_err();
+    begun(2, 1).expect_objects(&there.store, &written).unwrap();
+    begun(2, 1).create(&here.store).unwrap();
+    let lacks = begun(2, 1)
+        .expect_objects(&here.store, &written)
+        .unwrap_err();
     assert!(lacks.to_string().contains("node 0 has written"), "{lacks}");
     let object = there
         .directory
         .path()
         .join(&written.partitions[0].state[0].name);
     std::fs::write(object, "less").unwrap();
-    let shorter = begun(2).expect_objects(&there.store, &written).unwrap_err();
+    let shorter = begun(2, 1)
+        .expect_objects(&there.store, &written)
+        .unwrap_err();
     assert!(
         shorter.to_string().contains("there is 4 bytes"),
         "{shorter}"
@@ -328,14 +267,14 @@ fn a_small_damaged_object_neither_hides_other_backups_nor_keeps_its_own_from_bei
         ("manifest.json", true, Incompatible),
     ] {
         for content in ["", "{", "{\"backupId\": \"7\"}"] {
-            let Fixture { directory, store } = fixture();
+            let Fixture { directory, store } = Fixture::new();
             complete(&store, 1);
             if is_complete {
                 complete(&store, 2);
             } else {
-                begun(2).create(&store).unwrap();
+                begun(2, 1).create(&store).unwrap();
                 let progress = Progress::default();
-                begun(2).progress(&store, &progress).unwrap();
+                begun(2, 1).progress(&store, &progress).unwrap();
             }
             complete(&store, 3);
             let path = directory.path().join(format!("backups/2/{object}"));
@@ -478,7 +417,7 @@ fn a_record_that_cannot_be_written_is_told_once_and_written_when_it_can_be() {
 
 #[test]
 fn a_store_belongs_to_the_cluster_of_its_first_backup() {
-    let Fixture { directory, store } = fixture();
+    let Fixture { directory, store } = Fixture::new();
     own(&store, by("it"), 1).unwrap();
     own(&store, by("it"), 2).unwrap();
     let refused = own(&store, by("other"), 3).unwrap_err().to_string();
@@ -494,7 +433,7 @@ fn a_store_belongs_to_the_cluster_of_its_first_backup() {
     std::fs::remove_file(directory.path().join("cluster.json")).unwrap();
     let others = Begun {
         cluster_id: "other".to_string(),
-        ..begun(2)
+        ..begun(2, 1)
     };
     others.create(&store).unwrap();
     own(&store, by("other"), 6).unwrap();

@@ -1,119 +1,48 @@
 //! Ranges of continuous backups: the moments in a store, and detection of missing or damaged parts.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use skep_backup::{
-    BackupError, BackupKind, Begun, Broken, Chain, Continued, Cut, FORMAT, Location, LogPart,
-    Manifest, Marker, Moment, PartitionManifest, Reader, Store, Upload, Writer, begin, break_off,
-    broken, delete, encode_entries, forget, forgotten, is_needed, latest, moment, newest_moment,
-    ranges, verify,
+    BackupError, Broken, Chain, Continued, Cut, FORMAT, LogPart, Marker, Moment, PartitionManifest,
+    Reader, Store, Upload, begin, break_off, broken, delete, forget, forgotten, is_needed, latest,
+    moment, newest_moment, ranges, verify,
 };
-use skep_cluster::{Layout, State};
-use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
-use skep_storage::log::Entry;
+
+use support::{Fixture, TERM, begun, by, entries, manifest, state, upload_state};
 
 /// Position and record at which the backups here are cut.
 const CUT: Cut = Cut {
     index: 9,
-    term: 2,
+    term: TERM,
     position: 20,
     last_key: 4,
 };
 
-struct Fixture {
-    directory: tempfile::TempDir,
-    store: Store,
-}
-
-fn state() -> State {
-    let layout = Layout {
-        nodes: vec![0],
-        copies: 1,
-        partitions: 1,
-    };
-    State::bootstrapped("it".to_string(), &layout, 0)
-}
-
-/// A cluster that was never restored.
-fn by(cluster_id: &str) -> Writer<'_> {
-    Writer {
-        cluster_id,
-        epoch: 0,
-    }
-}
-
-/// Entries without records, as after elections.
-fn entries(from: u64, to: u64) -> Vec<u8> {
-    let mut content = Vec::new();
-    for index in from..=to {
-        let entry = Entry {
-            index,
-            term: 2,
-            tag: 0,
-            payload: Bytes::new(),
-        };
-        encode_entries(&entry, &mut content);
-    }
-    content
-}
-
 impl Fixture {
-    fn new() -> Fixture {
-        let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(&Location::Directory(directory.path().to_path_buf())).unwrap();
-        Fixture { directory, store }
-    }
-
     /// A complete backup at this time.
     fn backup(&self, id: u64, at: i64) {
-        let mut kv = MemoryKv::new();
-        let mut batch = KvBatch::new();
-        batch.put(1, b"key".as_slice(), b"row".as_slice());
-        kv.commit(batch).unwrap();
-        let view = kv.view().unwrap();
-        let mut rows = StreamWriter::new(&*view, 1 << 10).unwrap();
-        let mut upload = Upload::new(&self.store, (id, 1), "state", u64::MAX);
-        while let Some(chunk) = rows.next_chunk().unwrap() {
-            upload.add(&chunk).unwrap();
-        }
+        let state = upload_state(&self.store, id);
         let mut log = Upload::new(&self.store, (id, 1), "log", u64::MAX);
         log.add(&entries(6, CUT.index)).unwrap();
-        let begun = Begun {
-            backup_id: id,
-            cluster_id: "it".to_string(),
-            version: "0".to_string(),
-            began_at: at,
+        begun(id, at).create(&self.store).unwrap();
+        let partition = PartitionManifest {
+            partition: 1,
             broker_id: 0,
-            partitions: 1,
+            cut: CUT,
+            checkpoint_index: 5,
+            state,
+            query: None,
+            log: LogPart {
+                base_index: 5,
+                base_term: 1,
+                objects: log.finish(),
+            },
         };
-        begun.create(&self.store).unwrap();
-        let manifest = Manifest {
-            format: FORMAT,
-            backup_id: id,
-            version: "0".to_string(),
-            kind: BackupKind::default(),
-            documents: Vec::new(),
-            began_at: at,
-            cut_at: at,
-            completed_at: at,
-            cluster: state(),
-            partitions: vec![PartitionManifest {
-                partition: 1,
-                broker_id: 0,
-                cut: CUT,
-                checkpoint_index: 5,
-                state: upload.finish(),
-                query: None,
-                log: LogPart {
-                    base_index: 5,
-                    base_term: 1,
-                    objects: log.finish(),
-                },
-            }],
-        };
-        begun.complete(&self.store, &manifest).unwrap();
+        let manifest = manifest(id, at, vec![partition]);
+        begun(id, at).complete(&self.store, &manifest).unwrap();
     }
 
     /// A backup that is continued.

@@ -1,28 +1,21 @@
 //! The epochs of restores: one for all nodes of a restore, and another one for each restore.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Barrier;
 
 use skep_backup::{
-    BackupError, BackupKind, Begun, FORMAT, JOINED_FOR, Joined, Location, Manifest, Marker,
-    Participant, Restored, Store, Writer, foresee, join, own,
+    BackupError, FORMAT, JOINED_FOR, Joined, Location, Manifest, Marker, Participant, Restored,
+    Store, Writer, foresee, join, own,
 };
-use skep_cluster::{EPOCHS_OF_A_RESTORE as STEP, Layout, State};
+use skep_cluster::{EPOCHS_OF_A_RESTORE as STEP, State};
 
-struct Fixture {
-    directory: tempfile::TempDir,
-    store: Store,
-}
+use support::{Fixture, begun, manifest, state};
 
 fn open(directory: &Path) -> Store {
     Store::open(&Location::Directory(directory.to_path_buf())).unwrap()
-}
-
-fn fixture() -> Fixture {
-    let directory = tempfile::tempdir().unwrap();
-    let store = open(directory.path());
-    Fixture { directory, store }
 }
 
 fn moment(backup_id: u64) -> Restored {
@@ -47,34 +40,11 @@ fn node(node: u32, attempt: &str) -> Participant<'_> {
 }
 
 fn complete(store: &Store, id: u64, epoch: u64) {
-    let begun = Begun {
-        backup_id: id,
-        cluster_id: "it".to_string(),
-        version: "0".to_string(),
-        began_at: 0,
-        broker_id: 0,
-        partitions: 1,
-    };
+    let begun = begun(id, 0);
     begun.create(store).unwrap();
-    let layout = Layout {
-        nodes: vec![0],
-        copies: 1,
-        partitions: 1,
-    };
     let manifest = Manifest {
-        format: FORMAT,
-        backup_id: id,
-        version: "0".to_string(),
-        kind: BackupKind::default(),
-        began_at: 0,
-        cut_at: 0,
-        completed_at: 0,
-        cluster: State {
-            epoch,
-            ..State::bootstrapped("it".to_string(), &layout, 0)
-        },
-        partitions: Vec::new(),
-        documents: Vec::new(),
+        cluster: State { epoch, ..state() },
+        ..manifest(id, 0, Vec::new())
     };
     begun.complete(store, &manifest).unwrap();
 }
@@ -94,7 +64,7 @@ impl Fixture {
 
 #[test]
 fn all_nodes_of_a_restore_have_one_epoch_and_the_next_restore_has_another() {
-    let fixture = fixture();
+    let fixture = Fixture::new();
     for (restore, attempts) in [["a", "b", "c"], ["d", "e", "f"]].into_iter().enumerate() {
         for (number, attempt) in (0..).zip(attempts) {
             let epoch = fixture.epoch(&moment(7), &node(number, attempt));
@@ -124,7 +94,7 @@ fn all_nodes_of_a_restore_have_one_epoch_and_the_next_restore_has_another() {
 
 #[test]
 fn an_interrupted_restore_that_is_run_again_keeps_its_epoch() {
-    let fixture = fixture();
+    let fixture = Fixture::new();
     assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
     assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
     // A node that lost its directory may begin another restore; the output names the first one.
@@ -143,7 +113,7 @@ fn an_interrupted_restore_that_is_run_again_keeps_its_epoch() {
 
 #[test]
 fn a_restore_whose_cluster_works_or_that_is_old_is_not_joined() {
-    let fixture = fixture();
+    let fixture = Fixture::new();
     assert_eq!(fixture.epoch(&moment(7), &node(0, "a")), STEP);
     let later = Participant {
         now: JOINED_FOR.as_millis() as i64 + 1,
@@ -163,7 +133,7 @@ fn a_restore_whose_cluster_works_or_that_is_old_is_not_joined() {
 
 #[test]
 fn an_epoch_is_above_all_that_the_store_has_seen() {
-    let fixture = fixture();
+    let fixture = Fixture::new();
     complete(&fixture.store, 7, 5 * STEP);
     complete(&fixture.store, 8, 3);
     let damaged = fixture.directory.path().join("restores/6144");
@@ -190,7 +160,7 @@ fn an_epoch_is_above_all_that_the_store_has_seen() {
 #[test]
 fn nodes_that_restore_at_once_agree() {
     for _ in 0..20 {
-        let fixture = fixture();
+        let fixture = Fixture::new();
         let barrier = Barrier::new(3);
         let mut epochs = BTreeMap::new();
         std::thread::scope(|scope| {
@@ -213,7 +183,7 @@ fn nodes_that_restore_at_once_agree() {
 /// A file in the place of the directory: nothing can be written there, as in a read-only store.
 #[test]
 fn a_store_that_cannot_be_written_needs_an_epoch() {
-    let fixture = fixture();
+    let fixture = Fixture::new();
     complete(&fixture.store, 7, 0);
     std::fs::write(fixture.directory.path().join("restores"), "").unwrap();
     let error = join(&fixture.store, &moment(7), &node(0, "a")).unwrap_err();
@@ -243,7 +213,7 @@ fn refusal(store: &Store, epoch: u64, now: i64) -> String {
 
 #[test]
 fn a_restored_cluster_has_the_store_unless_the_one_before_it_still_writes() {
-    let fixture = fixture();
+    let fixture = Fixture::new();
     let store = &fixture.store;
     own(store, writer(0), 0).unwrap();
     complete(store, 1, 0);
@@ -275,7 +245,7 @@ fn a_restored_cluster_has_the_store_unless_the_one_before_it_still_writes() {
 
 #[test]
 fn the_cluster_of_a_drill_never_has_the_store() {
-    let fixture = fixture();
+    let fixture = Fixture::new();
     let store = &fixture.store;
     own(store, writer(0), 0).unwrap();
     complete(store, 1, 0);

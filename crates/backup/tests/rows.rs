@@ -1,31 +1,15 @@
 //! Rows in a database beside the backups of a store: the moments that they can be brought to, and the log that this takes.
 
+mod support;
+
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
 use skep_backup::{
-    BackupError, BackupKind, Begun, Chain, Continued, Cut, FORMAT, Fitting, Location, LogPart,
-    Manifest, Marker, Misfit, Moment, PartitionManifest, Reader, RowPositions, Store, Upload,
-    begin, encode_entries, expect_fit, moments_for,
+    BackupError, Chain, Continued, Cut, FORMAT, Fitting, LogPart, Marker, Misfit, Moment,
+    PartitionManifest, Reader, RowPositions, Upload, begin, expect_fit, moments_for,
 };
-use skep_cluster::{Layout, State};
-use skep_storage::log::Entry;
 
-const TERM: u64 = 2;
-
-struct Fixture {
-    _directory: tempfile::TempDir,
-    store: Store,
-}
-
-fn state() -> State {
-    let layout = Layout {
-        nodes: vec![0],
-        copies: 1,
-        partitions: 1,
-    };
-    State::bootstrapped("it".to_string(), &layout, 0)
-}
+use support::{Fixture, TERM, begun, entries, manifest, state};
 
 fn cut(index: u64) -> Cut {
     Cut {
@@ -36,73 +20,33 @@ fn cut(index: u64) -> Cut {
     }
 }
 
-fn entries(from: u64, to: u64) -> Vec<u8> {
-    let mut content = Vec::new();
-    for index in from..=to {
-        let entry = Entry {
-            index,
-            term: TERM,
-            tag: 0,
-            payload: Bytes::new(),
-        };
-        encode_entries(&entry, &mut content);
-    }
-    content
-}
-
 fn rows(entry: u64) -> RowPositions {
     BTreeMap::from([(1, entry)])
 }
 
 impl Fixture {
-    fn new() -> Fixture {
-        let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(&Location::Directory(directory.path().to_path_buf())).unwrap();
-        Fixture {
-            _directory: directory,
-            store,
-        }
-    }
-
     /// A backup with the log after entry `base`, up to entry `to`. It carries on the one before it, if that is given.
     fn backup(&self, id: u64, (base, to): (u64, u64), after: Option<u64>) {
-        let begun = Begun {
-            backup_id: id,
-            cluster_id: "it".to_string(),
-            version: "0".to_string(),
-            began_at: at(id),
-            broker_id: 0,
-            partitions: 1,
-        };
+        let begun = begun(id, at(id));
         begun.create(&self.store).unwrap();
         let mut log = Upload::new(&self.store, (id, 1), "log", u64::MAX);
         if base < to {
             log.add(&entries(base + 1, to)).unwrap();
         }
-        let manifest = Manifest {
-            format: FORMAT,
-            backup_id: id,
-            version: "0".to_string(),
-            kind: BackupKind::default(),
-            documents: Vec::new(),
-            began_at: at(id),
-            cut_at: at(id),
-            completed_at: at(id),
-            cluster: state(),
-            partitions: vec![PartitionManifest {
-                partition: 1,
-                broker_id: 0,
-                cut: cut(to),
-                checkpoint_index: base,
-                state: Vec::new(),
-                query: None,
-                log: LogPart {
-                    base_index: base,
-                    base_term: TERM,
-                    objects: log.finish(),
-                },
-            }],
+        let partition = PartitionManifest {
+            partition: 1,
+            broker_id: 0,
+            cut: cut(to),
+            checkpoint_index: base,
+            state: Vec::new(),
+            query: None,
+            log: LogPart {
+                base_index: base,
+                base_term: TERM,
+                objects: log.finish(),
+            },
         };
+        let manifest = manifest(id, at(id), vec![partition]);
         begun.complete(&self.store, &manifest).unwrap();
         let continued = Continued { after, at: at(id) };
         begin(&self.store, id, &continued).unwrap();
