@@ -61,6 +61,22 @@ async fn searches_answer(server: &Server) {
     .await;
 }
 
+/// A server that has written the rows of ten instances, and whose exporting is then paused softly, so that it keeps its log. Returns the keys
+/// of the instances as well.
+async fn pause_after_ten(data: &Path, arguments: &[String]) -> (Server, HashSet<i64>) {
+    let server = crate::start(data, arguments, data.join("log")).await;
+    let client = server.client();
+    deploy_one_task(&client).await;
+    let mut created = HashSet::new();
+    for _ in 0..10 {
+        created.insert(create(&client).await);
+    }
+    searches_answer(&server).await;
+    expect_searchable(&server, created.len()).await;
+    post(&server, "/actuator/exporting/pause?soft=true");
+    (server, created)
+}
+
 /// `with`: the settings for the database with this URL.
 fn expect_other_rows_to_be_refused(
     database: &Postgres,
@@ -104,17 +120,8 @@ async fn a_dump_before_a_backup_is_brought_to_the_backup_and_other_rows_are_refu
     };
     let (data, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let with = |url: &str| [directory(store.path()), rows_in(url)].concat();
-    let original = with(&database.url());
-    let server = crate::start(data.path(), &original, data.path().join("log")).await;
+    let (server, mut kept) = pause_after_ten(data.path(), &with(&database.url())).await;
     let client = server.client();
-    deploy_one_task(&client).await;
-    let mut kept = HashSet::new();
-    for _ in 0..10 {
-        kept.insert(create(&client).await);
-    }
-    searches_answer(&server).await;
-    expect_searchable(&server, kept.len()).await;
-    post(&server, "/actuator/exporting/pause?soft=true");
     for _ in 0..5 {
         kept.insert(create(&client).await);
     }
@@ -300,16 +307,8 @@ async fn a_snapshot_of_a_search_server_is_brought_to_a_backup() {
     let repository = format!("camunda.data.backup.repository-name={name}");
     let repository = vec!["--set".to_string(), repository];
     let arguments = [directory(store.path()), rows, repository].concat();
-    let server = crate::start(data.path(), &arguments, data.path().join("log")).await;
+    let (server, mut kept) = pause_after_ten(data.path(), &arguments).await;
     let client = server.client();
-    deploy_one_task(&client).await;
-    let mut kept = HashSet::new();
-    for _ in 0..10 {
-        kept.insert(create(&client).await);
-    }
-    searches_answer(&server).await;
-    expect_searchable(&server, kept.len()).await;
-    post(&server, "/actuator/exporting/pause?soft=true");
     let name = snapshot(&server, 7).await;
     for _ in 0..10 {
         kept.insert(create(&client).await);
