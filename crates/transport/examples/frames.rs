@@ -50,14 +50,6 @@ impl Owner for Node {
     fn received(self: &Arc<Self>, _: u32, _: Class, _: u32, _: Bytes) {
         self.received.fetch_add(1, Ordering::Relaxed);
     }
-
-    fn connected(self: &Arc<Self>, _: u32, _: Class) {}
-    fn disconnected(self: &Arc<Self>, _: u32, _: Class) {}
-
-    fn lost(self: &Arc<Self>, _: u32, _: Class) {}
-    fn gone(self: &Arc<Self>, _: u32) {}
-    fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
-    fn closed(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
 }
 
 fn start(number: u32, contacts: &[SocketAddr]) -> (Arc<Node>, Transport) {

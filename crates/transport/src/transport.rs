@@ -42,24 +42,36 @@ pub trait Owner: Send + Sync + 'static {
     /// A message from another node, in this version of the protocol. Messages of the same class arrive in sending order.
     fn received(self: &Arc<Self>, from: u32, class: Class, version: u32, message: Bytes);
 
-    /// Messages to the node can be sent.
-    fn connected(self: &Arc<Self>, node: u32, class: Class);
+    /// Messages to the node can be sent. This event and those below need no answer: by default, they are ignored.
+    fn connected(self: &Arc<Self>, node: u32, class: Class) {
+        let _ = (node, class);
+    }
 
     /// Messages that were accepted for the node may be lost.
-    fn disconnected(self: &Arc<Self>, node: u32, class: Class);
+    fn disconnected(self: &Arc<Self>, node: u32, class: Class) {
+        let _ = (node, class);
+    }
 
     /// There was a connection to the node, and the next attempt failed. A node that moves to another address comes back at once and is not
     /// lost.
-    fn lost(self: &Arc<Self>, node: u32, class: Class);
+    fn lost(self: &Arc<Self>, node: u32, class: Class) {
+        let _ = (node, class);
+    }
 
     /// As [`Owner::lost`], and nobody listens at the node's address: its process has ended.
-    fn gone(self: &Arc<Self>, node: u32);
+    fn gone(self: &Arc<Self>, node: u32) {
+        let _ = node;
+    }
 
     /// The node can send to us. Its previous connections are closed, and this was reported.
-    fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
+    fn opened(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
+        let _ = (node, class, incarnation);
+    }
 
     /// Messages sent by the node may be lost.
-    fn closed(self: &Arc<Self>, node: u32, class: Class, incarnation: u64);
+    fn closed(self: &Arc<Self>, node: u32, class: Class, incarnation: u64) {
+        let _ = (node, class, incarnation);
+    }
 }
 
 #[derive(Clone, Debug)]

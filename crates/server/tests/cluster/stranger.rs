@@ -60,18 +60,6 @@ impl Owner for Stranger {
     }
 
     fn received(self: &Arc<Self>, _: u32, _: Class, _: u32, _: Bytes) {}
-
-    fn connected(self: &Arc<Self>, _: u32, _: Class) {}
-
-    fn disconnected(self: &Arc<Self>, _: u32, _: Class) {}
-
-    fn lost(self: &Arc<Self>, _: u32, _: Class) {}
-
-    fn gone(self: &Arc<Self>, _: u32) {}
-
-    fn opened(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
-
-    fn closed(self: &Arc<Self>, _: u32, _: Class, _: u64) {}
 }
 
 async fn connect(nodes: &Nodes) -> (Arc<Stranger>, Transport) {

@@ -86,8 +86,6 @@ impl Owner for Node {
         self.seen.lock().push(Seen::Message(from, class, message));
     }
 
-    fn connected(self: &Arc<Self>, _: u32, _: Class) {}
-
     fn disconnected(self: &Arc<Self>, node: u32, class: Class) {
         self.seen.lock().push(Seen::Disconnected(node, class));
     }
