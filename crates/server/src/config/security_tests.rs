@@ -574,58 +574,35 @@ fn more_than_a_cluster_may_have_stops_the_start() {
     assert!(groups(3, &"x".repeat(4 << 20)).is_ok());
 }
 
-/// A setting, the others that its entry needs, and the field that errors name.
-type Field = (
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    &'static str,
-);
-
 /// What a client could not send, a set-up cannot have either.
 #[test]
 fn a_text_that_no_request_could_carry_stops_the_start() {
-    const FIELDS: [Field; 6] = [
+    // A list, a field of its entries, and the other fields that an entry needs.
+    const FIELDS: [(&str, &str, &[&str]); 6] = [
+        ("groups", "description", &["group-id"]),
+        ("roles", "description", &["role-id"]),
+        ("tenants", "description", &["tenant-id"]),
         (
-            "GROUPS_0_DESCRIPTION",
-            &[("GROUPS_0_GROUPID", "g")],
-            "description",
-        ),
-        (
-            "ROLES_0_DESCRIPTION",
-            &[("ROLES_0_ROLEID", "r")],
-            "description",
-        ),
-        (
-            "TENANTS_0_DESCRIPTION",
-            &[("TENANTS_0_TENANTID", "t")],
-            "description",
-        ),
-        (
-            "MAPPINGRULES_0_CLAIMVALUE",
-            &[
-                ("MAPPINGRULES_0_MAPPINGRULEID", "m"),
-                ("MAPPINGRULES_0_CLAIMNAME", "dept"),
-            ],
+            "mapping-rules",
             "claim-value",
+            &["mapping-rule-id", "claim-name"],
         ),
         (
-            "MAPPINGRULES_0_CLAIMNAME",
-            &[
-                ("MAPPINGRULES_0_MAPPINGRULEID", "m"),
-                ("MAPPINGRULES_0_CLAIMVALUE", "sales"),
-            ],
+            "mapping-rules",
             "claim-name",
+            &["mapping-rule-id", "claim-value"],
         ),
-        (
-            "USERS_0_PASSWORD",
-            &[("USERS_0_USERNAME", "anna")],
-            "password",
-        ),
+        ("users", "password", &["username"]),
     ];
-    for (name, others, field) in FIELDS {
+    for (list, field, others) in FIELDS {
+        let variable = |field: &str| format!("{list}_0_{field}").replace('-', "").to_uppercase();
+        let name = variable(field);
+        let others: Vec<String> = others.iter().map(|other| variable(other)).collect();
         let with = |bytes: usize| {
             let text = "x".repeat(bytes);
-            variables(&[others, &[(name, &*text)]].concat())
+            let mut given: Vec<(&str, &str)> = others.iter().map(|other| (&**other, "x")).collect();
+            given.push((&name, &text));
+            variables(&given)
         };
         let refused = with((4 << 20) + 1).unwrap_err();
         let why = format!("The {field} has 4194305 bytes, and 4194304 are allowed");
