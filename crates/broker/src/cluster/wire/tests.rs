@@ -16,44 +16,51 @@ use skep_transport::{OLDEST_VERSION, PROTOCOL_VERSION};
 
 use super::{NodeMessage, PollMessage, in_version};
 
+/// The frames that each version added, by version.
+const ADDED: [(u32, &str); 8] = [
+    (1, include_str!("../../../tests/golden/frames-1.txt")),
+    (2, include_str!("../../../tests/golden/frames-2.txt")),
+    (3, include_str!("../../../tests/golden/frames-3.txt")),
+    (4, include_str!("../../../tests/golden/frames-4.txt")),
+    (5, include_str!("../../../tests/golden/frames-5.txt")),
+    (6, include_str!("../../../tests/golden/frames-6.txt")),
+    // It only has a new record.
+    (7, ""),
+    (8, include_str!("../../../tests/golden/frames-8.txt")),
+];
+
 fn frames(version: u32) -> Vec<Vec<u8>> {
-    let text = match version {
-        1 => include_str!("../../../tests/golden/frames-1.txt"),
-        2 => include_str!("../../../tests/golden/frames-2.txt"),
-        3 => concat!(
-            include_str!("../../../tests/golden/frames-2.txt"),
-            include_str!("../../../tests/golden/frames-3.txt")
-        ),
-        4 => concat!(
-            include_str!("../../../tests/golden/frames-2.txt"),
-            include_str!("../../../tests/golden/frames-3.txt"),
-            include_str!("../../../tests/golden/frames-4.txt")
-        ),
-        5 => concat!(
-            include_str!("../../../tests/golden/frames-2.txt"),
-            include_str!("../../../tests/golden/frames-3.txt"),
-            include_str!("../../../tests/golden/frames-4.txt"),
-            include_str!("../../../tests/golden/frames-5.txt")
-        ),
-        // Version 7 has no other messages: it only has a new record.
-        6 | 7 => concat!(
-            include_str!("../../../tests/golden/frames-2.txt"),
-            include_str!("../../../tests/golden/frames-3.txt"),
-            include_str!("../../../tests/golden/frames-4.txt"),
-            include_str!("../../../tests/golden/frames-5.txt"),
-            include_str!("../../../tests/golden/frames-6.txt")
-        ),
-        8 => concat!(
-            include_str!("../../../tests/golden/frames-2.txt"),
-            include_str!("../../../tests/golden/frames-3.txt"),
-            include_str!("../../../tests/golden/frames-4.txt"),
-            include_str!("../../../tests/golden/frames-5.txt"),
-            include_str!("../../../tests/golden/frames-6.txt"),
-            include_str!("../../../tests/golden/frames-8.txt")
-        ),
-        _ => panic!("version {version} has no golden frames: record some"),
-    };
-    text.lines().map(unhex).collect()
+    let is_known = ADDED.iter().any(|(added_by, _)| *added_by == version);
+    assert!(
+        is_known,
+        "version {version} has no golden frames: record some"
+    );
+    // The frames of version 1 are its own: version 2 encodes all messages differently.
+    let known = version.min(2)..=version;
+    let texts = ADDED
+        .iter()
+        .filter(|(added_by, _)| known.contains(added_by));
+    let lines = texts.flat_map(|(_, text)| text.lines());
+    lines.map(unhex).collect()
+}
+
+/// The messages of this number that the version added.
+fn added(version: u32, count: usize) -> Vec<NodeMessage> {
+    let texts = ADDED.iter().filter(|(added_by, _)| *added_by == version);
+    let lines = texts.flat_map(|(_, text)| text.lines());
+    let messages = lines.map(|line| NodeMessage::decode(version, &unhex(line)));
+    let messages: Vec<NodeMessage> = messages.map(Option::unwrap).collect();
+    assert_eq!(messages.len(), count, "version {version}");
+    messages
+}
+
+/// Checks what nodes of all versions before this one get in place of a message that it added.
+fn expect_before(version: u32, message: &NodeMessage, expected: Option<Bytes>) {
+    for earlier in OLDEST_VERSION..version {
+        let sent = message.encode_for(earlier);
+        assert_eq!(sent, expected, "version {earlier}: {message:?}");
+        assert_eq!(in_version(earlier, message.encode()), expected);
+    }
 }
 
 fn read(version: u32) -> Vec<NodeMessage> {
@@ -151,52 +158,28 @@ fn a_node_of_version_1_gets_an_internal_command_as_an_anonymous_one() {
 
 #[test]
 fn sessions_are_not_sent_to_nodes_of_version_2() {
-    let own = include_str!("../../../tests/golden/frames-3.txt");
-    let own = own.lines().map(|line| NodeMessage::decode(3, &unhex(line)));
-    let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
-    assert_eq!(own.len(), 5);
-    for message in own {
-        assert_eq!(message.encode_for(1), None::<Bytes>);
-        assert_eq!(message.encode_for(2), None::<Bytes>);
-        assert_eq!(in_version(2, message.encode()), None);
+    for message in added(3, 5) {
+        expect_before(3, &message, None);
     }
 }
 
 #[test]
 fn messages_about_kept_objects_are_not_sent_to_nodes_of_version_3() {
-    let own = include_str!("../../../tests/golden/frames-4.txt");
-    let own = own.lines().map(|line| NodeMessage::decode(4, &unhex(line)));
-    let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
-    assert_eq!(own.len(), 6);
-    for message in own {
-        for version in 1..=3 {
-            assert_eq!(message.encode_for(version), None::<Bytes>);
-            assert_eq!(in_version(version, message.encode()), None);
-        }
+    for message in added(4, 6) {
+        expect_before(4, &message, None);
     }
 }
 
 #[test]
 fn messages_that_confirm_a_leader_are_not_sent_to_nodes_of_version_4() {
-    let own = include_str!("../../../tests/golden/frames-5.txt");
-    let own = own.lines().map(|line| NodeMessage::decode(5, &unhex(line)));
-    let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
-    assert_eq!(own.len(), 4);
-    for message in own {
-        for version in 1..=4 {
-            assert_eq!(message.encode_for(version), None::<Bytes>);
-            assert_eq!(in_version(version, message.encode()), None);
-        }
+    for message in added(5, 4) {
+        expect_before(5, &message, None);
     }
 }
 
 #[test]
 fn nodes_of_version_5_get_messages_of_long_polling_without_tenants() {
-    let own = include_str!("../../../tests/golden/frames-6.txt");
-    let own = own.lines().map(|line| NodeMessage::decode(6, &unhex(line)));
-    let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
-    assert_eq!(own.len(), 5);
-    for message in own {
+    for message in added(6, 5) {
         let job_type = "work".into();
         let expected = match &message {
             NodeMessage::Polls(PollMessage::Wanted { .. }) => NodeMessage::Wanted { job_type },
@@ -205,30 +188,18 @@ fn nodes_of_version_5_get_messages_of_long_polling_without_tenants() {
             }
             other => panic!("{other:?}"),
         };
-        for version in 1..=5 {
-            let sent = message.encode_for(version);
-            assert_eq!(sent, Some(expected.encode()), "version {version}");
-            assert_eq!(in_version(version, message.encode()), sent);
-        }
+        expect_before(6, &message, Some(expected.encode()));
     }
 }
 
 #[test]
 fn nodes_of_version_7_get_a_status_without_its_logs() {
-    let own = include_str!("../../../tests/golden/frames-8.txt");
-    let own = own.lines().map(|line| NodeMessage::decode(8, &unhex(line)));
-    let own: Vec<NodeMessage> = own.map(Option::unwrap).collect();
-    assert_eq!(own.len(), 2);
-    for message in own {
+    for message in added(8, 2) {
         let NodeMessage::StatusOf { status, .. } = &message else {
             panic!("{message:?}");
         };
         let expected = NodeMessage::Status(status.clone());
-        for version in 1..=7 {
-            let sent = message.encode_for(version);
-            assert_eq!(sent, Some(expected.encode()), "version {version}");
-            assert_eq!(in_version(version, message.encode()), sent);
-        }
+        expect_before(8, &message, Some(expected.encode()));
     }
 }
 
