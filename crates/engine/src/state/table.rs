@@ -60,6 +60,12 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
 /// Result of [`Row::read_earlier`].
 pub type ReadEarlier<V> = Option<Result<V, String>>;
 
+/// Reads a row whose second version added a list at its end; version 1 had none. For [`Row::read_earlier`].
+pub fn read_without_list<V: Row>(version: u8, bytes: &[u8]) -> ReadEarlier<V> {
+    // An empty list is encoded as one byte.
+    (version == 1).then(|| decode(&[bytes, &[0]].concat()))
+}
+
 /// Encodes a row for the store.
 pub fn write_row<V: Row>(row: &V) -> Vec<u8> {
     encode(&(row.version(), row))

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
-use skep_protocol::record::decode;
 use skep_protocol::value::{
     BatchOperationCreationValue, BatchOperationError, BatchOperationItem, BatchOperationType,
     BatchProgress, ItemResources,
 };
 
-use crate::state::table::{ReadEarlier, Row, StoreError, Table, Tables};
+use crate::state::table::{ReadEarlier, Row, StoreError, Table, Tables, read_without_list};
 use crate::state::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,8 +104,7 @@ impl Row for BatchChunk {
     }
 
     fn read_earlier(version: u8, bytes: &[u8]) -> ReadEarlier<Self> {
-        // An empty list is encoded as one byte.
-        (version == 1).then(|| decode(&[bytes, &[0]].concat()))
+        read_without_list(version, bytes)
     }
 
     fn known_to(&self, protocol: u32) -> Option<Self> {

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::Key;
-use skep_protocol::record::decode;
 use skep_protocol::value::ProcessMessageSubscriptionValue;
 
-use crate::state::table::{ReadEarlier, Row, StoreError, Table, Tables};
+use crate::state::table::{ReadEarlier, Row, StoreError, Table, Tables, read_without_list};
 use crate::state::undo::Indexed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,8 +122,7 @@ impl Row for ProcessMessageSubscription {
     }
 
     fn read_earlier(version: u8, bytes: &[u8]) -> ReadEarlier<Self> {
-        // An empty list is encoded as one byte.
-        (version == 1).then(|| decode(&[bytes, &[0]].concat()))
+        read_without_list(version, bytes)
     }
 
     fn known_to(&self, protocol: u32) -> Option<Self> {
