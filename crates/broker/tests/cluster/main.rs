@@ -132,6 +132,28 @@ impl Nodes {
         }
     }
 
+    /// With rows in a shared database. `None`: there is no PostgreSQL here.
+    fn with_database(self) -> Option<Nodes> {
+        let server = skep_testbed::shared_postgres()?;
+        Some(Nodes {
+            store: in_database,
+            database: Some(server),
+            prefix: server.prefix(),
+            ..self
+        })
+    }
+
+    /// With rows in a shared search server. `None`: there is none here.
+    fn with_search_server(self) -> Option<Nodes> {
+        let server = skep_testbed::shared_search_server(skep_testbed::Product::OpenSearch)?;
+        Some(Nodes {
+            store: in_indices,
+            search_server: Some(server),
+            prefix: server.prefix(),
+            ..self
+        })
+    }
+
     /// Nodes connected by links that can be cut.
     fn linked(size: usize, partitions: u32) -> Nodes {
         let mut nodes = Nodes::new(size, partitions);

@@ -98,30 +98,18 @@ async fn a_page_of_any_node_misses_no_changes_of_the_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_from_a_shared_database_misses_no_changes() {
-    let Some(server) = skep_testbed::shared_postgres() else {
+    let Some(nodes) = Nodes::new(3, 2).with_database() else {
         return;
     };
-    pages_miss_nothing(&Nodes {
-        store: in_database,
-        database: Some(server),
-        prefix: server.prefix(),
-        ..Nodes::new(3, 2)
-    })
-    .await;
+    pages_miss_nothing(&nodes).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_from_a_shared_search_server_misses_no_changes() {
-    let Some(server) = skep_testbed::shared_search_server(skep_testbed::Product::OpenSearch) else {
+    let Some(nodes) = Nodes::new(3, 2).with_search_server() else {
         return;
     };
-    pages_miss_nothing(&Nodes {
-        store: in_indices,
-        search_server: Some(server),
-        prefix: server.prefix(),
-        ..Nodes::new(3, 2)
-    })
-    .await;
+    pages_miss_nothing(&nodes).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -140,25 +140,17 @@ async fn a_single_node_is_empty_after_a_purge_and_keeps_working() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_is_empty_afterwards() {
-    let Some(server) = skep_testbed::shared_postgres() else {
+    let Some(nodes) = Nodes::new(1, 2).with_database() else {
         return;
     };
-    let mut nodes = Nodes::new(1, 2);
-    nodes.prefix = server.prefix();
-    nodes.database = Some(server);
-    nodes.store = in_database;
     alone_is_empty_afterwards(nodes).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn indices_are_empty_afterwards() {
-    let Some(server) = skep_testbed::shared_search_server(skep_testbed::Product::OpenSearch) else {
+    let Some(nodes) = Nodes::new(1, 2).with_search_server() else {
         return;
     };
-    let mut nodes = Nodes::new(1, 2);
-    nodes.prefix = server.prefix();
-    nodes.search_server = Some(server);
-    nodes.store = in_indices;
     alone_is_empty_afterwards(nodes).await;
 }
 
@@ -237,13 +229,9 @@ async fn three_nodes_are_empty_after_a_purge_and_an_absent_one_restores_nothing(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_database_of_three_nodes_is_empty_afterwards() {
-    let Some(server) = skep_testbed::shared_postgres() else {
+    let Some(nodes) = Nodes::new(3, 3).with_database() else {
         return;
     };
-    let mut nodes = Nodes::new(3, 3);
-    nodes.prefix = server.prefix();
-    nodes.database = Some(server);
-    nodes.store = in_database;
     three_are_empty_afterwards(nodes).await;
 }
 

@@ -34,15 +34,10 @@ pub async fn create_and_find(rigs: &[&Rig], count: usize, created: &mut HashSet<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_share_a_database_which_the_leaders_fill_each_entry_once() {
-    let Some(server) = skep_testbed::shared_postgres() else {
+    let Some(nodes) = Nodes::new(3, 2).with_database() else {
         return;
     };
-    let nodes = Nodes {
-        store: in_database,
-        database: Some(server),
-        prefix: server.prefix(),
-        ..Nodes::new(3, 2)
-    };
+    let server = nodes.database.unwrap();
     leaders_fill_it(&nodes, |table, sum| {
         let prefix = &nodes.prefix;
         let sum = match sum {
@@ -57,15 +52,10 @@ async fn nodes_share_a_database_which_the_leaders_fill_each_entry_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_share_a_search_server_which_the_leaders_fill_each_entry_once() {
-    let Some(server) = skep_testbed::shared_search_server(skep_testbed::Product::OpenSearch) else {
+    let Some(nodes) = Nodes::new(3, 2).with_search_server() else {
         return;
     };
-    let nodes = Nodes {
-        store: in_indices,
-        search_server: Some(server),
-        prefix: server.prefix(),
-        ..Nodes::new(3, 2)
-    };
+    let server = nodes.search_server.unwrap();
     leaders_fill_it(&nodes, |table, sum| {
         let index = format!("/{}-skep-{}", nodes.prefix, table.replace('_', "-"));
         server
