@@ -17,6 +17,8 @@ mod documents;
 mod drills;
 #[path = "cluster/dumps.rs"]
 mod dumps;
+#[path = "cluster/dying.rs"]
+mod dying;
 #[path = "cluster/faults.rs"]
 mod faults;
 #[path = "cluster/gateways.rs"]

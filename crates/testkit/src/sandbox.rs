@@ -201,7 +201,7 @@ impl FileSystem {
         filler
     }
 
-    /// Makes a switch that cuts the power at once: unflushed writes are lost, and nothing can be written until [`Self::power_on`].
+    /// Makes a switch that cuts the power at once: unflushed writes are lost, and reads and writes fail until [`Self::power_on`].
     pub fn switch(&self) -> Switch {
         // EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH. An ioctl would need unsafe code here, and an interpreter that waits for its
         // line takes effect without delay.

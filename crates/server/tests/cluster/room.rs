@@ -19,7 +19,7 @@ const SMALL: [(&str, &str); 6] = [
 ];
 
 /// Node 0 has its own small disk.
-fn with_a_small_disk(directory: &Path, more: &[(&str, &str)]) -> (Nodes, FileSystem) {
+pub fn with_a_small_disk(directory: &Path, more: &[(&str, &str)]) -> (Nodes, FileSystem) {
     let mut nodes = Nodes::new(1);
     for (name, value) in SMALL.iter().chain(more) {
         let set = format!("camunda.data.{name}={value}");
@@ -33,7 +33,7 @@ fn with_a_small_disk(directory: &Path, more: &[(&str, &str)]) -> (Nodes, FileSys
 }
 
 /// Node 0 is the first replica, to which leadership belongs.
-async fn let_node_0_lead(servers: &[Server]) {
+pub async fn let_node_0_lead(servers: &[Server]) {
     eventually("node 0 to lead", async || {
         servers[1].management("POST", "/actuator/rebalance");
         leader(&servers[1]).await == 0
@@ -159,7 +159,7 @@ fn a_leader_whose_disk_is_full_lets_others_lead_and_finds_back_by_itself() {
 const REPLICA_0: &str = "/actuator/cluster/brokers/0/partitions/1";
 
 /// Creates about this many MiB of incompressible state, in rows of half a MiB.
-async fn make_state(server: &Server, ledger: &Shared, mebibytes: u64) {
+pub async fn make_state(server: &Server, ledger: &Shared, mebibytes: u64) {
     let client = server.client();
     let mut random = Random(1);
     for _ in 0..2 * mebibytes {
@@ -183,7 +183,7 @@ fn size_of(directory: &Path) -> u64 {
 }
 
 /// The node's report on the health of its replica of partition 1: status and message.
-fn health_of_replica(server: &Server) -> (Value, Value) {
+pub fn health_of_replica(server: &Server) -> (Value, Value) {
     let answer = server.management("GET", "/actuator/partitions");
     let partitions = answer.and_then(|(_, body)| serde_json::from_str::<Value>(&body).ok());
     let health = partitions.unwrap_or_default()["1"]["health"].clone();
