@@ -170,6 +170,38 @@ fn the_last_change_of_a_key_in_a_batch_counts() {
     }
 }
 
+/// Cuts the files of rows off, below a directory.
+fn cut_off_tables(directory: &Path) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            cut_off_tables(&path);
+        } else if directory.ends_with("tables") {
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_len(0).unwrap();
+        }
+    }
+}
+
+#[test]
+fn an_error_of_a_read_says_that_the_store_cannot_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let noise = Random(1).noise(64 << 10);
+    let mut store = fjall(directory.path());
+    store
+        .commit(batch(&[(1, "a", Some(&noise))], None))
+        .unwrap();
+    drop(store);
+    let store = fjall(directory.path());
+    cut_off_tables(directory.path());
+    let of_scan = store.scan(1, b"", None).next().unwrap().unwrap_err();
+    for error in [store.get(1, b"a").unwrap_err(), of_scan] {
+        let text = error.to_string();
+        let expected = "reading the key-value store in";
+        assert!(text.starts_with(expected), "{text}");
+    }
+}
+
 /// Total size of the files below a directory.
 fn on_disk(directory: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;

@@ -58,7 +58,8 @@ async fn says_that_it_has_failed(server: &Server) {
     let message = health_of_replica(server).1.to_string();
     // Not the log: nothing was proposed, so the followers have got nothing that could wake them.
     assert!(
-        message.contains("the state store failed") && message.contains("Input/output error"),
+        message.contains("reading the key-value store in")
+            && message.contains("Input/output error"),
         "{message}"
     );
     for group in ["readiness", "liveness", "status"] {

@@ -191,7 +191,7 @@ impl FjallKv {
     }
 
     fn commit_failed(&mut self, error: &fjall::Error) -> StorageError {
-        let error = failed(&self.directory, error);
+        let error = failed(WRITING, &self.directory, error);
         self.littered = true;
         if error.is_disk_full() {
             // Half-written files take the space that the log needs. If they cannot be removed now, that is retried before the next commit.
@@ -237,7 +237,11 @@ impl FjallReader {
     }
 }
 
-fn failed(directory: &Path, error: &fjall::Error) -> StorageError {
+const OPENING: &str = "opening the key-value store in";
+const READING: &str = "reading the key-value store in";
+const WRITING: &str = "writing the key-value store in";
+
+fn failed(operation: &'static str, directory: &Path, error: &fjall::Error) -> StorageError {
     // The depth of the cause depends on where the library was writing.
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
     let io = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>());
@@ -247,7 +251,7 @@ fn failed(directory: &Path, error: &fjall::Error) -> StorageError {
             Some(code) => std::io::Error::from_raw_os_error(code),
             None => std::io::Error::new(io.kind(), io.to_string()),
         };
-        return StorageError::io("writing the key-value store in", directory, source);
+        return StorageError::io(operation, directory, source);
     }
     StorageError::Kv {
         directory: directory.to_path_buf(),
@@ -347,7 +351,7 @@ impl KvStore for FjallKv {
         let snapshot = open.database.snapshot();
         let meta = snapshot
             .get(&open.tree, META_KEY)
-            .map_err(|error| failed(&self.directory, &error))?
+            .map_err(|error| failed(READING, &self.directory, &error))?
             .map(|meta| meta.to_vec());
         Ok(Box::new(View {
             open,
@@ -376,7 +380,7 @@ impl KvView for View {
         Box::new(rows.map(|guard| {
             let (key, value) = guard
                 .into_inner()
-                .map_err(|error| failed(&self.directory, &error))?;
+                .map_err(|error| failed(READING, &self.directory, &error))?;
             let table = key.first().copied().unwrap_or_default();
             Ok((
                 table,

@@ -11,7 +11,7 @@ use fjall::config::PartitioningPolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use parking_lot::RwLock;
 
-use super::{FjallConfig, TREE, failed};
+use super::{FjallConfig, OPENING, READING, TREE, failed};
 use crate::StorageError;
 use crate::kv::{Rows, Table};
 
@@ -39,7 +39,7 @@ impl Open {
             })?;
             Ok(Open { database, tree })
         };
-        open().map_err(|error| failed(path, &error))
+        open().map_err(|error| failed(OPENING, path, &error))
     }
 
     /// Whether a background thread has failed: the database accepts no more writes.
@@ -99,7 +99,7 @@ impl Slot {
 
     pub(super) fn value(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StorageError> {
         let value = self.get()?.tree.get(key);
-        let value = value.map_err(|error| failed(&self.directory, &error))?;
+        let value = value.map_err(|error| failed(READING, &self.directory, &error))?;
         Ok(value.map(|value| value.to_vec()))
     }
 
@@ -123,7 +123,7 @@ impl Slot {
             let _used = &open;
             let (key, value) = guard
                 .into_inner()
-                .map_err(|error| failed(&directory, &error))?;
+                .map_err(|error| failed(READING, &directory, &error))?;
             Ok((key.get(1..).unwrap_or_default().to_vec(), value.to_vec()))
         }))
     }

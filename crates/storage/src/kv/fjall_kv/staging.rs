@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use fjall::PersistMode;
 
 use super::open::Open;
-use super::{CURRENT, FjallConfig, META_KEY, database_path, expect_room, failed, full_key};
+use super::{
+    CURRENT, FjallConfig, META_KEY, WRITING, database_path, expect_room, failed, full_key,
+};
 use crate::StorageError;
 use crate::kv::{Ascending, TableRows};
 
@@ -77,7 +79,7 @@ fn fill(
     (rows, meta): (TableRows<'_>, Option<Vec<u8>>),
     leave_free: u64,
 ) -> Result<(), StorageError> {
-    let fail = |error: fjall::Error| failed(directory, &error);
+    let fail = |error: fjall::Error| failed(WRITING, directory, &error);
     let mut ingestion = open.tree.start_ingestion().map_err(fail)?;
     let mut ascending = Ascending::new();
     let tables = open.tree.path().join(TABLES);
