@@ -217,6 +217,27 @@ fn a_filter_is_bounded() {
     );
 }
 
+/// A store could not look for it, and would say so in its own words.
+#[test]
+fn a_pattern_is_bounded() {
+    let like = |bytes: usize| {
+        let pattern = "a".repeat(bytes);
+        format!(r#"{{"filter": {{"processDefinitionId": {{"$like": "{pattern}"}}}}}}"#)
+    };
+    parsed(&like(8_000));
+    let error = refused(&like(8_001));
+    let said = "processDefinitionId.$like' has 8001 bytes. At most 8000 can be looked for";
+    assert!(error.contains(said), "{error}");
+    let variable = |bytes: usize| {
+        let pattern = "a".repeat(bytes);
+        format!(
+            r#"{{"filter": {{"variables": [{{"name": "v", "value": {{"$like": "{pattern}"}}}}]}}}}"#
+        )
+    };
+    parsed(&variable(8_000));
+    assert!(refused(&variable(8_001)).contains("has 8001 bytes"));
+}
+
 #[test]
 fn a_sort_is_bounded() {
     let fields = |count| vec![r#"{"field": "state"}"#; count].join(",");

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use skep_query::entities::VARIABLE;
 use skep_query::groups::MAX_GROUPS;
 use skep_query::{Answer, Condition, Groups, Measure, Op, Query, QueryError, Search, Value};
 
 use skep_testkit::one_task::rig;
-use skep_testkit::stores::{Filled, follow};
+use skep_testkit::stores::{Backend, Filled, follow};
 
 #[test]
 fn statistics_have_so_many_groups_at_most() {
@@ -35,4 +36,24 @@ fn statistics_have_so_many_groups_at_most() {
         panic!("no groups");
     };
     assert_eq!(rows.len(), MAX_GROUPS);
+}
+
+/// Stored values and patterns are longer than what is sent: JSON escapes characters, and so does the language of the store. Search servers
+/// have limits of their own, which they name.
+#[test]
+fn a_database_can_look_for_the_longest_pattern() {
+    if !matches!(super::BACKEND, Backend::Embedded | Backend::Postgres) {
+        return;
+    }
+    let (mut rig, store) = (
+        rig(),
+        Filled::new(super::BACKEND, 1, Duration::from_millis(5)),
+    );
+    rig.create("p", r#"{"v": "[["}"#);
+    follow(&mut rig, &store);
+    for part in ["[", "?", "\\*", "\u{1}", "ü"] {
+        let pattern = part.repeat(8_000 / part.len());
+        let filter = json!({ "value": { "$like": pattern } }).to_string();
+        assert!(store.find(&VARIABLE, &filter).is_empty(), "{part}");
+    }
 }
