@@ -86,7 +86,7 @@ pub struct Polled {
     pub became_leader: bool,
     /// The node lost leadership: notify all waiting clients. Uncommitted changes were undone, unless the state
     /// [`is void`](PartitionCore::is_void): then call [`PartitionCore::rebuild`] with an engine that holds everything up to
-    /// [`PartitionCore::applied`].
+    /// [`PartitionCore::applied`], which may have grown meanwhile.
     pub lost_leadership: bool,
     /// The last entry whose changes were kept when leadership was lost. A checkpoint captured after it is void.
     pub kept: u64,
@@ -373,7 +373,10 @@ impl PartitionCore {
                         self.proposed.is_empty(),
                         "nothing is left of an earlier term"
                     );
-                    self.engine.promote()?;
+                    // A void state is promoted when it is rebuilt.
+                    if !self.stale {
+                        self.engine.promote()?;
+                    }
                     self.engine.keep_undo(!self.group.is_alone());
                     self.leader = true;
                     polled.became_leader = true;
@@ -503,7 +506,10 @@ impl PartitionCore {
     /// Applies entries that this node did not evaluate. A void state gets them when it is rebuilt.
     fn apply<'e>(&mut self, entries: impl Iterator<Item = &'e Committed>) -> Result<(), CoreError> {
         // Otherwise their changes would count as part of the batch in which this node may lead next, and would be undone with it.
-        debug_assert!(!self.engine.keeps_undo(), "a follower notes changes");
+        debug_assert!(
+            self.stale || !self.engine.keeps_undo(),
+            "a follower notes changes"
+        );
         let mut batches = Vec::new();
         let before = self.engine.next_position();
         for entry in entries {

@@ -3,6 +3,8 @@
 //! this thread writes and flushes itself.
 
 mod backing_up;
+#[cfg(test)]
+mod deposed_tests;
 mod evaluate;
 mod exporting;
 mod log;

@@ -14,7 +14,6 @@ use skep_protocol::value::ExportingValue;
 use skep_storage::StorageError;
 use skep_storage::kv::{FjallKv, KvStore, KvView, Staged, Staging};
 
-use super::background::Task;
 use super::environment::Environment;
 use super::exporters::Exporters;
 use super::log_pins::LogPins;
@@ -49,8 +48,8 @@ struct Captured {
     /// The exporter settings and positions in the captured state.
     exporting: ExportingValue,
     started: Instant,
-    /// The task that stores it, once its entry is committed.
-    storing: Option<Task>,
+    /// Whether it is being stored, which begins once its entry is committed.
+    is_storing: bool,
     /// The state that it was captured from was replaced: nothing follows from it once it is stored.
     is_abandoned: bool,
 }
@@ -81,7 +80,7 @@ impl Checkpointer {
 
     /// Whether a checkpoint is being stored.
     pub fn is_storing(&self) -> bool {
-        (self.current.as_ref()).is_some_and(|captured| captured.storing.is_some())
+        (self.current.as_ref()).is_some_and(|captured| captured.is_storing)
     }
 
     /// The bytes of rows that are captured now.
@@ -130,7 +129,7 @@ impl Checkpointer {
             },
             exporting: state.exporting.value().clone(),
             started: now,
-            storing: None,
+            is_storing: false,
             is_abandoned: false,
         });
         self.last = now;
@@ -146,7 +145,7 @@ impl Checkpointer {
         let Some(captured) = &mut self.current else {
             return Ok(());
         };
-        if captured.storing.is_some() || captured.meta.index > applied {
+        if captured.is_storing || captured.meta.index > applied {
             return Ok(());
         }
         let (number, meta) = (captured.number, captured.meta);
@@ -155,7 +154,7 @@ impl Checkpointer {
             "the last capture is the one that is stored"
         );
         let (kv, inbox) = (self.kv.clone(), env.inbox.clone());
-        // A rebuild waits for this task before it clears them.
+        // A rebuild waits until this has ended before it clears them.
         let rows = self.rows.clone();
         let status = env.status.clone();
         let store = move || {
@@ -176,7 +175,8 @@ impl Checkpointer {
             inbox.send(Report::CheckpointDone { number, result });
         };
         let task = env.background.run("checkpoint", Box::new(store));
-        captured.storing = Some(task.map_err(|error| error.to_string())?);
+        task.map_err(|error| error.to_string())?;
+        captured.is_storing = true;
         Ok(())
     }
 
@@ -263,8 +263,7 @@ impl Checkpointer {
 
     /// Leadership is lost, and the state is that of this entry: a capture from after it is void.
     pub fn is_void_behind(&mut self, kept: u64, env: &Environment, now: Instant) {
-        let is_void =
-            |captured: &mut Captured| captured.storing.is_none() && captured.meta.index > kept;
+        let is_void = |captured: &mut Captured| !captured.is_storing && captured.meta.index > kept;
         if self.current.take_if(is_void).is_some() {
             self.again_soon(env, now);
         }
@@ -275,7 +274,7 @@ impl Checkpointer {
     /// checkpoint would be newer than the entries that are applied to them.
     pub fn abandon(&mut self) -> bool {
         if let Some(captured) = &mut self.current
-            && captured.storing.is_some()
+            && captured.is_storing
         {
             captured.is_abandoned = true;
             return false;
@@ -283,14 +282,6 @@ impl Checkpointer {
         self.current = None;
         self.rows.clear();
         true
-    }
-
-    /// The same for a state that cannot stay: waits for a checkpoint being stored.
-    pub fn abandon_now(&mut self) {
-        if let Some(storing) = self.current.take().and_then(|captured| captured.storing) {
-            storing.wait();
-        }
-        self.rows.clear();
     }
 
     /// Whether a checkpoint should be made now.

@@ -45,11 +45,6 @@ impl Panics {
         self.rebuild = Some(panic);
     }
 
-    /// Whether the state has to be rebuilt.
-    pub fn awaits_rebuild(&self) -> bool {
-        self.rebuild.is_some()
-    }
-
     /// Returns once why the state has to be rebuilt.
     pub fn take_rebuild(&mut self) -> Option<Panic> {
         self.rebuild.take()

@@ -181,24 +181,34 @@ impl Partition {
     /// The node no longer leads. `kept`: the last entry whose changes stay in the state.
     fn loses_what_is_not_committed(&mut self, kept: u64) -> Result<(), CoreError> {
         const WHY: &str = "the node is no longer the leader of this partition";
-        if self.core.is_void() {
-            return self.rebuild(WHY);
-        }
         self.delivery.abort_all(WHY, &self.env);
+        if self.core.is_void() {
+            if self.checkpointer.abandon() {
+                return self.rebuild(WHY);
+            }
+            let partition = self.env.partition();
+            tracing::info!(
+                partition,
+                "the state is rebuilt once the checkpoint that is being stored has ended"
+            );
+            return Ok(());
+        }
         self.checkpointer
             .is_void_behind(kept, &self.env, Instant::now());
         self.state_is_another();
         Ok(())
     }
 
-    /// Replaces a void state by that of the last committed entry, from the checkpoint and the log.
+    /// Replaces a void state by that of the last committed entry, from the checkpoint and the log. No checkpoint is being stored: see
+    /// `Checkpointer::abandon`.
     // Engines are large and made on the stack, which is not to be touched that deep where none is made.
     #[inline(never)]
     pub(super) fn rebuild(&mut self, why: &str) -> Result<(), CoreError> {
         self.delivery.abort_all(why, &self.env);
-        // After a panic it was abandoned before, unless leadership was lost at once. Then this takes as long as the checkpoint does, without
-        // a bound on a disk that hangs: another node leads by now, and a follower has no state to apply entries to meanwhile.
-        self.checkpointer.abandon_now();
+        debug_assert!(
+            !self.checkpointer.is_storing(),
+            "the store stays as it is while a state is read from it"
+        );
         let config = &self.env.engine_config;
         let (mut engine, meta) = self.checkpointer.open_engine(config)?;
         debug_assert!(

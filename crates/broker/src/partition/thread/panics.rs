@@ -78,20 +78,20 @@ impl Partition {
     }
 
     /// Rebuilds the state after a panic, once nothing is in flight that was evaluated before it, and bans the instance before anything else
-    /// is evaluated.
+    /// is evaluated. A replica that has lost leadership meanwhile has nobody to ban.
     pub(super) fn recover_from_panic(&mut self) -> Result<(), CoreError> {
-        if self.core.is_in_flight() || !self.panics.awaits_rebuild() {
+        if self.core.is_in_flight() || !self.core.is_void() {
             return Ok(());
         }
         // Other replicas hear from this one while a checkpoint is stored.
         if !self.checkpointer.abandon() {
             return Ok(());
         }
+        self.log.clear();
+        self.rebuild("its state was rebuilt after an error")?;
         let Some(panic) = self.panics.take_rebuild() else {
             return Ok(());
         };
-        self.log.clear();
-        self.rebuild("its state was rebuilt after an error")?;
         let now = self.env.clock.now();
         if let Some(ban) = panic.ban
             && self.guarded(None, |core, _| core.ban(now, &ban))? == Some(true)

@@ -17,18 +17,28 @@ use crate::clock::Clock;
 use crate::config::BrokerConfig;
 use crate::metrics::{BrokerMetrics, WorkCounter};
 use crate::partition::Report;
-use crate::partition::parts::effect_sink::Nobody;
+use crate::partition::parts::effect_sink::{EffectSink, Nobody};
 use crate::partition::replica_metrics::ReplicaMetrics;
 use crate::replica_file::ReplicaOf;
 
 const DEADLINE: Duration = Duration::from_secs(180);
 
-fn config(directory: &Path) -> BrokerConfig {
+pub(super) fn config(directory: &Path) -> BrokerConfig {
     BrokerConfig {
         directory: directory.to_path_buf(),
         secondary_storage: None,
         ..BrokerConfig::default()
     }
+}
+
+pub(super) fn message(n: usize, variables: &str) -> Command {
+    Command::PublishMessage(PublishMessage {
+        name: "large".into(),
+        correlation_key: n.to_string().into(),
+        time_to_live: 3_600_000,
+        message_id: "".into(),
+        variables: Document::parse(variables).unwrap(),
+    })
 }
 
 /// A message of one MiB, which is an entry of its own. It cannot be compressed.
@@ -40,13 +50,7 @@ fn large(n: usize) -> Command {
     });
     let text: String = letters.take(1 << 20).collect();
     let variables = format!(r#"{{"x":"{}"}}"#, text.replace('\\', "/"));
-    Command::PublishMessage(PublishMessage {
-        name: "large".into(),
-        correlation_key: n.to_string().into(),
-        time_to_live: 3_600_000,
-        message_id: "".into(),
-        variables: Document::parse(&variables).unwrap(),
-    })
+    message(n, &variables)
 }
 
 /// A node with so many of these messages in its log, and no checkpoint, ends. Returns its last entry.
@@ -68,8 +72,12 @@ async fn with_a_long_log(directory: &Path, messages: usize) -> u64 {
     last
 }
 
-/// The partition of that node, without its thread.
-fn reopened(directory: &Path) -> Box<Partition> {
+/// Partition 1 without its thread.
+pub(super) fn opened(
+    config: &BrokerConfig,
+    replica: &ReplicaOf,
+    effect_sink: Arc<dyn EffectSink>,
+) -> Box<Partition> {
     let metrics = BrokerMetrics::default();
     let own = Arc::new(metrics.partition(1));
     let families = metrics.replication.clone();
@@ -79,11 +87,10 @@ fn reopened(directory: &Path) -> Box<Partition> {
         exporting: metrics.exporting.clone(),
         replica: ReplicaMetrics::new(1, families, own, Duration::from_secs(1)),
     };
-    let alone = member(0, 0);
     open::open(
-        &config(directory),
-        (1, &ReplicaOf::bootstrap(alone, vec![alone]), 0),
-        Arc::new(Nobody),
+        config,
+        (1, replica, 0),
+        effect_sink,
         (Arc::new(Routing::new(1)), OldestNode::default()),
         Arc::new(Clock::default()),
         counters,
@@ -96,7 +103,9 @@ async fn reports_are_read_between_the_parts_of_a_long_log() {
     let directory = tempfile::tempdir().unwrap();
     // A part is 4 MiB.
     let last = with_a_long_log(directory.path(), 24).await;
-    let mut partition = reopened(directory.path());
+    let alone = member(0, 0);
+    let replica = ReplicaOf::bootstrap(alone, vec![alone]);
+    let mut partition = opened(&config(directory.path()), &replica, Arc::new(Nobody));
     assert_eq!(partition.core.applied(), 0, "there is no checkpoint");
     let (mut polled, began) = (Polled::default(), Instant::now());
     let mut parts = 0;

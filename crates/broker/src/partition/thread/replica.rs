@@ -24,6 +24,11 @@ impl Partition {
         !self.core.is_leader() && self.env.has_others()
     }
 
+    /// Whether it follows after a panic, and its state cannot be rebuilt yet. Meanwhile it acknowledges entries and votes for others.
+    pub(super) fn lacks_state(&self) -> bool {
+        self.follows() && self.core.is_void()
+    }
+
     /// Sends the replica's messages to others, and handles snapshots.
     pub(super) fn exchange(&mut self, polled: &mut Polled) -> Result<(), CoreError> {
         let group = self.core.group();
@@ -250,11 +255,11 @@ impl Partition {
         self.replica.metrics.snapshot_ends(true);
         let why = "its state is replaced by that of the leader";
         self.delivery.abort_all(why, env);
+        let is_idle = self.checkpointer.abandon();
         debug_assert!(
-            !self.checkpointer.is_storing(),
+            is_idle,
             "a snapshot is installed while no checkpoint is stored"
         );
-        self.checkpointer.abandon_now();
         self.exporters.abandon_secondary();
         let meta = self.replica.snapshots.adopt(&self.checkpointer, env)?;
         let state = EntryId {

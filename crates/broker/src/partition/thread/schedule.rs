@@ -19,7 +19,10 @@ impl Partition {
         let now = Instant::now();
         let tick = self.env.config.tick();
         if !self.core.group().hibernates() && self.timetable.ticks(tick, now) {
-            self.core.group_mut().tick();
+            // Its time stands still while it has no state: it could not lead.
+            if !self.lacks_state() {
+                self.core.group_mut().tick();
+            }
             self.hibernate_while_all_are_alive();
             self.replica.metrics.tick(!self.core.is_leader());
             let pauses = self.replica.hand_over.is_under_way();
@@ -29,7 +32,9 @@ impl Partition {
         if check && self.follows() {
             let idle = self.may_idle();
             self.timetable.checks().begins(now, idle);
-            self.look_after_follower()?;
+            if !self.lacks_state() {
+                self.look_after_follower()?;
+            }
         }
         if !self.core.is_leader() || self.core.is_void() || self.replica.hand_over.is_stopping() {
             return Ok(());
