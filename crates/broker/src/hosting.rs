@@ -5,6 +5,8 @@ pub(crate) mod alone_tests;
 mod given_up;
 #[cfg(test)]
 mod hanging_tests;
+#[cfg(test)]
+mod joining_tests;
 pub(crate) mod purging;
 pub(crate) mod scaling;
 pub(crate) mod unsafe_recovery;
