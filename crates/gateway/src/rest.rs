@@ -52,8 +52,8 @@ use self::encode::Echo;
 use self::operations::path::Texts;
 use self::operations::{Call, Does, OPERATIONS, Operation, Takes};
 use self::problem::Problem;
-use self::queries::QueryRequest;
 use self::queries::shared::{self, Question};
+use self::queries::{QueryRequest, ended};
 use self::router::{ROUTER, RouteMatch};
 use self::stream::JobLines;
 use crate::admission::{Purpose, Sender, Slot};
@@ -528,14 +528,15 @@ async fn activated(
 fn about<'a>(
     front: &'a Arc<FrontEnd>,
     (entity, by, key): (&'static Entity, &'static str, Key),
-    command: Box<Decoded>,
+    mut command: Box<Decoded>,
     claims: Claims,
     held: (Slot, Share),
     watch: &'a Stopwatch,
 ) -> BoxFuture<'a, Result<Response<RestBody>, Problem>> {
     Box::pin(async move {
-        let rows = queries::must_exist(front, &claims, entity, by, key).await?;
-        queries::may_command(front, &claims, (entity, &rows), &command)?;
+        let rows = ended::must_exist(front, &claims, entity, by, key).await?;
+        ended::may_command(front, &claims, (entity, &rows), &command)?;
+        ended::name_owner((entity, &rows), &mut command);
         carry_out(front, *command, claims, held, watch).await
     })
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-pub use batch::{AddBatchItems, BatchCommand, CreateBatchOperation, one_instance};
+pub use batch::{AddBatchItems, BatchCommand, CreateBatchOperation, HistoryOf, one_instance};
 pub use exporting::ExportingChange;
 pub use facts::{About, At, Audit, AuditCategory, Class, Head, RecordName, Row, Whose};
 pub use identity::{IdentityCommand, Membership, NewParent, UpdateParent, UpdateUser};

@@ -5,11 +5,12 @@ use std::io::Write as _;
 use std::path::Path;
 
 use skep_protocol::command::{
-    AssignUserTask, At, BatchCommand, Class, Command, IdentityCommand, KeptCommand, Need,
-    RecordName, Row, SessionCommand,
+    AssignUserTask, At, BatchCommand, Class, Command, HistoryOf, IdentityCommand, KeptCommand,
+    Need, RecordName, Row, SessionCommand,
 };
 use skep_protocol::permission::{Permission, ResourceType};
 use skep_protocol::record::encode;
+use skep_protocol::value::{HistoryDeletionType, HistoryDeletionValue};
 use skep_protocol::{Document, Key};
 
 fn rows() -> impl Iterator<Item = &'static Row> {
@@ -32,7 +33,7 @@ fn every_command_has_a_unique_name_and_is_written_as_existing_records() {
             assert_ne!(intent, "UNKNOWN", "{}: {value_type:?}", row.name);
         }
     }
-    assert_eq!(names.len(), 36 + 7 + 26 + 5 + 4);
+    assert_eq!(names.len(), 36 + 8 + 26 + 5 + 4);
 }
 
 /// The number of a variant is its index in the table: nodes of other versions use the same.
@@ -83,6 +84,17 @@ fn commands_keep_their_numbers_between_nodes() {
         batch_operation_key: key,
     };
     assert_eq!(encode(&resume)[0], 3);
+    let deletion = HistoryDeletionValue {
+        resource_key: key,
+        kind: HistoryDeletionType::ProcessInstance,
+    };
+    let of = HistoryOf {
+        deletion: deletion.clone(),
+        resources: vec!["order".into()],
+        tenant: None,
+    };
+    assert_eq!(encode(&BatchCommand::DeleteHistory(deletion))[0], 6);
+    assert_eq!(encode(&BatchCommand::DeleteHistoryOf(of))[0], 7);
     let setup = IdentityCommand::SetUp(Box::default());
     assert_eq!(encode(&setup)[0], 25);
 }

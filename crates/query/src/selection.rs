@@ -113,11 +113,12 @@ pub fn items_of(kind: BatchOperationType, rows: &[Row]) -> Vec<BatchOperationIte
 }
 
 /// The id of the resource of each of these items, by which deleting it is permitted. It is empty where no row of the page names it, which
-/// only a permission on all resources covers.
+/// only a permission on all resources covers. `any_row`: then it is that of any of its rows.
 pub fn resources_of(
     kind: BatchOperationType,
     rows: &[Row],
     items: &[BatchOperationItem],
+    any_row: bool,
 ) -> Vec<Arc<str>> {
     const PROCESS: usize = PROCESS_INSTANCE.column("processDefinitionId");
     const DECISION: usize = DECISION_INSTANCE.column("decisionDefinitionId");
@@ -127,10 +128,15 @@ pub fn resources_of(
     };
     let mut known: HashMap<Key, &str> = HashMap::new();
     let mut texts: HashSet<Arc<str>> = HashSet::new();
-    for row in rows.iter().filter(|row| names_its_resource(kind, row)) {
+    for row in rows {
         let id = row.get(column).and_then(Value::as_text);
-        if let (Some(item), Some(id)) = (item(kind, row), id) {
+        let (Some(item), Some(id)) = (item(kind, row), id) else {
+            continue;
+        };
+        if names_its_resource(kind, row) {
             known.insert(item.item_key, id);
+        } else if any_row {
+            known.entry(item.item_key).or_insert(id);
         }
     }
     let ids = items.iter().map(|item| {
@@ -258,7 +264,7 @@ mod tests {
             instance(3, "order"),
         ];
         let items = items_of(kind, &rows);
-        let ids = resources_of(kind, &rows, &items);
+        let ids = resources_of(kind, &rows, &items, false);
         assert_eq!(ids, ["order", "refund", "order"].map(Arc::from));
         assert!(Arc::ptr_eq(&ids[0], &ids[2]), "a text is kept once");
     }
@@ -284,8 +290,10 @@ mod tests {
             decision(2, 10, 20, "required"),
         ];
         let items = items_of(kind, &rows);
-        let ids = resources_of(kind, &rows, &items);
+        let ids = resources_of(kind, &rows, &items, false);
         // That of the second evaluation is on the next page.
         assert_eq!(ids, ["asked", ""].map(Arc::from));
+        let ids = resources_of(kind, &rows, &items, true);
+        assert_eq!(ids, ["asked", "required"].map(Arc::from));
     }
 }

@@ -41,12 +41,15 @@ pub(crate) fn check(
     };
     match command.needs() {
         Need::Nothing | Need::Filters(_) => Ok(()),
-        Need::AnyOf(permissions, On::Any) => access.any(permissions),
+        Need::AnyOf(permissions, On::Any | On::Each([])) => access.any(permissions),
+        Need::AnyOf(permissions, On::Each(ids)) => {
+            ids.iter().try_for_each(|id| access.on(permissions, id))
+        }
         Need::AnyOf(permissions, on) => match resource_of(cx, command, &on) {
             Some(Resource::Is(id)) => access.on(permissions, &id),
             Some(Resource::Unknown) => access.any(permissions),
-            // The resource of something that has ended, or that is on another partition, is not known here; the lookup has
-            // checked the permission. This only catches permissions revoked since.
+            // The resource of something on another partition is not known here, nor what a gateway of an earlier version has found of
+            // something that has ended: that lookup has checked the permission. This only catches permissions revoked since.
             None if matches!(command.about(), About::Ended(_)) || matches!(on, On::Instance(_)) => {
                 access.somewhere(permissions)
             }
@@ -77,23 +80,6 @@ pub(crate) fn grants_of_caller(cx: &mut Context<'_>) -> Option<Arc<Grants>> {
     } else {
         None
     }
-}
-
-/// Requires one of the permissions on a resource that no command names.
-pub(crate) fn on_resource(
-    cx: &mut Context<'_>,
-    permissions: &[Permission],
-    id: &str,
-    intent: &'static str,
-) -> Result<(), Rejection> {
-    let Some(grants) = grants_of_caller(cx) else {
-        return Ok(());
-    };
-    let access = AccessCheck {
-        grants: &grants,
-        intent,
-    };
-    access.on(permissions, id)
 }
 
 /// Whether each partition that a client's command reaches must check it.
@@ -201,8 +187,8 @@ fn resource_of(cx: &mut Context<'_>, command: &Command, on: &On<'_>) -> Option<R
         }
         On::ItsProcess => process_of(cx, command.about()),
         On::Instance(key) => process_of(cx, About::ProcessInstance(*key)),
-        // Ended entities are not here: the gateway finds them and checks there.
-        On::Found | On::DecisionOf(_) => None,
+        // Ended entities are not here: the gateway finds them and checks there. Each of several resources is checked by itself.
+        On::Found | On::DecisionOf(_) | On::Each(_) => None,
     }
 }
 

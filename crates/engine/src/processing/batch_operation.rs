@@ -48,6 +48,7 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &BatchCommand) -> Outcome {
             message,
         } => choose::fail(cx, *key, message),
         BatchCommand::DeleteHistory(value) => history::delete(cx, value),
+        BatchCommand::DeleteHistoryOf(of) => history::delete(cx, &of.deletion),
     }
 }
 

@@ -727,8 +727,8 @@ fn deleting_history_needs_the_permission_to_delete_instances() {
         resource_key: Key::new(1, 4711),
         kind: HistoryDeletionType::ProcessInstance,
     }));
-    // The engine does not know the process of a finished instance: the gateway has checked it. A caller without any delete permission is
-    // still refused here.
+    // A gateway of an earlier version does not send the process of a finished instance, but has checked it. A caller without any delete
+    // permission is still refused here.
     forbidden(&mut rig, is("anna"), ended.clone());
     let right = on_process(&mut rig, "anna", "order", &[P::DeleteProcessInstance]);
     allowed(&mut rig, is("anna"), ended.clone());

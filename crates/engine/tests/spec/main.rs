@@ -39,6 +39,7 @@ mod exporting;
 mod expression;
 mod findings;
 mod global_listeners;
+mod history_rights;
 mod identity;
 mod identity_interleaved;
 mod identity_large;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
-use skep_protocol::command::{Need, On};
 use skep_protocol::document::write_json_string;
 use skep_protocol::origin::Claims;
 use skep_protocol::{Failure, Key, grants};
@@ -16,15 +15,14 @@ use skep_query::entities::{
     PROCESS_DEFINITION, RESOURCE,
 };
 use skep_query::{
-    ActiveElements, Answer, Condition, Consistency, Entity, MAX_LIMIT, Op, Query, QueryError, Row,
-    Search, Value, answer,
+    ActiveElements, Answer, Condition, Consistency, Entity, Query, QueryError, Row, Search, Value,
+    answer,
 };
 
 use self::ask::Ask;
 use self::job_statistics::{JobStatistics, time_parameter};
 use self::related::TaskVariables;
 use self::statistics::Statistics;
-use super::decode::Decoded;
 use super::operations::path::{AnyKey, EvaluationKey};
 use super::problem::{BEHIND, Problem};
 use super::{RestBody, encode, etag, sight};
@@ -35,6 +33,7 @@ mod ask;
 mod batch_requests;
 mod diagnosis;
 mod durations;
+pub mod ended;
 pub mod identity;
 pub mod job_statistics;
 mod joins;
@@ -301,86 +300,6 @@ fn consistency(headers: &HeaderMap) -> Result<Consistency, Problem> {
             "The header '{CONSISTENCY}' is '{}', but must be 'read-your-writes', 'eventual' or 'shared'.",
             String::from_utf8_lossy(other)
         ))),
-    }
-}
-
-/// The rows that name the resource of an entity. The caller's grants are checked later, for each of them.
-///
-/// # Errors
-/// The entity does not exist for the caller.
-pub async fn must_exist(
-    front: &FrontEnd,
-    claims: &Claims,
-    entity: &'static Entity,
-    by: &'static str,
-    key: Key,
-) -> Result<Vec<Row>, Problem> {
-    sight::is_known(front, claims)?;
-    let sight = Sight {
-        grants: None,
-        ..sight::sight(front, claims)
-    };
-    let mut ask = Ask::of(front, sight, Consistency::ReadYourWrites);
-    if entity.key().name == by {
-        let row = ask.one(entity, key).await;
-        return match row {
-            Ok(row) => Ok(vec![row]),
-            Err(problem) => Err(problem.read_behind(ask.behind)),
-        };
-    }
-    let has_key = entity.index_of(by).map(|field| Condition::Field {
-        field,
-        op: Op::Eq(Value::Int(key.0)),
-    });
-    let search = Search::all(entity, has_key.into_iter().collect(), MAX_LIMIT);
-    let mut rows = ask.found(search).await?;
-    // An evaluation is one of the decision that was asked for. There is no row of that if one before it failed: then it is one of each.
-    if let Some(at) = rows.iter().position(is_of_the_asked_decision) {
-        return Ok(vec![rows.swap_remove(at)]);
-    }
-    if rows.is_empty() {
-        return Err(not_found(entity, key).read_behind(ask.behind));
-    }
-    Ok(rows)
-}
-
-fn is_of_the_asked_decision(row: &Row) -> bool {
-    const OWN: usize = DECISION_INSTANCE.column("decisionDefinitionKey");
-    const ASKED: usize = DECISION_INSTANCE.column("rootDecisionDefinitionKey");
-    row.get(OWN).is_some_and(|own| row.get(ASKED) == Some(own))
-}
-
-/// Checks whether the caller may do this to an entity that has ended. The engine no longer has it, so the check is made here,
-/// on the rows that were found.
-///
-/// # Errors
-/// The caller may not.
-pub fn may_command(
-    front: &FrontEnd,
-    claims: &Claims,
-    (entity, rows): (&Entity, &[Row]),
-    command: &Decoded,
-) -> Result<(), Problem> {
-    let (Some(grants), Decoded::Command { request, .. }) = (sight::grants(front, claims), command)
-    else {
-        return Ok(());
-    };
-    let (permissions, column) = match request.command.needs() {
-        Need::AnyOf(permissions, On::ItsProcess | On::Instance(_)) => {
-            (permissions, "processDefinitionId")
-        }
-        Need::AnyOf(permissions, On::DecisionOf(_)) => (permissions, "decisionDefinitionId"),
-        // The engine checks.
-        _ => return Ok(()),
-    };
-    let is_granted = |row: &Row| {
-        let id = text_of(entity, row, column);
-        id.is_some_and(|id| permissions.iter().any(|p| grants.allows(*p, id)))
-    };
-    if rows.iter().all(is_granted) {
-        Ok(())
-    } else {
-        Err(sight::unauthorized(permissions))
     }
 }
 

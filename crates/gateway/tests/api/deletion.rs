@@ -1,12 +1,18 @@
 //! Deletion of history: with a resource, and by a filter. No filter may delete everything by mistake.
 
-use serde_json::json;
-use skep_protocol::command::BatchCommand;
-use skep_protocol::value::BatchOperationType;
-use skep_protocol::{Command, Key, Response};
-use skep_query::selection;
+use std::sync::Arc;
 
-use crate::fake::{KEY, start};
+use serde_json::json;
+use skep_protocol::command::{BatchCommand, HistoryOf};
+use skep_protocol::value::{BatchOperationType, HistoryDeletionType};
+use skep_protocol::{Command, Key, Response, TenantId};
+use skep_query::entities::{DECISION_INSTANCE, PROCESS_INSTANCE};
+use skep_query::{
+    Answer, BoxFuture, Consistency, Entity, Query, QueryError, ResultPage, Row, Storage, Value,
+    selection,
+};
+
+use crate::fake::{KEY, start, start_over};
 use crate::http::post;
 
 #[tokio::test]
@@ -125,5 +131,89 @@ async fn a_filter_without_a_condition_is_refused_by_every_operation() {
             let detail = problem["detail"].as_str().unwrap_or_default();
             assert!(detail.contains("Give it one"), "{path} {body}: {detail}");
         }
+    }
+}
+
+fn row(entity: &Entity, fields: &[(&str, Value)]) -> Row {
+    let mut row: Row = vec![Value::Null; entity.fields.len()];
+    for (name, value) in fields {
+        row[entity.index_of(name).unwrap()] = value.clone();
+    }
+    row
+}
+
+/// Every instance is one of the process "order" of the tenant "acme", and every evaluation failed before the decision that was asked for.
+struct Ended;
+
+impl Storage for Ended {
+    fn query(
+        &self,
+        query: Query,
+        _consistency: Consistency,
+    ) -> BoxFuture<'_, Result<(Answer, u64), QueryError>> {
+        let of_tenant = ("tenantId", Value::text("acme"));
+        let decision = |id: &str, key: i64| {
+            let id = ("decisionDefinitionId", Value::text(id));
+            let key = ("decisionDefinitionKey", Value::Int(key));
+            let asked = ("rootDecisionDefinitionKey", Value::Int(30));
+            row(&DECISION_INSTANCE, &[id, key, asked, of_tenant.clone()])
+        };
+        let answer = match query {
+            Query::Get { entity, .. } => {
+                assert!(std::ptr::eq(entity, &PROCESS_INSTANCE));
+                let process = ("processDefinitionId", Value::text("order"));
+                Answer::Row(Some(row(entity, &[process, of_tenant.clone()])))
+            }
+            _ => Answer::Page(ResultPage {
+                rows: vec![
+                    decision("season", 10),
+                    decision("guests", 20),
+                    decision("season", 10),
+                ],
+                total: 3,
+                ..ResultPage::default()
+            }),
+        };
+        Box::pin(async move { Ok((answer, 0)) })
+    }
+}
+
+/// The partition no longer knows them, and checks the caller's rights by this.
+#[tokio::test]
+async fn a_deletion_names_the_owner_of_what_it_deletes() {
+    let gateway = start_over(Arc::new(Ended), |_| {}).await;
+    for (path, kind, owners) in [
+        (
+            "process-instances",
+            HistoryDeletionType::ProcessInstance,
+            &["order"][..],
+        ),
+        (
+            "decision-instances",
+            HistoryDeletionType::DecisionInstance,
+            &["guests", "season"],
+        ),
+    ] {
+        let path = format!("/v2/{path}/{KEY}/deletion");
+        let answer = post(gateway.rest, &path, "").await;
+        assert!(answer.status.is_success(), "{path}: {}", answer.text);
+        let command = gateway.broker.last().command;
+        let Command::Batch(BatchCommand::DeleteHistoryOf(of)) = command else {
+            panic!("{command:?}");
+        };
+        let HistoryOf {
+            deletion,
+            resources,
+            tenant,
+        } = of;
+        assert_eq!((deletion.resource_key, deletion.kind), (KEY, kind));
+        assert_eq!(
+            resources,
+            owners
+                .iter()
+                .map(|id| Arc::from(*id))
+                .collect::<Vec<Arc<str>>>()
+        );
+        assert_eq!(tenant, Some(TenantId::new("acme")));
     }
 }

@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{About, At, Audit, Class, Head, RecordName, Row, Whose, commands};
 use super::need::{Need, On};
+use super::rows::Command;
 use crate::grants;
 use crate::intent::{
     BatchOperationChunkIntent, BatchOperationIntent, HistoryDeletionIntent, ValueType,
 };
 use crate::key::Key;
 use crate::permission::Permission;
+use crate::tenant::TenantId;
 use crate::value::{
     BatchOperationItem, BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue,
 };
@@ -81,7 +83,8 @@ pub enum BatchCommand {
         audit: Audit::None,
         weight: message.len(),
     }
-    /// Deletes a resource or instance from secondary storage. The gateway checks that it existed and has ended.
+    /// Deletes a resource or instance from secondary storage. The gateway checks that it existed and has ended. Gateways of earlier
+    /// versions send this; today's send [`BatchCommand::DeleteHistoryOf`].
     DeleteHistory(value: HistoryDeletionValue) => {
         record: HistoryDeletion { HistoryDeletionIntent::Delete } value.resource_key,
         about: About::Ended(value.resource_key),
@@ -89,20 +92,89 @@ pub enum BatchCommand {
         whose: Whose::Cluster,
         at: At::Key(value.resource_key),
         class: New,
-        needs: match value.kind {
-            HistoryDeletionType::ProcessInstance => {
-                Need::AnyOf(grants![ProcessDefinition: DeleteProcessInstance], On::ItsProcess)
-            }
-            HistoryDeletionType::DecisionInstance => {
-                Need::AnyOf(grants![DecisionDefinition: DeleteDecisionInstance], On::DecisionOf(value.resource_key))
-            }
-            // They go with their resource: no client asks for that alone.
-            HistoryDeletionType::ProcessDefinition | HistoryDeletionType::DecisionRequirements => Need::Internal,
-        },
+        needs: value.kind.needs(match value.kind {
+            HistoryDeletionType::DecisionInstance => On::DecisionOf(value.resource_key),
+            _ => On::ItsProcess,
+        }),
         audit: Audit::None,
         weight: 0,
     }
+    /// The same, with what the sender has found about it, so that the partition checks the caller's rights of that moment.
+    DeleteHistoryOf(history: HistoryOf) => {
+        record: HistoryDeletion { HistoryDeletionIntent::Delete } history.deletion.resource_key,
+        about: About::Ended(history.deletion.resource_key),
+        whose: Whose::Of(history.tenant.as_ref()),
+        at: At::Key(history.deletion.resource_key),
+        class: New,
+        needs: history.deletion.kind.needs(On::Each(&history.resources)),
+        audit: Audit::None,
+        weight: history.weight(),
+    }
 }
+}
+
+impl HistoryDeletionType {
+    /// The permission that deleting such history requires, on this resource.
+    fn needs(self, on: On<'_>) -> Need<'_> {
+        match self {
+            HistoryDeletionType::ProcessInstance => {
+                Need::AnyOf(grants![ProcessDefinition: DeleteProcessInstance], on)
+            }
+            HistoryDeletionType::DecisionInstance => {
+                Need::AnyOf(grants![DecisionDefinition: DeleteDecisionInstance], on)
+            }
+            // They go with their resource: no client asks for that alone.
+            HistoryDeletionType::ProcessDefinition | HistoryDeletionType::DecisionRequirements => {
+                Need::Internal
+            }
+        }
+    }
+}
+
+/// Something that has ended, so that only secondary storage knows what it belongs to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HistoryOf {
+    pub deletion: HistoryDeletionValue,
+    /// The ids of its process, or of its decisions: the permission on each is required. An empty id, or none at all, is one that is not
+    /// known, which only a permission on all resources covers.
+    pub resources: Vec<Arc<str>>,
+    /// The tenant that it belongs to. `None`: items of batch operations, which were selected among the tenants of their creator.
+    pub tenant: Option<TenantId>,
+}
+
+impl BatchCommand {
+    /// The history that it deletes, if nothing is known yet of what that belongs to.
+    fn bare_deletion(&self) -> Option<&HistoryDeletionValue> {
+        match self {
+            BatchCommand::DeleteHistory(deletion) => Some(deletion),
+            BatchCommand::DeleteHistoryOf(_)
+            | BatchCommand::Create(_)
+            | BatchCommand::Cancel { .. }
+            | BatchCommand::Suspend { .. }
+            | BatchCommand::Resume { .. }
+            | BatchCommand::Add(_)
+            | BatchCommand::Fail { .. } => None,
+        }
+    }
+}
+
+impl Command {
+    /// Completes a deletion of history by what was found about it: the function gets what is deleted.
+    pub fn complete_deletion(&mut self, found: impl FnOnce(&HistoryDeletionValue) -> HistoryOf) {
+        if let Command::Batch(command) = self
+            && let Some(deletion) = command.bare_deletion()
+        {
+            *command = BatchCommand::DeleteHistoryOf(found(deletion));
+        }
+    }
+}
+
+impl HistoryOf {
+    fn weight(&self) -> usize {
+        let ids = self.resources.iter();
+        let ids: usize = ids.map(|id| id.len() + size_of::<Arc<str>>()).sum();
+        ids + self.tenant.as_ref().map_or(0, TenantId::weight)
+    }
 }
 
 /// The filter by which [`one_instance`] knows the operation for one instance.

@@ -67,6 +67,8 @@ pub enum On<'c> {
     Found,
     /// The decision of this evaluation.
     DecisionOf(Key),
+    /// Each of the resources with these ids.
+    Each(&'c [Arc<str>]),
 }
 
 /// As in the documentation: the alternative permissions, and what is special about them.

@@ -69,6 +69,18 @@ impl Request {
     }
 }
 
+impl Request {
+    /// What nodes of version 7 of the protocol get instead; `None`: the request as it is. They check what it deletes at the gateway only.
+    pub fn before_version_8(&self) -> Option<Request> {
+        let Command::Batch(BatchCommand::DeleteHistoryOf(of)) = &self.command else {
+            return None;
+        };
+        let mut earlier = self.clone();
+        earlier.command = Command::Batch(BatchCommand::DeleteHistory(of.deletion.clone()));
+        Some(earlier)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -112,6 +112,12 @@ impl BatchOperationCreationValue {
         let texts = self.entity_filter.len() + self.plan.weight();
         size_of::<Self>() + texts + self.claims.weight()
     }
+
+    /// Whether each item is kept with the id of its resource, where permissions are checked: what is deleted has ended, so nothing else
+    /// says in the item's turn what its deletion requires.
+    pub fn asks_for_each(&self) -> bool {
+        self.kind.deletes() && matches!(self.claims, Claims::User(_) | Claims::Client(_))
+    }
 }
 
 /// An entity that the operation affects.

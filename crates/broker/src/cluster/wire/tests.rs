@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use skep_protocol::Response;
-use skep_protocol::command::{Command, Request};
+use skep_protocol::command::{BatchCommand, Command, Request};
 use skep_protocol::origin::Claims;
 use skep_testkit::golden_file::unhex;
 use skep_transport::{OLDEST_VERSION, PROTOCOL_VERSION};
@@ -55,11 +55,12 @@ fn added(version: u32, count: usize) -> Vec<NodeMessage> {
 }
 
 /// Checks what nodes of all versions before this one get in place of a message that it added.
-fn expect_before(version: u32, message: &NodeMessage, expected: Option<Bytes>) {
+fn expect_before(version: u32, message: &NodeMessage, expected: Option<&NodeMessage>) {
     for earlier in OLDEST_VERSION..version {
         let sent = message.encode_for(earlier);
-        assert_eq!(sent, expected, "version {earlier}: {message:?}");
-        assert_eq!(in_version(earlier, message.encode()), expected);
+        let instead = expected.map(|expected| expected.encode_for(earlier).unwrap());
+        assert_eq!(sent, instead, "version {earlier}: {message:?}");
+        assert_eq!(in_version(earlier, message.encode()), instead);
     }
 }
 
@@ -188,18 +189,35 @@ fn nodes_of_version_5_get_messages_of_long_polling_without_tenants() {
             }
             other => panic!("{other:?}"),
         };
-        expect_before(6, &message, Some(expected.encode()));
+        expect_before(6, &message, Some(&expected));
     }
 }
 
 #[test]
-fn nodes_of_version_7_get_a_status_without_its_logs() {
-    for message in added(8, 2) {
-        let NodeMessage::StatusOf { status, .. } = &message else {
-            panic!("{message:?}");
+fn nodes_of_version_7_get_a_status_without_its_logs_and_deletions_without_owners() {
+    for message in added(8, 4) {
+        let expected = match &message {
+            NodeMessage::StatusOf { status, .. } => NodeMessage::Status(status.clone()),
+            NodeMessage::Request {
+                id,
+                partition,
+                request,
+            } => {
+                let Command::Batch(BatchCommand::DeleteHistoryOf(of)) = &request.command else {
+                    panic!("{message:?}");
+                };
+                let mut request = request.clone();
+                let deletion = BatchCommand::DeleteHistory(of.deletion.clone());
+                request.command = Command::Batch(deletion);
+                NodeMessage::Request {
+                    id: *id,
+                    partition: *partition,
+                    request,
+                }
+            }
+            other => panic!("{other:?}"),
         };
-        let expected = NodeMessage::Status(status.clone());
-        expect_before(8, &message, Some(expected.encode()));
+        expect_before(8, &message, Some(&expected));
     }
 }
 

@@ -1,11 +1,24 @@
-//! A node's status as version 7 of the protocol knows it: without the logs that it is about. Everything else is written as it is today.
+//! What version 7 of the protocol does not know: a node's status is without the logs that it is about, and a request to delete history is
+//! without what the gateway has found about it. Everything else is written as it is today.
 
 use super::NodeMessage;
 
 /// What nodes of version 7 get instead of a message that they do not know.
 pub(super) fn instead_of(message: &NodeMessage) -> Option<NodeMessage> {
-    let NodeMessage::StatusOf { status, .. } = message else {
+    if let NodeMessage::StatusOf { status, .. } = message {
+        return Some(NodeMessage::Status(status.clone()));
+    }
+    let NodeMessage::Request {
+        id,
+        partition,
+        request,
+    } = message
+    else {
         return None;
     };
-    Some(NodeMessage::Status(status.clone()))
+    Some(NodeMessage::Request {
+        id: *id,
+        partition: *partition,
+        request: request.before_version_8()?,
+    })
 }

@@ -313,13 +313,17 @@ fn items_of(key: Key, after: Key, mut rows: Vec<Row>, around: &mut Around<'_>) -
         rows.retain(|row| selection::names_its_resource(value.kind, row));
     }
     let items = selection::items_of(value.kind, &rows);
-    // Those who may be refused an item are asked for each: its resource is not known any more when its turn comes.
-    let is_asked = value.kind.deletes() && grants_for(&value, around).is_some();
-    let resources = if is_asked {
-        selection::resources_of(value.kind, &rows, &items)
+    let resources = if value.asks_for_each() && around.env.config.engine.identity.authorizations {
+        // Whoever may delete a definition with its history may delete the instances of each decision in it.
+        let with_definition = value.follow_up.is_some();
+        selection::resources_of(value.kind, &rows, &items, with_definition)
     } else {
         Vec::new()
     };
+    debug_assert!(
+        resources.is_empty() || resources.len() == items.len(),
+        "each item has the id of its own resource"
+    );
     match end {
         Some(end) if items.is_empty() && !last => {
             // The rows of the last item may continue after the page.

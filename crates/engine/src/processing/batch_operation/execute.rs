@@ -3,24 +3,23 @@
 use std::sync::Arc;
 
 use skep_protocol::command::{
-    BatchCommand, Command, MigrateProcessInstance, ModifyProcessInstance, UpdateJobKind,
+    BatchCommand, Command, HistoryOf, MigrateProcessInstance, ModifyProcessInstance, UpdateJobKind,
 };
 use skep_protocol::intent::{
     BatchOperationChunkIntent, BatchOperationExecutionIntent as Intent, BatchOperationItemIntent,
 };
-use skep_protocol::permission::Permission;
 use skep_protocol::value::{
     BatchOperationChunkValue, BatchOperationCreationValue, BatchOperationExecutionValue,
     BatchOperationItem, BatchOperationItemValue, BatchOperationType, BatchPlan,
     HistoryDeletionType, HistoryDeletionValue, ItemResources, MappingInstruction, MoveAncestor,
     MoveInstruction,
 };
-use skep_protocol::{Key, Rejection, ValueType, grants};
+use skep_protocol::{Key, ValueType};
 
 use super::{origin_of, parts};
 use crate::dispatch::carry_out;
 use crate::processing::bpmn::step;
-use crate::processing::{Context, Outcome, authorization};
+use crate::processing::{Context, Outcome};
 use crate::state::{BatchChunk, BatchPhase};
 
 /// Amount of deferred work of earlier commands at which no further item begins: each large instance would add to it.
@@ -64,38 +63,13 @@ fn next_item(cx: &mut Context<'_>, key: Key, value: &BatchOperationCreationValue
     let resource = chunk.resources.at(place).cloned();
     announce(cx, key, chunk_key);
     cx.budget.take_step();
-    let outcome = match resource {
-        Some(resource) => is_deletable(cx, value.kind, &resource),
-        None => Ok(()),
-    };
-    let outcome = outcome.and_then(|()| one(cx, value, &item));
+    let outcome = one(cx, value, &item, resource);
     item_ends(cx, key, (chunk_key, place), &item, &outcome);
     step::run(cx);
     if cx.state.batch_operations.first_chunk(key) != Some(chunk_key) {
         parts::report(cx, key);
     }
     true
-}
-
-/// Whether the creator may still delete what belongs to this resource. The items have ended, so no command finds it.
-fn is_deletable(
-    cx: &mut Context<'_>,
-    kind: BatchOperationType,
-    resource: &str,
-) -> Result<(), Rejection> {
-    let permissions: &[Permission] = match kind {
-        BatchOperationType::DeleteProcessInstance => {
-            grants![ProcessDefinition: DeleteProcessInstance]
-        }
-        BatchOperationType::DeleteDecisionInstance => {
-            grants![DecisionDefinition: DeleteDecisionInstance]
-        }
-        BatchOperationType::CancelProcessInstance
-        | BatchOperationType::ResolveIncident
-        | BatchOperationType::MigrateProcessInstance
-        | BatchOperationType::ModifyProcessInstance => return Ok(()),
-    };
-    authorization::on_resource(cx, permissions, resource, "DELETE")
 }
 
 /// Announces once that all items of a chunk are being carried out.
@@ -125,17 +99,27 @@ fn executed(cx: &mut Context<'_>, key: Key, chunk_key: Key, item_keys: Vec<Key>)
     cx.event(key, Intent::Executed, &value);
 }
 
+/// Carries out an item. What is deleted has ended, so its resource is given, by which the creator's right to delete it is checked.
 fn one(
     cx: &mut Context<'_>,
     value: &BatchOperationCreationValue,
     item: &BatchOperationItem,
+    resource: Option<Arc<str>>,
 ) -> Outcome {
     let key = item.item_key;
     let history = |kind| {
-        Command::Batch(BatchCommand::DeleteHistory(HistoryDeletionValue {
+        let deletion = HistoryDeletionValue {
             resource_key: key,
             kind,
-        }))
+        };
+        Command::Batch(match resource {
+            Some(id) => BatchCommand::DeleteHistoryOf(HistoryOf {
+                deletion,
+                resources: vec![id],
+                tenant: None,
+            }),
+            None => BatchCommand::DeleteHistory(deletion),
+        })
     };
     let command = match value.kind {
         BatchOperationType::CancelProcessInstance => Command::CancelProcessInstance {
