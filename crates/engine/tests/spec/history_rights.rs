@@ -1,10 +1,14 @@
 //! Rights to delete history. What has ended is not in the state, so the engine checks them by what the sender has found about it.
 
-use skep_protocol::command::{AddBatchItems, BatchCommand, Command, HistoryOf};
+use skep_protocol::command::{
+    AddBatchItems, BatchCommand, Command, CreateBatchOperation, HistoryOf,
+};
 use skep_protocol::origin::Claims;
 use skep_protocol::permission::{PermissionType as P, ResourceType};
-use skep_protocol::value::{BatchOperationItem, HistoryDeletionType, HistoryDeletionValue};
-use skep_protocol::{Key, RejectionType, TenantId};
+use skep_protocol::value::{
+    BatchOperationItem, BatchOperationType, BatchPlan, HistoryDeletionType, HistoryDeletionValue,
+};
+use skep_protocol::{Key, RejectionType, Response, TenantId};
 
 use super::authorization::{
     allowed, asking, deploy, forbidden, grant, is, last, on_process, process, revoke,
@@ -123,6 +127,33 @@ fn add(batch_operation_key: Key, resources: &[&str], number: i64) -> Command {
         after: Key::NONE,
         last: true,
     }))
+}
+
+#[test]
+fn a_batch_operation_whose_items_do_not_each_have_a_resource_fails_and_deletes_nothing() {
+    let mut rig = asking(1);
+    let creates = [P::CreateBatchDeleteProcessInstance];
+    grant(&mut rig, "anna", ResourceType::Batch, "*", &creates);
+    on_process(&mut rig, "anna", "*", &[P::DeleteProcessInstance]);
+    for resources in [&[][..], &["order"], &["order", "order", "order"]] {
+        let create = CreateBatchOperation {
+            kind: BatchOperationType::DeleteProcessInstance,
+            filter: "{}".into(),
+            plan: BatchPlan::None,
+            follow_up: None,
+        };
+        let create = Command::Batch(BatchCommand::Create(Box::new(create)));
+        let Response::BatchOperationCreated { key, .. } = allowed(&mut rig, is("anna"), create)
+        else {
+            panic!("a batch operation is created");
+        };
+        allowed(&mut rig, Claims::Internal, add(key, resources, 2));
+        while rig.run_work() {}
+        let chosen = rig.events("BATCH_OPERATION_INITIALIZATION").last();
+        assert_eq!(chosen.map(|record| record.intent), Some("FAILED"));
+        assert_eq!(rig.events("HISTORY_DELETION").count(), 0);
+        assert!(rig.engine(1).state.batch_operations.get(key).is_none());
+    }
 }
 
 /// The definition is gone with the answer, and its instances are deleted in turns that come later.

@@ -2,7 +2,6 @@
 
 use skep_protocol::command::AddBatchItems;
 use skep_protocol::intent::{BatchOperationChunkIntent, BatchOperationIntent as Intent};
-use skep_protocol::origin::Claims;
 use skep_protocol::value::{
     BatchOperationChunkValue, BatchOperationError, BatchOperationErrorType,
     BatchOperationInitializationValue, BatchOperationItem, ItemResources,
@@ -31,13 +30,15 @@ pub(crate) fn add(cx: &mut Context<'_>, command: &AddBatchItems) -> Outcome {
         ));
     }
     let kind = row.value.kind;
-    let names_each = command.resources.len() == command.items.len();
-    let has_rights = matches!(row.value.claims, Claims::User(_) | Claims::Client(_));
-    let is_asked = has_rights && row.value.follow_up.is_none();
-    debug_assert!(
-        names_each || !(kind.deletes() && is_asked && cx.config.identity.authorizations),
-        "the creator's permissions are checked for each deletion"
-    );
+    let asks_for_each = row.value.asks_for_each() && cx.config.identity.authorizations;
+    let (ids, items) = (command.resources.len(), command.items.len());
+    if ids != items && (asks_for_each || ids > 0) {
+        // Without it an item would be deleted by the right to delete anything, and with another item's by the wrong right.
+        let why = format!(
+            "Each item must have the id of its resource, by which deleting it is permitted, but there are {ids} ids for {items} items"
+        );
+        return fail(cx, key, &why);
+    }
     // Until the last node is upgraded nobody may write them, as an earlier one could not read them.
     let are_known = cx.config.oldest_node.version() >= RESOURCES_SINCE;
     let resources: &[_] = if are_known { &command.resources } else { &[] };
