@@ -22,6 +22,9 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// Names and addresses that are remembered, and as many older ones. However many others come, those that guess on are not forgotten.
 const MAX_REMEMBERED: usize = 10_000;
 
+/// Bytes of the longest name of a user: 256 characters.
+const LONGEST_NAME: usize = 256 * 4;
+
 /// How many wrong passwords are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuessLimits {
@@ -125,7 +128,7 @@ impl Guesses {
     fn was_wrong(&self, name: &str, address: IpAddr, now: Instant) {
         let kept = self.limits.forgets_after();
         // A name could have any length; an impossible one is not worth its bytes.
-        if name.len() <= 256 {
+        if name.len() <= LONGEST_NAME {
             let mut by_name = self.by_name.lock();
             let wrong = by_name.entry((name.into(), address), || Wrong::none(now));
             // The pause counts until nobody has guessed for a while.
@@ -290,6 +293,20 @@ mod tests {
         guesses.was_wrong("anna", ADDRESS, after(90));
         assert!(!guesses.may_try("anna", ADDRESS, after(179)));
         assert!(guesses.may_try("anna", ADDRESS, after(180)));
+    }
+
+    /// The pattern of ids may allow letters of any alphabet, which take up to four bytes.
+    #[test]
+    fn guesses_for_the_longest_name_are_limited_too() {
+        let (guesses, now) = (Guesses::default(), Instant::now());
+        for letter in ["a", "ж", "語", "𝒜"] {
+            let name = letter.repeat(256);
+            for _ in 0..FREE {
+                assert!(guesses.may_try(&name, ADDRESS, now), "{letter}");
+                guesses.was_wrong(&name, ADDRESS, now);
+            }
+            assert!(!guesses.may_try(&name, ADDRESS, now), "{letter}");
+        }
     }
 
     #[test]
