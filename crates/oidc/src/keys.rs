@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::fetch::Fetcher;
 use crate::key_set::KeySet;
 use crate::last_good::{Answer, LastGood, NoKeySet};
+use crate::provider::is_private;
 use crate::{Refused, wrong};
 
 /// Time between two requests to a provider that answers, and to one that does not.
@@ -273,6 +274,25 @@ struct Discovered {
     endpoints: Endpoints,
 }
 
+impl Discovered {
+    /// An address without TLS, with the name of its member. A document that came over TLS must not lead away from it.
+    fn in_the_open(&self) -> Option<(&'static str, &str)> {
+        let endpoints = &self.endpoints;
+        let optional = [
+            ("token_endpoint", &endpoints.token_endpoint),
+            ("userinfo_endpoint", &endpoints.userinfo_endpoint),
+            ("authorization_endpoint", &endpoints.authorization_endpoint),
+            ("end_session_endpoint", &endpoints.end_session_endpoint),
+        ];
+        let optional = optional
+            .into_iter()
+            .filter_map(|(name, place)| Some((name, place.as_deref()?)));
+        let mut all = std::iter::once(("jwks_uri", self.jwks_uri.as_str())).chain(optional);
+        // What is no address leads nowhere, and is reported where it is used.
+        all.find(|(_, place)| place.parse().is_ok_and(|place: Uri| !is_private(&place)))
+    }
+}
+
 /// See [`crate::browsers`].
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Endpoints {
@@ -329,6 +349,14 @@ impl Look {
             return Err(format!(
                 "{place}: it names the issuer {}, and issuer-uri is {}; both must be identical",
                 found.issuer, self.places.issuer
+            ));
+        }
+        if is_private(place)
+            && let Some((name, open)) = found.in_the_open()
+        {
+            return Err(format!(
+                "{place}: its {name} {open} is an address without TLS, so anyone in between could forge tokens or read the secret of this \
+                 server. Have the provider name https addresses, or set them (jwk-set-uri, authorization-uri, token-uri)"
             ));
         }
         self.sender

@@ -275,7 +275,7 @@ fn discovery(issuer: &Uri) -> Uri {
 }
 
 /// Whether nobody else can answer there: because of TLS, or because it is this machine.
-fn is_private(place: &Uri) -> bool {
+pub(crate) fn is_private(place: &Uri) -> bool {
     let host = place.host().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     let is_here = host == "localhost" || address.is_ok_and(|it| it.is_loopback());

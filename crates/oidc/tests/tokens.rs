@@ -340,6 +340,32 @@ async fn keys_behind_a_redirect_or_in_too_large_an_answer_are_none() {
     }
 }
 
+/// Otherwise whoever answers there makes tokens, and a browser's login shows the secret of this server there.
+#[tokio::test]
+async fn a_provider_that_is_private_does_not_lead_to_addresses_without_tls() {
+    let issuer = Issuer::start();
+    for member in [
+        "jwks_uri",
+        "token_endpoint",
+        "userinfo_endpoint",
+        "authorization_endpoint",
+        "end_session_endpoint",
+    ] {
+        issuer.is_described_with(&json!({(member): "http://id.example.org/x"}));
+        let providers = providers(&[settings(&issuer)]);
+        let token = issuer.token(&anna());
+        let answer = asked(&providers, &token).await;
+        assert!(
+            matches!(&answer, Err(Refused::Unknown(why)) if why.contains(member) && why.contains("without TLS")),
+            "{member}: {answer:?}"
+        );
+    }
+    // With TLS, or on this machine.
+    issuer.is_described_with(&json!({"end_session_endpoint": "https://id.example.org/x"}));
+    let providers = providers(&[settings(&issuer)]);
+    asked(&providers, &issuer.token(&anna())).await.unwrap();
+}
+
 /// Goal of the design: well five seconds after it is back.
 #[tokio::test]
 async fn a_key_that_was_made_while_the_issuer_was_away_is_good_soon_after_it_is_back() {

@@ -59,6 +59,8 @@ struct State {
     at_token: Behaviour,
     /// The error that it returns instead of tokens.
     error: Option<String>,
+    /// Members of its discovery document that differ from the usual ones.
+    described: Map<String, Value>,
 }
 
 /// A login with refresh tokens. Only the last one is valid; using an earlier one ends the login (RFC 9700, section 4.14.2).
@@ -110,6 +112,7 @@ impl Issuer {
             news: Map::new(),
             at_token: Behaviour::Answers,
             error: None,
+            described: Map::new(),
         }));
         let issuer = Issuer {
             address,
@@ -249,6 +252,11 @@ impl Issuer {
         self.state().user_info = Some(claims.clone());
     }
 
+    /// Has these members in its discovery document from now on.
+    pub fn is_described_with(&self, members: &Value) {
+        self.state().described = members.as_object().cloned().unwrap_or_default();
+    }
+
     /// The requests for tokens, in order.
     pub fn redeemed(&self) -> Vec<Redemption> {
         self.state().redeemed.clone()
@@ -354,7 +362,11 @@ fn answer(stream: &TcpStream, issuer: &Issuer) {
             let keys = state.keys.iter().map(|(id, key)| public(id, key));
             json!({"keys": keys.collect::<Vec<_>>()})
         } else {
-            discovery(address, state.user_info.is_some())
+            let mut document = discovery(address, state.user_info.is_some());
+            if let Some(members) = document.as_object_mut() {
+                members.extend(state.described.clone());
+            }
+            document
         }
     };
     let mut body = document.to_string();
