@@ -69,7 +69,6 @@ pub async fn answer(
 /// Whether the request comes from this machine: not through a proxy here, and not from a page that reached this server by a name of its
 /// own.
 fn is_local(parts: &Parts, visitor: &Visitor) -> bool {
-    const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-real-ip"];
     let host = match parts.headers.get(HOST) {
         Some(host) => host.to_str().ok(),
         // HTTP/2 has it in the address.
@@ -81,11 +80,17 @@ fn is_local(parts: &Parts, visitor: &Visitor) -> bool {
         let address = name.parse::<std::net::IpAddr>();
         name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|it| it.is_loopback())
     });
-    visitor.peer.to_canonical().is_loopback()
-        && is_name_of_this_machine
-        && !FORWARDED
-            .iter()
-            .any(|name| parts.headers.contains_key(*name))
+    let of_proxies = parts
+        .headers
+        .keys()
+        .any(|name| is_of_proxies(name.as_str()));
+    visitor.peer.to_canonical().is_loopback() && is_name_of_this_machine && !of_proxies
+}
+
+/// Whether only proxies add a header of this name. Not every proxy adds one.
+fn is_of_proxies(name: &str) -> bool {
+    matches!(name, "forwarded" | "via" | "x-real-ip" | "x-client-ip")
+        || name.starts_with("x-forwarded-")
 }
 
 /// The segments of the path below the root, with the parameters' texts.
@@ -152,7 +157,7 @@ mod tests {
     fn a_request_is_local_if_it_comes_from_this_machine_under_its_name_and_without_a_proxy() {
         /// The peer, its headers, and whether the request is local.
         type Case = (&'static str, &'static [(&'static str, &'static str)], bool);
-        let cases: [Case; 11] = [
+        let cases: [Case; 14] = [
             ("127.0.0.1", &[("host", "localhost:8080")], true),
             ("127.0.0.1", &[("host", "LOCALHOST")], true),
             ("127.0.0.1", &[("host", "127.0.0.1:8080")], true),
@@ -170,6 +175,21 @@ mod tests {
             (
                 "127.0.0.1",
                 &[("host", "localhost"), ("forwarded", "for=10.0.0.7")],
+                false,
+            ),
+            (
+                "127.0.0.1",
+                &[("host", "localhost"), ("via", "1.1 proxy")],
+                false,
+            ),
+            (
+                "127.0.0.1",
+                &[("host", "localhost"), ("X-Forwarded-Proto", "https")],
+                false,
+            ),
+            (
+                "127.0.0.1",
+                &[("host", "localhost"), ("x-forwarded-host", "localhost")],
                 false,
             ),
         ];
