@@ -13,7 +13,7 @@ use skep_protocol::Failure;
 use skep_protocol::origin::{Claims, Principal};
 use skep_protocol::value::PasswordHash;
 
-use super::guesses::{Attempt, GuessLimits, Guesses};
+use super::guesses::{Attempt, GuessLimits, Guesses, LONGEST_NAME};
 use super::passwords::Passwords;
 use super::remembered::{Looks, Remembered};
 use super::secret::Secret;
@@ -21,6 +21,14 @@ use super::{Refused, Scheme};
 
 /// Maximum bytes of a header.
 const MAX_HEADER: usize = 4 << 10;
+
+/// Maximum bytes of a password: it has to fit into the header beside the longest name.
+pub const MAX_PASSWORD: usize = 2_000;
+
+const _: () = assert!(
+    "Basic ".len() + (LONGEST_NAME + 1 + MAX_PASSWORD).div_ceil(3) * 4 <= MAX_HEADER,
+    "every password can be shown"
+);
 
 #[derive(Debug)]
 pub struct Basic {
@@ -203,6 +211,16 @@ mod tests {
         assert_eq!(basic.check(&shown, PEER, &after).await, Err(Refused::Wrong));
         let nobody = Directory::default();
         assert_eq!(basic.remembered("anna", &old, &nobody), None);
+    }
+
+    #[tokio::test]
+    async fn the_longest_password_comes_in_with_the_longest_name() {
+        let basic = basic();
+        let (name, password) = ("𝒜".repeat(256), "x".repeat(MAX_PASSWORD));
+        let directory = with(&basic, &name, &password).await;
+        let header = header(&name, &password);
+        let found = basic.check(&header, PEER, &directory).await;
+        assert_eq!(found, Ok(claims_of(&name)));
     }
 
     /// Who is in must not fill the memory, or the queue, by writing the same in other ways, or by logging in again and again.

@@ -23,7 +23,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 const MAX_REMEMBERED: usize = 10_000;
 
 /// Bytes of the longest name of a user: 256 characters.
-const LONGEST_NAME: usize = 256 * 4;
+pub(super) const LONGEST_NAME: usize = 256 * 4;
 
 /// How many wrong passwords are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ impl Secret {
         self.0.trim().is_empty()
     }
 
-    /// Only for computing a hash.
+    /// Only for computing a hash, or for its length.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -18,8 +18,8 @@ use crate::door::secret::Secret;
 use crate::door::session::{self, CSRF, Cookie, LONGEST};
 use crate::door::{Head, Login, Refused, Scheme};
 
-/// Bytes of a form.
-const MAX_FORM: usize = 8 << 10;
+/// Bytes of a form: the longest name and password, in which three may stand for each byte.
+const MAX_FORM: usize = 16 << 10;
 
 const CSRF_HEADER: HeaderName = HeaderName::from_static(CSRF);
 

@@ -115,6 +115,19 @@ fn of_users_and_groups() -> Vec<Refused> {
             json!({"username": "a".repeat(257), "password": "x"}),
             "The provided username exceeds the limit of 256 characters.",
         ),
+        // No header could carry it, so its user would never come in.
+        (
+            "POST",
+            "/v2/users",
+            json!({"username": "a", "password": "x".repeat(2_001)}),
+            "The provided password exceeds the limit of 2000 bytes.",
+        ),
+        (
+            "PUT",
+            "/v2/users/anna",
+            json!({"password": "ж".repeat(1_001)}),
+            "The provided password exceeds the limit of 2000 bytes.",
+        ),
         (
             "POST",
             "/v2/groups",

@@ -275,10 +275,11 @@ impl Draft {
 
     fn user(&mut self, entry: &Entry<'_>, faults: &mut IdentityFaults<'_>) {
         let username = faults.id("username", entry.text("username"));
-        let password = self.bounded("password", entry, faults).unwrap_or_default();
+        let password = entry.text("password").unwrap_or_default();
         if password.trim().is_empty() {
             faults.add("No password provided".to_string());
         }
+        faults.password(password);
         if self
             .users
             .iter()

@@ -6,6 +6,7 @@ use skep_identity::claims;
 use skep_protocol::{DEFAULT_TENANT, Failure, UNKNOWN_TENANT};
 
 use crate::check::invalid;
+use crate::door::basic::MAX_PASSWORD;
 use crate::id_pattern::IdPattern;
 
 /// Characters of ids and names at most.
@@ -90,6 +91,15 @@ impl<'p> Faults<'p> {
                 UNKNOWN_TENANT.into()
             }
             text => self.id(field, text),
+        }
+    }
+
+    /// A password, which a client must be able to send in a header.
+    pub fn password(&mut self, password: &str) {
+        if password.len() > MAX_PASSWORD {
+            self.add(format!(
+                "The provided password exceeds the limit of {MAX_PASSWORD} bytes"
+            ));
         }
     }
 

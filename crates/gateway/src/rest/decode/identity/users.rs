@@ -33,8 +33,9 @@ fn user(text: &str, front: &FrontEnd) -> Result<(UserValue, Secret), Failure> {
     let mut faults = Faults::new(&front.config.security.ids);
     let username = faults.id("username", body.username.as_deref());
     let password = body.password.filter(|password| !password.is_blank());
-    if password.is_none() {
-        faults.add("No password provided".to_string());
+    match &password {
+        Some(password) => faults.password(password.reveal()),
+        None => faults.add("No password provided".to_string()),
     }
     let name = faults.optional_name("name", body.name.as_deref().unwrap_or_default());
     let email = faults.email(body.email.as_deref().unwrap_or_default());
@@ -90,6 +91,10 @@ pub fn update(Id(username): Id, text: &str, front: &FrontEnd) -> Result<Decoded,
     let username = faults.id("username", Some(username));
     let name = body.name.map(|name| faults.optional_name("name", &name));
     let email = body.email.map(|email| faults.email(&email));
+    let password = body.password.filter(|password| !password.is_blank());
+    if let Some(password) = &password {
+        faults.password(password.reveal());
+    }
     faults.none()?;
     let command = IdentityCommand::UpdateUser(UpdateUser {
         username,
@@ -97,7 +102,6 @@ pub fn update(Id(username): Id, text: &str, front: &FrontEnd) -> Result<Decoded,
         email,
         password: PasswordHash::default(),
     });
-    let password = body.password.filter(|password| !password.is_blank());
     Ok(match password {
         Some(password) => Hashed { password, command }.decoded(Echo::Nothing, front),
         None => decoded(command, Echo::Nothing, front),
