@@ -17,6 +17,7 @@ mod diagnosis;
 mod documents;
 mod durations;
 mod fake;
+mod framing;
 mod grpc;
 mod http;
 mod identity;
