@@ -221,6 +221,26 @@ fn each_command_needs_its_permission_on_the_process_it_concerns() {
     allowed(&mut rig, is("anna"), again);
 }
 
+/// An id is no pattern, and neither its beginning nor its spelling counts.
+#[test]
+fn a_right_on_an_id_holds_for_exactly_this_id() {
+    let mut rig = asking(1);
+    let others = ["orde", "order2", "order-x", "Order", "ordеr"];
+    for id in others.into_iter().chain(["order"]) {
+        deploy(&mut rig, process(id));
+    }
+    for pattern in ["ord*", "order*", "", "**", ".*"] {
+        on_process(&mut rig, "bert", pattern, &[P::CreateProcessInstance]);
+    }
+    on_process(&mut rig, "anna", "order", &[P::CreateProcessInstance]);
+    for id in others {
+        forbidden(&mut rig, is("anna"), create(id));
+        forbidden(&mut rig, is("bert"), create(id));
+    }
+    forbidden(&mut rig, is("bert"), create("order"));
+    created(&mut rig, is("anna"), "order");
+}
+
 pub fn revoke(rig: &mut Rig, authorization_key: Key) {
     rig.claims = Claims::Internal;
     let gone = IdentityCommand::DeleteAuthorization { authorization_key };

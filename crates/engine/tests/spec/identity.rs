@@ -251,6 +251,26 @@ fn no_first_administrator_is_created_if_the_role_has_a_member_of_any_kind() {
     }
 }
 
+/// docs/security.md warns of it: whoever takes the last member from the role opens the request to everybody.
+#[test]
+fn a_role_that_has_lost_its_last_administrator_may_get_a_first_one_again() {
+    let mut rig = Rig::new();
+    send(&mut rig, set_up()).unwrap();
+    let first = |name: &str| IdentityCommand::CreateInitialAdmin(user(name));
+    send(&mut rig, first("anna")).unwrap();
+    let anna = member("admin", EntityType::User, "anna");
+    send(&mut rig, IdentityCommand::RemoveFromRole(anna)).unwrap();
+    assert!(!grants_of(&rig, 1, "anna").allows_any(grants![Role: Delete][0]));
+    send(&mut rig, first("bert")).unwrap();
+    assert!(grants_of(&rig, 1, "bert").allows_any(grants![Role: Delete][0]));
+    let bert = IdentityCommand::DeleteUser {
+        username: "bert".into(),
+    };
+    send(&mut rig, bert).unwrap();
+    send(&mut rig, first("carl")).unwrap();
+    assert!(grants_of(&rig, 1, "carl").allows_any(grants![Role: Delete][0]));
+}
+
 #[test]
 fn default_roles_and_the_default_tenant_stay_as_they_are() {
     let mut rig = Rig::new();
