@@ -122,8 +122,8 @@ pub struct Way {
     pub name: String,
 }
 
-/// A login in progress. Its browser keeps it, sealed, until it is back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A login in progress. Its browser keeps it, sealed, until it is back. Its `Debug` form shows the provider only.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     pub provider: String,
     /// Returned by the provider with the code.
@@ -133,6 +133,12 @@ pub struct Attempt {
     /// The code verifier that redeems the code.
     verifier: String,
     redirect_uri: String,
+}
+
+impl std::fmt::Debug for Attempt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Attempt").field(&self.provider).finish()
+    }
 }
 
 #[derive(Debug)]

@@ -13,7 +13,7 @@ const MAX_TOKEN: usize = 16 << 10;
 /// Maximum nesting of objects and lists in a token.
 const MAX_DEPTH: usize = 32;
 
-#[derive(Debug)]
+/// Not for printing: whoever reads the signed text and its signature has the token.
 pub(crate) struct Unverified<'t> {
     signed: &'t str,
     signature: &'t str,

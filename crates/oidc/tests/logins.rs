@@ -62,6 +62,7 @@ async fn logged_in(
 ) -> Result<Verified, Refused> {
     let providers = Providers::start(&[settings(issuer, browsers)]).unwrap();
     let (there, attempt) = begun(&providers, "oidc").await;
+    assert_eq!(format!("{attempt:?}"), "Attempt(\"oidc\")", "nothing of it");
     let back = issuer.logs_in(&there, token);
     let (_, code) = back.split_once("&code=").unwrap();
     let logged_in = providers.finish(&attempt, code).await;

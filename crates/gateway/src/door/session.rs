@@ -107,13 +107,19 @@ pub fn begin(name: &str, directory: &Directory) -> Result<Cookie, Failure> {
         .ok_or_else(|| Failure::Unavailable("The user no longer exists. Log in again.".into()))
 }
 
-/// The tokens that a browser receives.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The tokens that a browser receives. Its `Debug` form shows neither.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Cookie {
     /// The value of [`COOKIE`].
     pub value: String,
     /// The token to send in [`CSRF`] with every change.
     pub csrf: String,
+}
+
+impl std::fmt::Debug for Cookie {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Cookie")
+    }
 }
 
 /// The value of a cookie.
@@ -279,7 +285,10 @@ mod tests {
     #[test]
     fn a_session_is_good_on_every_node_until_the_password_is_another_one() {
         let users = directory("$argon2id$1");
-        let Cookie { value, csrf } = begin("anna", &users).unwrap();
+        let cookie = begin("anna", &users).unwrap();
+        let shown = format!("{cookie:?}");
+        let Cookie { value, csrf } = cookie;
+        assert!(!shown.contains(&value) && !shown.contains(&csrf), "{shown}");
         let anna = Ok(claims_of("anna"));
         assert_eq!(asked(&value, &Method::GET, None, &users), anna);
         assert_eq!(asked(&value, &Method::POST, Some(&csrf), &users), anna);
