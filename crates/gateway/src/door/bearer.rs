@@ -78,25 +78,24 @@ impl Bearer {
     ) -> Result<(Claims, Verified), Refused> {
         // Before anything can wait: waiting in this server must not expire a token.
         let now = SystemTime::now();
+        // The token alone is looked up: its header can be written in many ways, each of which would take a place in the memory.
+        let token = Scheme::Bearer.value(header)?;
         let named = self.named(directory);
-        if let Some(known) = self.known.find(header.as_bytes()) {
+        if let Some(known) = self.known.find(token.as_bytes()) {
             match self.providers.is_still(&known.verified, now) {
                 Ok(true) if Arc::ptr_eq(&known.named, &named) => {
                     return Ok((known.claims, known.verified));
                 }
-                Ok(true) => return Ok(self.remember(header, known.verified, named)),
+                Ok(true) => return Ok(self.remember(token, known.verified, named)),
                 Ok(false) => {}
                 Err(refused) => {
-                    self.known.forget(header.as_bytes());
+                    self.known.forget(token.as_bytes());
                     return Err(refused.into());
                 }
             }
         }
-        let verified = self
-            .providers
-            .verify(Scheme::Bearer.value(header)?, now)
-            .await?;
-        Ok(self.remember(header, verified, named))
+        let verified = self.providers.verify(token, now).await?;
+        Ok(self.remember(token, verified, named))
     }
 
     /// Whether a token that was valid still is.
@@ -172,19 +171,14 @@ impl Bearer {
         &self.providers
     }
 
-    fn remember(
-        &self,
-        header: &HeaderValue,
-        verified: Verified,
-        named: Arc<Named>,
-    ) -> (Claims, Verified) {
+    fn remember(&self, token: &str, verified: Verified, named: Arc<Named>) -> (Claims, Verified) {
         let claims = claims_of(&verified, &named);
         let known = Known {
             verified: verified.clone(),
             claims: claims.clone(),
             named,
         };
-        self.known.remember(header.as_bytes(), known);
+        self.known.remember(token.as_bytes(), known);
         (claims, verified)
     }
 

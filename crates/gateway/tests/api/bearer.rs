@@ -110,13 +110,13 @@ async fn a_valid_token_is_accepted_and_others_are_refused_with_the_reason() {
         &text,
         "skep_identity_provider_keys_age_seconds{provider=\"oidc\"} ",
     );
-    let shown = format!("bearer {}", issuer.token(&anna()));
-    for _ in 0..2 {
-        let answer = pin(&gateway, &shown).await;
+    let token = issuer.token(&anna());
+    for scheme in ["bearer", "Bearer", "BEARER ", "bearer   "] {
+        let answer = pin(&gateway, &format!("{scheme} {token}")).await;
         assert_eq!(answer.status, 204, "{}", answer.text);
     }
     // Each of these requests used its own connection.
-    let known = "skep_authentication_lookups_total{result=\"remembered\"} 1";
+    let known = "skep_authentication_lookups_total{result=\"remembered\"} 3";
     has(&exposed(&gateway), known);
     let client = issuer.token(&json!({"client_id": "worker", "aud": "skep"}));
     assert_eq!(pin(&gateway, &format!("Bearer {client}")).await.status, 204);
