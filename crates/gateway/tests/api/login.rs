@@ -407,12 +407,49 @@ async fn no_spelling_of_a_path_leads_past_the_login() {
         ("/v2/license/%2e%2e/topology", [404; 2]),
         ("/v2/license%2f..%2ftopology", [404; 2]),
         ("/ui/../v2/topology", [404; 2]),
+        ("/v2/..;/v2/topology", [404; 2]),
+        ("/;a=b/v2/topology", [404; 2]),
+        ("/v2/topology%3b", [404; 2]),
+        ("/v2%2ftopology", [404; 2]),
     ] {
         let login = [("authorization", &*shown)];
         let without = ask(&gateway, ("GET", path), &[], "").await;
         let with = ask(&gateway, ("GET", path), &login, "").await;
         let text = format!("{path}: {} {}", without.text, with.text);
         assert_eq!([without.status, with.status], expected, "{text}");
+    }
+}
+
+/// And no page of another site is told that it may ask.
+#[tokio::test]
+async fn no_method_leads_past_the_login() {
+    let gateway = protected().await;
+    let shown = basic("anna", "right");
+    let asks = [
+        ("origin", "https://evil.example.org"),
+        ("access-control-request-method", "POST"),
+        ("access-control-request-headers", "authorization"),
+        ("x-http-method-override", "GET"),
+    ];
+    for (method, expected) in [
+        ("HEAD", [401, 200]),
+        ("OPTIONS", [405; 2]),
+        ("TRACE", [405; 2]),
+        ("POST", [405; 2]),
+        ("get", [405; 2]),
+    ] {
+        let login = [&asks[..], &[("authorization", &*shown)]].concat();
+        let without = ask(&gateway, (method, "/v2/topology"), &asks, "").await;
+        let with = ask(&gateway, (method, "/v2/topology"), &login, "").await;
+        assert_eq!([without.status, with.status], expected, "{method}");
+        for answer in [without, with] {
+            let mut names = answer.headers.keys().map(HeaderName::as_str);
+            assert!(
+                !names.any(|name| name.starts_with("access-control-")),
+                "{method}"
+            );
+            assert!(method != "HEAD" || answer.text.is_empty());
+        }
     }
 }
 
