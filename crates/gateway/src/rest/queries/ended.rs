@@ -96,8 +96,8 @@ pub fn may_command(
     }
 }
 
-/// Gives a deletion of history to its partition with the owner that the rows name. The partition has no such entity any more, and checks the
-/// caller's rights of that moment, which may be fewer than those that this node knows.
+/// Adds to a deletion of history the owner that the rows name. The partition has no such entity any more, and checks the caller's rights of
+/// that moment, which may be fewer than those that this node knows.
 pub fn name_owner((entity, rows): (&Entity, &[Row]), command: &mut Decoded) {
     let Decoded::Command { request, .. } = command else {
         return;
