@@ -88,15 +88,15 @@ struct Jar<'r> {
 
 impl<'r> Jar<'r> {
     fn of(front: &'r FrontEnd, headers: &'r HeaderMap) -> Jar<'r> {
-        let is_secure = is_over_tls(front);
+        let has_prefix = is_over_tls(front);
         Jar {
             session: front.door.cookie,
             path: match base(front, headers) {
-                under if !under.is_empty() && !is_secure => under,
+                under if !under.is_empty() && !has_prefix => under,
                 // Browsers refuse a cookie whose name begins with `__Host-` and that has another path.
                 _ => ROOT,
             },
-            is_secure,
+            is_secure: has_prefix || came_over_tls(headers),
         }
     }
 
@@ -128,6 +128,15 @@ impl<'r> Jar<'r> {
             response.headers_mut().append(SET_COOKIE, value);
         }
     }
+}
+
+/// Whether a proxy says that it took the request over TLS. Who says so without TLS gets a cookie that the browser does not keep.
+fn came_over_tls(headers: &HeaderMap) -> bool {
+    let named = headers.get("x-forwarded-proto");
+    let named = named.and_then(|schemes| schemes.to_str().ok());
+    // Several proxies make a list, which begins with the one that the browser talks to.
+    let first = named.and_then(|schemes| schemes.split(',').next());
+    first.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
 }
 
 /// The path that a proxy adds for browsers; empty without one.

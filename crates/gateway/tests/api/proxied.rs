@@ -85,6 +85,40 @@ async fn cookies_are_sent_to_nothing_else_behind_the_proxy() {
     }
 }
 
+/// Otherwise a browser that is led to the same host over plain HTTP shows the session to everyone in between.
+#[tokio::test]
+async fn cookies_stay_on_tls_behind_a_proxy_that_ends_it() {
+    let gateway = start_with(|config| {
+        protect(config);
+        config.hooks.pages = Some(Arc::new(Below));
+    })
+    .await;
+    *gateway.broker.directory.lock() = directory().await.into();
+    for (scheme, is_secure) in [
+        ("https", true),
+        ("HTTPS , http", true),
+        ("http", false),
+        ("http, https", false),
+        ("", false),
+    ] {
+        let header = ("x-forwarded-proto", scheme);
+        let form = "username=anna&password=right";
+        let began = post(&gateway, "/login", header, form).await;
+        let ended = post(&gateway, "/logout", header, "").await;
+        for answer in [began, ended] {
+            for cookie in answer.headers.get_all("set-cookie") {
+                let cookie = cookie.to_str().unwrap();
+                assert_eq!(
+                    cookie.ends_with("; Secure"),
+                    is_secure,
+                    "{scheme}: {cookie}"
+                );
+            }
+            assert_eq!(kept(&answer)[0], ("camunda-session".into(), "/skep".into()));
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_provider_sends_browsers_back_to_the_path_of_the_proxy() {
     let issuer = Issuer::start();
