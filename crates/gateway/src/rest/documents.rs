@@ -56,6 +56,11 @@ pub async fn answer(
     let documents = &front.documents;
     let budget = &front.gate.documents;
     match does {
+        Operation::Get if is_to_run(&parts.headers) => Err(Problem::new(
+            StatusCode::FORBIDDEN,
+            "FORBIDDEN",
+            "A page wants to run the document as a part of itself. Documents come from users: they are read and saved only.",
+        )),
         Operation::Get => Ok(content(documents.get(store, id, hash.as_deref()).await?)),
         Operation::Delete => {
             documents.delete(store, id).await?;
@@ -82,6 +87,23 @@ pub async fn answer(
             }
         }
     }
+}
+
+/// Whether a browser asks for it as a script or a style of a page. Whatever the page has been made to load, it must not run in the name of
+/// its user what another user has stored.
+fn is_to_run(headers: &HeaderMap) -> bool {
+    const RUN: [&str; 8] = [
+        "script",
+        "style",
+        "xslt",
+        "worker",
+        "sharedworker",
+        "serviceworker",
+        "audioworklet",
+        "paintworklet",
+    ];
+    let wanted = headers.get("sec-fetch-dest");
+    wanted.is_some_and(|wanted| RUN.iter().any(|run| wanted == *run))
 }
 
 /// A file of a request with its metadata.

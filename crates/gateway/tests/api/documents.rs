@@ -14,6 +14,7 @@ use skep_random::Random;
 
 use crate::fake::{KEY, Running, start, start_with};
 use crate::http::{Answer, JSON, post, send};
+use crate::login::ask;
 
 /// An in-memory store of 100 KB, with links to any document.
 #[derive(Debug)]
@@ -148,6 +149,33 @@ async fn an_uploaded_document_is_described_and_downloads_unchanged() {
         "attachment; filename*=UTF-8''%C3%96l.txt"
     );
     assert_eq!(header("x-content-type-options"), "nosniff");
+}
+
+/// The policy of the pages permits scripts of this server, and anyone who may store documents can store one.
+#[tokio::test]
+async fn no_page_runs_a_document() {
+    let gateway = start().await;
+    let parts = [part(
+        "file",
+        "\r\ncontent-type: text/javascript",
+        "alert(1)",
+    )];
+    let created = upload(&gateway, "/v2/documents?documentId=d-1", &parts).await;
+    let hash = created.json()["contentHash"].clone();
+    let path = format!("/v2/documents/d-1?contentHash={}", hash.as_str().unwrap());
+    for (wanted, status) in [
+        ("script", 403),
+        ("style", 403),
+        ("worker", 403),
+        ("serviceworker", 403),
+        ("document", 200),
+        ("image", 200),
+        ("empty", 200),
+    ] {
+        let answer = ask(&gateway, ("GET", &path), &[("sec-fetch-dest", wanted)], "").await;
+        assert_eq!(answer.status, status, "{wanted}");
+        assert_eq!(answer.text == "alert(1)", status == 200, "{wanted}");
+    }
 }
 
 #[tokio::test]
