@@ -251,6 +251,20 @@ fn no_first_administrator_is_created_if_the_role_has_a_member_of_any_kind() {
     }
 }
 
+/// docs/security.md warns of it, too: the first login at a provider creates no user, so there need not be one.
+#[test]
+fn a_configured_member_that_is_created_later_has_its_rights() {
+    let mut rig = Rig::new();
+    let mut setup = defaults::setup();
+    let ghost = Member::new(EntityType::User, "ghost");
+    setup.role_members.push(("admin".into(), ghost));
+    send(&mut rig, IdentityCommand::SetUp(Box::new(setup))).unwrap();
+    let first = send(&mut rig, IdentityCommand::CreateInitialAdmin(user("anna")));
+    assert_eq!(rejected(first).0, RejectionType::Forbidden);
+    send(&mut rig, IdentityCommand::CreateUser(user("ghost"))).unwrap();
+    assert!(grants_of(&rig, 1, "ghost").allows_any(grants![Role: Delete][0]));
+}
+
 /// docs/security.md warns of it: whoever takes the last member from the role opens the request to everybody.
 #[test]
 fn a_role_that_has_lost_its_last_administrator_may_get_a_first_one_again() {
