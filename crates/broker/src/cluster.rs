@@ -56,7 +56,7 @@ use self::queries::positions::Positions;
 pub use self::questions::Answerer;
 use self::questions::Questions;
 pub(crate) use self::questions::node_answers::{PULSE_QUESTION, WORK_QUESTION};
-use self::rebalance::Stability;
+use self::rebalance::{Meters, Stability};
 use self::requests::Requests;
 use self::state::Metadata;
 pub(crate) use self::state::{known_nodes, write_first};
@@ -157,6 +157,7 @@ struct Life {
     /// The node was left behind and has acted on that.
     left: AtomicBool,
     stability: Mutex<Stability>,
+    meters: Meters,
 }
 
 /// A change in what this node should host.
@@ -510,7 +511,7 @@ impl Cluster {
             NodeMessage::Shrunk { stream, amount } => self.shrunk(from, stream, amount),
             NodeMessage::Grow { stream, amount } => self.grow(from, stream, amount),
             NodeMessage::Status(status) => self.note_status(from, None, status),
-            NodeMessage::StatusOf { logs, status } => self.note_status(from, Some(logs), status),
+            NodeMessage::StatusOf(report) => self.note_report(from, report),
             NodeMessage::Rebalance => self.rebalance_here(),
             NodeMessage::Cluster(message) => self.cluster_message(from, message),
             NodeMessage::Query {

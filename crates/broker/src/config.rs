@@ -132,6 +132,9 @@ impl BrokerConfig {
 /// Minimum number of ticks until a follower that hears nothing stands for election; at most twice as many.
 const ELECTION_TICKS: u32 = 20;
 
+/// How often a node gives away a leadership at most: each change of a leader costs its clients some milliseconds.
+pub const REBALANCE_PACE: Duration = Duration::from_secs(5);
+
 /// One node of several.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
@@ -149,6 +152,9 @@ pub struct ClusterConfig {
     pub contact_points: Vec<String>,
     /// `camunda.cluster.raft.election-timeout`: a leader that has been silent for this long, or at most twice as long, is replaced.
     pub election_timeout: Duration,
+    /// A node gives away one leadership per this time at most, and looks at the loads of all nodes as often: [`REBALANCE_PACE`], in tests
+    /// less. Whole seconds.
+    pub rebalance_pace: Duration,
     /// `camunda.cluster.network.transport-layer-security.cluster.*`.
     pub tls: Option<TlsFiles>,
 }

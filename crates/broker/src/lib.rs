@@ -36,7 +36,7 @@ pub use jobs::job_streams;
 use jobs::{delivered_jobs, long_polling, stream_receiver, workers};
 use queries::{asking, freshness};
 
-pub use config::{BrokerConfig, ClusterConfig, NodeLease};
+pub use config::{BrokerConfig, ClusterConfig, NodeLease, REBALANCE_PACE};
 pub use ending::LIMIT as STOP_LIMIT;
 pub use hosted::Partitions;
 pub use router::{Broker, OpenError};

@@ -1,4 +1,4 @@
-//! Which node should lead which partition, so that all nodes have about the same load.
+//! Which node should lead which partition, so that all nodes lead about as many.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

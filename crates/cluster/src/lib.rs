@@ -13,6 +13,7 @@ pub mod lease;
 mod operation;
 mod plan;
 mod purge;
+mod relief;
 mod restored;
 mod state;
 #[cfg(test)]
@@ -21,10 +22,10 @@ mod unsafe_recovery;
 
 pub use apply::Entry;
 pub use layout::{Layout, generation, member, node_of};
-pub use leaders::spread;
 pub use operation::Operation;
 pub use plan::{Planned, Refusal, Request};
 pub use purge::{KeptExporting, Left, Purge};
+pub use relief::{CopyLoad, Move, Relief, View};
 pub use restored::{EPOCHS_OF_A_RESTORE, next_restore, restore_of};
 pub use state::{
     Finished, Node, NodeState, Outcome, Replica, ReplicaState, Running, Scaled, State,

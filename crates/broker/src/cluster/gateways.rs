@@ -195,6 +195,7 @@ mod tests {
             advertised: "127.0.0.1:1".to_string(),
             contact_points: Vec::new(),
             election_timeout: Duration::from_secs(1),
+            rebalance_pace: crate::config::REBALANCE_PACE,
             tls: None,
         };
         let config = BrokerConfig {

@@ -10,7 +10,7 @@ use skep_cluster::{FIRST_GATEWAY, MAX_GATEWAYS};
 use skep_service::{BrokerInfo, PartitionHealth, PartitionInfo, PartitionRole};
 
 use super::Cluster;
-use super::wire::{LogsOf, NodeMessage, NodeStatus, ReplicaStatus};
+use super::wire::{LogsOf, NodeMessage, NodeStatus, ReplicaLoad, ReplicaStatus, StatusReport};
 use crate::config::{BrokerConfig, ClusterConfig};
 use crate::partition::StoreState;
 
@@ -52,6 +52,8 @@ struct Present {
     /// The node that leads each partition, and its term: gateways look it up for each request. If several nodes claim to lead, the most
     /// recently elected one does.
     leaders: FxHashMap<u32, (u32, u64)>,
+    /// Of the nodes whose versions report them.
+    loads: BTreeMap<u32, Vec<ReplicaLoad>>,
 }
 
 impl Present {
@@ -65,6 +67,7 @@ impl Present {
     }
 
     fn lose(&mut self, node: u32) {
+        self.loads.remove(&node);
         if self.nodes.remove(&node).is_some() {
             self.find_leaders();
         }
@@ -113,6 +116,15 @@ impl Members {
         }
         drop(applied);
         self.present.lock().note(node, status);
+    }
+
+    pub(super) fn note_loads(&self, node: u32, loads: Vec<ReplicaLoad>) {
+        self.present.lock().loads.insert(node, loads);
+    }
+
+    /// What other nodes have reported about the loads of their replicas, by node.
+    pub(super) fn loads(&self) -> BTreeMap<u32, Vec<ReplicaLoad>> {
+        self.present.lock().loads.clone()
     }
 
     /// Sets the logs whose entries count. Those of former ones are to be forgotten after that.
@@ -209,11 +221,24 @@ impl Cluster {
         // Before its replicas are looked at: entries in newer logs do not count as those of older ones.
         let logs = LogsOf::state(&self.state());
         if let Some(status) = self.own_status() {
-            self.send_to_all(&NodeMessage::StatusOf { logs, status }, |_| true);
+            let partitions = status.partitions.iter().map(|replica| replica.partition);
+            let loads = self.own_loads(partitions);
+            let report = StatusReport {
+                logs,
+                status,
+                loads,
+            };
+            self.send_to_all(&NodeMessage::StatusOf(report), |_| true);
         }
     }
 
     /// Another node has reported about itself.
+    pub(super) fn note_report(&self, node: u32, report: StatusReport) {
+        self.peers.members.note_loads(node, report.loads);
+        self.note_status(node, Some(report.logs), report.status);
+    }
+
+    /// `logs`: see [`Members::note_status`].
     pub(super) fn note_status(&self, node: u32, logs: Option<LogsOf>, status: NodeStatus) {
         self.replace_failed_leaders(node, &status);
         self.peers.members.note_status(node, logs, status);

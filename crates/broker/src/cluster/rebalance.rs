@@ -1,22 +1,27 @@
 //! Placement of leaders: all capable nodes should lead about as many partitions. Among the even distributions, each partition prefers the
-//! first of its replicas. A node without disk space leads nothing, as long as there is another one.
+//! first of its replicas. A node without disk space leads nothing, as long as there is another one. A node that is too busy has a stand-in
+//! for one of them ([`skep_cluster::Relief`]).
+
+mod load;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
+use skep_cluster::{CopyLoad, Relief, View};
 use skep_service::{PartitionHealth, PartitionRole};
 use skep_transport::Class;
 
+pub(super) use self::load::Meters;
 use super::Cluster;
-use super::wire::NodeMessage;
+use super::wire::{NodeMessage, ReplicaLoad};
+use crate::config::REBALANCE_PACE;
 use crate::local::Local;
 use crate::partition::{PartitionHandle, Report};
 
 /// Leaders move automatically once the same nodes have been reachable for this many seconds.
 const STABLE_SECONDS: u32 = 10;
-/// A node gives away one partition per this many seconds: each change of a leader costs its clients some milliseconds.
-const PACE_SECONDS: u32 = 5;
 /// A leadership that was not taken is offered to the same node again after this many seconds.
 const REPEAT_SECONDS: u32 = 30;
 
@@ -27,6 +32,7 @@ pub(super) struct Stability {
     seconds: u32,
     /// When each partition was last offered to each node.
     offered: BTreeMap<(u32, u32), u32>,
+    relief: Relief,
 }
 
 impl Stability {
@@ -35,8 +41,8 @@ impl Stability {
         *self = Stability::default();
     }
 
-    /// Whether a leader may move now.
-    fn is_due(&mut self, reached: BTreeSet<u32>) -> bool {
+    /// Whether a leader may move now; `pace`: seconds until the next one may.
+    fn is_due(&mut self, reached: BTreeSet<u32>, pace: u32) -> bool {
         if reached != self.reached {
             *self = Stability {
                 reached,
@@ -46,7 +52,7 @@ impl Stability {
         }
         self.seconds = self.seconds.saturating_add(1);
         let stable_for = self.seconds.checked_sub(STABLE_SECONDS);
-        stable_for.is_some_and(|seconds| seconds.is_multiple_of(PACE_SECONDS))
+        stable_for.is_some_and(|seconds| seconds.is_multiple_of(pace))
     }
 
     /// Notes an offer of the partition to the node. False if one did not help a moment ago.
@@ -81,19 +87,37 @@ impl Cluster {
     }
 
     pub(super) fn rebalance_here(&self) {
-        for misplaced in self.misplaced() {
+        let Some(local) = self.local() else {
+            return;
+        };
+        for misplaced in self.misplaced(local, &self.view(local)) {
             misplaced.offer();
         }
     }
 
+    /// In seconds.
+    fn rebalance_pace(&self) -> u32 {
+        let cluster = self.config.cluster.as_ref();
+        let pace = cluster.map_or(REBALANCE_PACE, |cluster| cluster.rebalance_pace);
+        u32::try_from(pace.as_secs()).unwrap_or(u32::MAX).max(1)
+    }
+
     /// To be called once per second.
     pub(super) fn rebalance_when_stable(&self) {
+        let Some(local) = self.local() else {
+            return;
+        };
+        let handles = local.partitions().into_iter();
+        let cpu = handles.map(|handle| (handle.status.partition, handle.metrics.cpu.get()));
+        self.life.meters.read(cpu, Instant::now());
         // Nothing else is called while this is locked: the transport begins this again with locks of its own held.
-        let reached = self.reached_nodes();
-        if !self.life.stability.lock().is_due(reached) {
+        let (reached, pace) = (self.reached_nodes(), self.rebalance_pace());
+        if !self.life.stability.lock().is_due(reached, pace) {
             return;
         }
-        let misplaced = self.misplaced();
+        let view = self.view(local);
+        self.relieve(&view);
+        let misplaced = self.misplaced(local, &view);
         let mut stability = self.life.stability.lock();
         let mut next = misplaced.iter();
         let next = next.find(|it| stability.offers(it.handle.status.partition, it.to));
@@ -104,11 +128,8 @@ impl Cluster {
     }
 
     /// The partitions that this node leads and another one should lead.
-    fn misplaced(&self) -> Vec<Misplaced> {
-        let Some(local) = self.local() else {
-            return Vec::new();
-        };
-        let wanted = skep_cluster::spread(&self.candidates(local));
+    fn misplaced(&self, local: &Local, view: &View) -> Vec<Misplaced> {
+        let wanted = view.placed();
         let handles = local.partitions().into_iter();
         let led = handles.filter(|it| it.status.role() == PartitionRole::Leader);
         let misplaced = led.filter_map(|handle| {
@@ -118,6 +139,61 @@ impl Cluster {
             (to != self.node()).then_some(Misplaced { handle, to, member })
         });
         misplaced.collect()
+    }
+
+    /// Looks whether this node should give a partition to a stand-in, or take one back. The others learn of it at once.
+    fn relieve(&self, view: &View) {
+        let decided = self.life.stability.lock().relief.look(self.node(), view);
+        let Some(decided) = decided else {
+            return;
+        };
+        let (partition, node) = (decided.partition, decided.to);
+        if node == self.node() {
+            tracing::info!(partition, "this node has room to lead the partition again");
+        } else {
+            tracing::info!(
+                partition,
+                node,
+                "a node uses much more CPU than the others: another one should lead one of its partitions"
+            );
+        }
+        self.broadcast_status();
+    }
+
+    /// Which nodes could lead, which ones do, and how busy they are, as far as it is known here.
+    fn view(&self, local: &Local) -> View {
+        let candidates = self.candidates(local);
+        let partitions = candidates.keys().copied();
+        let leaders = partitions.filter_map(|it| Some((it, self.leader_of(it)?)));
+        let leaders = leaders.collect();
+        let mut loads = self.peers.members.loads();
+        loads.insert(self.node(), self.own_loads(candidates.keys().copied()));
+        let copies = loads.into_iter().flat_map(|(node, loads)| {
+            loads.into_iter().map(move |load| {
+                let copy = CopyLoad {
+                    cpu: load.cpu,
+                    stand_in: load.stand_in,
+                };
+                ((node, load.partition), copy)
+            })
+        });
+        let copies = copies.collect();
+        View {
+            candidates,
+            leaders,
+            copies,
+        }
+    }
+
+    /// The loads of this node's replicas of these partitions, and who stands in for it.
+    pub(super) fn own_loads(&self, partitions: impl Iterator<Item = u32>) -> Vec<ReplicaLoad> {
+        let stability = self.life.stability.lock();
+        let loads = partitions.map(|partition| ReplicaLoad {
+            partition,
+            cpu: self.life.meters.of(partition),
+            stand_in: stability.relief.stand_in(partition),
+        });
+        loads.collect()
     }
 
     /// By partition, the nodes that could lead it.
@@ -192,12 +268,12 @@ fn lacks_disk_space(local: &Local, handle: &PartitionHandle) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{REPEAT_SECONDS, Stability};
+    use super::{REBALANCE_PACE, REPEAT_SECONDS, Stability};
 
     fn due(stability: &mut Stability, nodes: &[u32], seconds: u32) -> Vec<u32> {
         let reached = || nodes.iter().copied().collect();
         (1..=seconds)
-            .filter(|_| stability.is_due(reached()))
+            .filter(|_| stability.is_due(reached(), REBALANCE_PACE.as_secs() as u32))
             .collect()
     }
 

@@ -175,11 +175,7 @@ pub enum NodeMessage {
     /// About clients that wait for jobs.
     Polls(PollMessage),
     /// The sending node's report about itself.
-    StatusOf {
-        /// The logs in which its entries are.
-        logs: LogsOf,
-        status: NodeStatus,
-    },
+    StatusOf(StatusReport),
 }
 
 /// All logs begin again when everything is purged, and those of recovered partitions go on from an older entry. Positions in logs from
@@ -312,6 +308,25 @@ pub struct ReplicaStatus {
     pub store: StoreState,
     /// If two replicas claim to lead, the one with the higher term does.
     pub term: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StatusReport {
+    /// The logs in which its entries are.
+    pub logs: LogsOf,
+    pub status: NodeStatus,
+    /// One for each of its partitions.
+    pub loads: Vec<ReplicaLoad>,
+}
+
+/// By what leaders are placed, beside [`NodeStatus`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaLoad {
+    pub partition: u32,
+    /// CPU time that the replica's thread takes, in thousandths of a core.
+    pub cpu: u32,
+    /// The node that should lead the partition in the place of this one, which is too busy.
+    pub stand_in: Option<u32>,
 }
 
 impl ReplicaStatus {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skep_exporting::ExportMetrics;
-use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealGauge, Registry};
+use skep_metrics::{Bounds, Counter, Family, Gauge, Histogram, RealCounter, RealGauge, Registry};
 use skep_metrics::{Declared, labels, metrics};
 
 use super::backups::BackupFamilies;
@@ -127,6 +127,7 @@ metrics! {
         waiting_jobs: Family<OfPartition, Gauge> = "skep_jobs_activatable", "jobs waiting for a worker";
         activated_jobs: Family<OfPartition, Gauge> = "skep_jobs_activated", "jobs held by workers";
         stored_bytes: Family<OfPartition, Gauge> = "skep_secondary_storage_bytes", "size of the embedded store's files in bytes";
+        cpu: Family<OfPartition, RealCounter> = "skep_partition_cpu_seconds", "CPU time taken by the partition's thread";
         state_bytes: Family<OfPartition, Gauge> = "skep_state_resident_bytes", "estimated size of the state in memory in bytes";
 
         role: Family<OfGroup, Gauge> = "atomix_role", "0 inactive, 1 follower, 2 candidate, 3 leader";

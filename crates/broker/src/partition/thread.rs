@@ -3,6 +3,7 @@
 //! this thread writes and flushes itself.
 
 mod backing_up;
+mod cpu;
 #[cfg(test)]
 mod deposed_tests;
 mod evaluate;
@@ -42,6 +43,7 @@ use super::secondary::Secondary;
 use crate::metrics::nanos;
 
 pub use self::backing_up::Base;
+use self::cpu::CpuTime;
 use self::exporting::is_for_exporters;
 pub(crate) use self::open::engine_config;
 pub(crate) use self::open::{Counters, start};
@@ -72,6 +74,7 @@ struct Replica {
     hand_over: HandOver,
     snapshots: SnapshotReceiver,
     metrics: ReplicaMetrics,
+    cpu: CpuTime,
 }
 
 impl Partition {

@@ -35,7 +35,7 @@ use skep_broker::backup::BackupConfig;
 use skep_broker::clock::Clock;
 use skep_broker::partition::Report;
 use skep_broker::partition::Secondary;
-use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError};
+use skep_broker::{Broker, BrokerConfig, ClusterConfig, OpenError, REBALANCE_PACE};
 use skep_exporting::ExporterConfig;
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{ActivateJobs, AwaitResult, Command, Request};
@@ -67,6 +67,7 @@ struct Nodes {
     /// Interval after which a partition repeats commands that another one has not acknowledged.
     retry_interval: Duration,
     backup: Option<BackupConfig>,
+    rebalance_pace: Duration,
     /// Proxies from one node to another. If there are any, they are the only connections.
     links: BTreeMap<(usize, usize), Proxy>,
 }
@@ -128,6 +129,7 @@ impl Nodes {
             exporters: Vec::new(),
             retry_interval: Duration::from_millis(100),
             backup: None,
+            rebalance_pace: REBALANCE_PACE,
             links: BTreeMap::new(),
         }
     }
@@ -199,6 +201,7 @@ impl Nodes {
                     .map(|to| self.address(node, to))
                     .collect(),
                 election_timeout: Duration::from_millis(1500),
+                rebalance_pace: self.rebalance_pace,
                 tls: None,
             }),
             ..BrokerConfig::default()

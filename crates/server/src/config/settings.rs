@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skep_broker::{BrokerConfig, ClusterConfig, TlsFiles};
+use skep_broker::{BrokerConfig, ClusterConfig, REBALANCE_PACE, TlsFiles};
 use skep_cluster::MAX_GATEWAYS;
 use skep_documents::config::Kind;
 use skep_documents::{StoreConfig, Stores};
@@ -522,6 +522,7 @@ impl Settings {
             advertised: format!("{host}:{port}"),
             contact_points: cluster.contact_points,
             election_timeout: cluster.election_timeout,
+            rebalance_pace: REBALANCE_PACE,
             tls: self.internal_tls.files(),
         }
     }

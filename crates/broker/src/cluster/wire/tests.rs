@@ -194,10 +194,10 @@ fn nodes_of_version_5_get_messages_of_long_polling_without_tenants() {
 }
 
 #[test]
-fn nodes_of_version_7_get_a_status_without_its_logs_and_deletions_without_owners() {
+fn nodes_of_version_7_get_a_status_without_its_logs_and_loads_and_deletions_without_owners() {
     for message in added(8, 4) {
         let expected = match &message {
-            NodeMessage::StatusOf { status, .. } => NodeMessage::Status(status.clone()),
+            NodeMessage::StatusOf(report) => NodeMessage::Status(report.status.clone()),
             NodeMessage::Request {
                 id,
                 partition,

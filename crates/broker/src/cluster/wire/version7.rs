@@ -1,12 +1,12 @@
-//! What version 7 of the protocol does not know: a node's status is without the logs that it is about, and a request to delete history is
-//! without what the gateway has found about it. Everything else is written as it is today.
+//! What version 7 of the protocol does not know: a node's status is without the logs that it is about and without loads, and a request to
+//! delete history is without what the gateway has found about it. Everything else is written as it is today.
 
 use super::NodeMessage;
 
 /// What nodes of version 7 get instead of a message that they do not know.
 pub(super) fn instead_of(message: &NodeMessage) -> Option<NodeMessage> {
-    if let NodeMessage::StatusOf { status, .. } = message {
-        return Some(NodeMessage::Status(status.clone()));
+    if let NodeMessage::StatusOf(report) = message {
+        return Some(NodeMessage::Status(report.status.clone()));
     }
     let NodeMessage::Request {
         id,

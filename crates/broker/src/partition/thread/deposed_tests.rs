@@ -103,6 +103,7 @@ impl Pair {
                 advertised: String::new(),
                 contact_points: Vec::new(),
                 election_timeout: Duration::from_millis(400),
+                rebalance_pace: crate::config::REBALANCE_PACE,
                 tls: None,
             }),
             ..config(directory.path())

@@ -13,6 +13,7 @@ use skep_storage::disk::{RealDisk, create_dir_durably};
 use skep_storage::kv::{FjallConfig, FjallKv};
 use skep_storage::log::{Log, LogConfig, LogReader, LogWriter, WriterConfig};
 
+use super::cpu::CpuTime;
 use super::{Partition, Replica};
 use crate::clock::Clock;
 use crate::config::BrokerConfig;
@@ -154,6 +155,7 @@ fn recover(
         hand_over: HandOver::default(),
         snapshots: SnapshotReceiver::going_on(kv.staging(), evidence),
         metrics: counters.replica,
+        cpu: CpuTime::default(),
     };
     Ok(Box::new(Partition {
         core: PartitionCore::new(engine, group, (meta.index, meta.term)),

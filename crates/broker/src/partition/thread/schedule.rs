@@ -212,6 +212,7 @@ impl Partition {
         let (group, applied) = (self.core.group(), self.core.applied());
         let last = group.last_index();
         let metrics = &self.env.metrics;
+        self.replica.cpu.count(&metrics.cpu);
         set(&metrics.inflight_appends, self.core.inflight() as u64);
         set(&metrics.append_limit, MAX_INFLIGHT_ENTRIES as u64);
         set(&metrics.append_index, last);

@@ -23,6 +23,7 @@ async fn first_of_several() -> Server {
         advertised: "127.0.0.1:1".to_string(),
         contact_points: Vec::new(),
         election_timeout: Duration::from_millis(200),
+        rebalance_pace: skep_broker::REBALANCE_PACE,
         tls: None,
     });
     server.start_with(config).await;
