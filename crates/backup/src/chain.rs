@@ -8,6 +8,7 @@ use bytes::Bytes;
 use skep_objects::ObjectError;
 use skep_storage::log::Entry;
 
+use crate::ahead::ahead;
 use crate::backups::{BEGUN, name};
 use crate::entries::decode;
 use crate::manifest::Cut;
@@ -116,6 +117,15 @@ impl Chain {
             return Err(damaged("it has no entries".to_string()));
         }
         Ok(entries)
+    }
+
+    /// [`read`](Self::read) for each of these, in their order. Some are read ahead, in threads of their own.
+    pub(crate) fn read_ahead(
+        &self,
+        links: &[Link],
+    ) -> impl Iterator<Item = Result<Vec<Entry>, BackupError>> + use<> {
+        let chain = self.clone();
+        ahead(links.to_vec(), move |link| chain.read(link.first))
     }
 
     /// The last entry of the chain. `known`: an object of the chain, to avoid listing all objects. `None`: nothing was shipped yet.

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]
 
+mod ahead;
 mod backups;
 mod chain;
 mod documents;

@@ -7,6 +7,7 @@ use skep_storage::StorageError;
 use skep_storage::kv::StreamReader;
 use skep_storage::log::{Entry, EntryId};
 
+use crate::ahead::ahead;
 use crate::backups::{find, manifest};
 use crate::chain::{Chain, Link};
 use crate::documents::DocumentsManifest;
@@ -199,6 +200,15 @@ impl Reader {
         read_object(&self.store, object)
     }
 
+    /// The contents of these objects, in their order. Some are read ahead, in threads of their own.
+    pub fn contents(
+        &self,
+        objects: &[StoredObject],
+    ) -> impl Iterator<Item = Result<Bytes, BackupError>> + use<> {
+        let store = self.store.clone();
+        ahead(objects.to_vec(), move |object| read_object(&store, &object))
+    }
+
     /// Which files of the document store are in the backup. `None`: all that its objects have.
     ///
     /// # Errors
@@ -221,14 +231,14 @@ impl Reader {
     ///
     /// # Errors
     /// An object is missing or damaged.
-    pub fn state<'r>(
-        &'r self,
-        of: &'r PartitionManifest,
-    ) -> Result<StreamReader<impl Iterator<Item = Result<Bytes, StorageError>> + 'r>, StorageError>
+    pub fn state(
+        &self,
+        of: &PartitionManifest,
+    ) -> Result<StreamReader<impl Iterator<Item = Result<Bytes, StorageError>> + use<>>, StorageError>
     {
         let snapshot = |error: BackupError| StorageError::Snapshot(error.to_string());
-        let chunks = of.state.iter();
-        StreamReader::new(chunks.map(move |object| self.content(object).map_err(snapshot)))
+        let chunks = self.contents(&of.state);
+        StreamReader::new(chunks.map(move |content| content.map_err(snapshot)))
     }
 
     /// The entries of the log up to the cut, one object at a time. They are consecutive.
@@ -254,9 +264,10 @@ impl Reader {
         let base_end = continued.map_or(of.cut.index, |it| it.chain.first() - 1);
         let mut next = base_index + 1;
         let objects = of.log.objects.iter();
-        let base = objects.enumerate().map(move |(number, object)| {
+        let objects = objects.zip(self.contents(&of.log.objects));
+        let base = objects.enumerate().map(move |(number, (object, content))| {
             let damaged = |reason: String| BackupError::damaged(&object.name, reason);
-            let entries = decode(self.content(object)?).map_err(damaged)?;
+            let entries = decode(content?).map_err(damaged)?;
             for entry in &entries {
                 if entry.index != next {
                     return Err(damaged(format!("entry {next} is missing")));
@@ -299,14 +310,15 @@ impl Reader {
         let chain = Chain::new(&self.store, self.moment.backup, of.partition, of.cut);
         let links = chain.links(of.cut.index)?;
         let mut next = chain.first();
-        Ok(links.into_iter().map(move |link| {
+        let read = chain.read_ahead(&links);
+        Ok(links.into_iter().zip(read).map(move |(link, entries)| {
             if link.first != next {
                 return Err(BackupError::damaged(
                     &chain.name(link.first),
                     format!("entry {next} is missing: no earlier object has it"),
                 ));
             }
-            let entries = chain.read(link.first)?;
+            let entries = entries?;
             next += entries.len() as u64;
             Ok(entries)
         }))
@@ -321,7 +333,8 @@ impl Continuation {
             let name = self.chain.name(next);
             Err(BackupError::damaged(&name, "it is missing"))
         });
-        let entries = self.links.iter().enumerate().map(move |(number, link)| {
+        let links = self.links.iter().zip(self.chain.read_ahead(&self.links));
+        let entries = links.enumerate().map(move |(number, (link, entries))| {
             let name = self.chain.name(link.first);
             let damaged = |reason: String| BackupError::damaged(&name, reason);
             if link.first != next {
@@ -329,7 +342,7 @@ impl Continuation {
                     "entry {next} is missing: no earlier object has it"
                 )));
             }
-            let mut entries = self.chain.read(link.first)?;
+            let mut entries = entries?;
             next += entries.len() as u64;
             if number + 1 < self.links.len() {
                 return Ok(entries);

@@ -53,8 +53,8 @@ pub fn verify(store: &Store, id: u64) -> Result<Verified, BackupError> {
             })?;
         verified.rows += rows(&reader, of)?;
         // Only the checksums of secondary storage are verified; its file is not opened.
-        for object in of.query.iter().flatten() {
-            reader.content(object)?;
+        for content in reader.contents(of.query.as_deref().unwrap_or_default()) {
+            content?;
         }
         let mut position = 0;
         for entries in reader.log(of) {

@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use skep_backup::{
     BackupError, Begun, DocumentsManifest, FilePiece, Listing, MAX_FILES, PIECE, Reader, Store,
     StoredObject, decode_pieces, is_path,
@@ -326,8 +327,10 @@ impl<'a> Restoring<'a> {
             unfinished: None,
             damaged,
         };
-        for (number, object) in of.objects.iter().flatten().enumerate() {
-            match restoring.restore(reader, number, object) {
+        let objects = of.objects.as_deref().unwrap_or_default();
+        let read = objects.iter().zip(reader.contents(objects));
+        for (number, (object, content)) in read.enumerate() {
+            match restoring.restore(number, object, content) {
                 Err(RestoreError::Backup(error)) if error.is_loss() => {
                     restoring.give_up()?;
                     restoring.damaged.push(error.to_string());
@@ -342,15 +345,15 @@ impl<'a> Restoring<'a> {
 
     fn restore(
         &mut self,
-        reader: &Reader,
         number: usize,
         object: &StoredObject,
+        content: Result<Bytes, BackupError>,
     ) -> Result<(), RestoreError> {
         let damaged = |reason: String| BackupError::Damaged {
             name: object.name.clone(),
             reason,
         };
-        let pieces = decode_pieces(reader.content(object)?);
+        let pieces = decode_pieces(content?);
         for piece in pieces.map_err(|error| damaged(error.to_string()))? {
             // It could not be read to its end, or was deleted before the backup.
             let listing = self.listing.as_ref();

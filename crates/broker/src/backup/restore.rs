@@ -456,8 +456,8 @@ fn restore_partition(
     if let Some(query) = of.query.as_ref().filter(|_| is_embedded(config)) {
         let copy = directory.join(format!("{COPY}restored"));
         let mut file = File::create(&copy)?;
-        for object in query {
-            file.write_all(&reader.content(object)?)?;
+        for content in reader.contents(query) {
+            file.write_all(&content?)?;
         }
         drop(file);
         skep_secondary::put_copy(&copy, directory)?;
