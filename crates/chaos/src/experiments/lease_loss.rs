@@ -27,8 +27,25 @@ const RENEWED: f64 = LEASE / 3.0 + 3.0;
 /// ended, and it ends by itself.
 const OTHERWISE: [&str; 2] = ["ledger.repeated", "nodes-died"];
 
+/// How often everything is repeated.
+struct Rounds {
+    rounds: u32,
+    /// In each round, processes that stand still one after the other: what has most ways to go wrong.
+    pauses: u32,
+}
+
+const QUICK: Rounds = Rounds {
+    rounds: 1,
+    pauses: 1,
+};
+/// About half an hour.
+const FULL: Rounds = Rounds {
+    rounds: 5,
+    pauses: 4,
+};
+
 fn plan(full: bool) -> Plan {
-    let rounds = if full { 5 } else { 1 };
+    let Rounds { rounds, pauses } = if full { FULL } else { QUICK };
     let mut steps = vec![
         step("workers", 0.0, Action::Workers(true)),
         step("base", 0.0, Action::Load(Rate::PerSecond(RATE))),
@@ -38,10 +55,12 @@ fn plan(full: bool) -> Plan {
         steps.push(owned("after-term"));
         steps.extend(beside_another("kill", Action::Kill(LEADER)));
         steps.push(owned("after-kill"));
-        steps.extend(beside_another("pause", Action::Pause(LEADER)));
+        for _ in 0..pauses {
+            steps.extend(beside_another("pause", Action::Pause(LEADER)));
+            steps.push(step("resume", STANDS_STILL, Action::Resume));
+            steps.push(owned("after-resume"));
+        }
         steps.extend([
-            step("resume", STANDS_STILL, Action::Resume),
-            owned("after-resume"),
             wait("rate", Until::RateIs(0.95), 60.0),
             step("away", 5.0, Action::Bucket(BucketState::Away)),
             step("back", AWAY, Action::Bucket(BucketState::Serves)),
@@ -66,7 +85,7 @@ fn plan(full: bool) -> Plan {
         words: Vec::new(),
         steps,
         drain_s: 90.0,
-        criteria: criteria(rounds).into_iter().chain(held).collect(),
+        criteria: criteria(rounds * pauses).into_iter().chain(held).collect(),
     }
 }
 
@@ -90,13 +109,14 @@ fn owned(name: &str) -> Step {
     wait(name, Until::Owned, 120.0)
 }
 
-fn criteria(rounds: u32) -> Vec<Criterion> {
+/// `pauses`: of the whole run.
+fn criteria(pauses: u32) -> Vec<Criterion> {
     let within = |name, wait: &str, limit| {
         let seconds = Measure::of(&format!("{wait}.seconds"));
         Criterion::new(name, seconds, Limit::AtMost(limit), "s").timed()
     };
     let died = || Measure::of("nodes-died");
-    let all = f64::from(rounds);
+    let all = f64::from(pauses);
     let mut criteria = vec![
         within("SIGTERM: the next process serves after", "after-term", 5.0),
         within("kill -9: the next process serves after", "after-kill", 25.0).post("127 s"),
