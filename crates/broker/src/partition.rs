@@ -34,6 +34,8 @@ pub use self::parts::log_pins::LogPin;
 #[cfg(test)]
 pub use self::parts::log_pins::LogPins;
 pub use self::parts::published_directory::PublishedDirectory;
+#[cfg(test)]
+pub use self::parts::standstill::Standstill;
 pub use self::parts::timetable::Timetable;
 pub use self::replica_metrics::ReplicaMetrics;
 pub use self::secondary::{QueryResult, Secondary, StoreState};

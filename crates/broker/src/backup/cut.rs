@@ -28,6 +28,19 @@ pub struct Leaders {
     pub store: Store,
 }
 
+/// Why the partitions were not paused together.
+#[derive(Debug, thiserror::Error)]
+enum NotTogether {
+    #[error("node {node}: {reason}")]
+    Refused { node: u32, reason: String },
+    #[error("node {0} did not pause its partitions")]
+    NotPaused(u32),
+    #[error("node {0} does not report some partitions")]
+    Missing(u32),
+    #[error("one of them resumed too early")]
+    TooEarly,
+}
+
 impl Leaders {
     /// The node that leads the partition. Waits while there is an election.
     pub fn leader_of(&self, partition: u32) -> Result<u32, String> {
@@ -76,7 +89,7 @@ impl Leaders {
             }
             match self.stand_still(&led) {
                 Ok(cut) => return Ok(cut),
-                Err(why) => reason = why,
+                Err(why) => reason = why.to_string(),
             }
             std::thread::sleep(BETWEEN_CUTS);
         }
@@ -88,7 +101,7 @@ impl Leaders {
     fn stand_still(
         &self,
         led: &BTreeMap<u32, Vec<u32>>,
-    ) -> Result<(BTreeMap<u32, Cut>, i64), String> {
+    ) -> Result<(BTreeMap<u32, Cut>, i64), NotTogether> {
         let began = Instant::now();
         let steps = |step: fn(Vec<u32>) -> Step| {
             let steps = led.iter();
@@ -100,25 +113,7 @@ impl Leaders {
         let go_on = steps(|partitions| Step::GoOn { partitions });
         let gone_on = self.steps(go_on.collect());
         let took = began.elapsed();
-        let mut cuts = BTreeMap::new();
-        for (node, stepped) in stood {
-            let partitions = led.get(&node).map(Vec::as_slice).unwrap_or_default();
-            let stood = stepped.map_err(|failed| format!("node {node}: {}", failed.reason))?;
-            let Stepped::Stands(of) = stood else {
-                return Err(format!("node {node} did not pause its partitions"));
-            };
-            if of.len() != partitions.len() {
-                return Err(format!("node {node} does not report some partitions"));
-            }
-            cuts.extend(partitions.iter().copied().zip(of));
-        }
-        // A partition that resumed before all others had paused may have caused something that is in their logs.
-        let all = gone_on
-            .iter()
-            .all(|(_, stepped)| matches!(stepped, Ok(Stepped::GoneOn(true))));
-        if !all {
-            return Err("one of them resumed too early".to_string());
-        }
+        let cuts = together(led, stood, &gone_on)?;
         debug_assert!(
             cuts.keys().copied().eq(1..=cuts.len() as u32),
             "each partition is cut once"
@@ -126,6 +121,34 @@ impl Leaders {
         tracing::debug!(?took, "all partitions were paused");
         Ok((cuts, cut_at))
     }
+}
+
+/// Where the logs are cut, if all partitions were paused at the same time. `stood`, `gone_on`: the answers of all nodes that lead some.
+fn together(
+    led: &BTreeMap<u32, Vec<u32>>,
+    stood: Vec<(u32, StepResult)>,
+    gone_on: &[(u32, StepResult)],
+) -> Result<BTreeMap<u32, Cut>, NotTogether> {
+    let mut cuts = BTreeMap::new();
+    for (node, stepped) in stood {
+        let partitions = led.get(&node).map(Vec::as_slice).unwrap_or_default();
+        let refused = |failed: StepFailed| NotTogether::Refused {
+            node,
+            reason: failed.reason,
+        };
+        let Stepped::Stands(of) = stepped.map_err(refused)? else {
+            return Err(NotTogether::NotPaused(node));
+        };
+        if of.len() != partitions.len() {
+            return Err(NotTogether::Missing(node));
+        }
+        cuts.extend(partitions.iter().copied().zip(of));
+    }
+    // A partition that resumed before all others had paused may have caused something that is in their logs.
+    let all = gone_on
+        .iter()
+        .all(|(_, stepped)| matches!(stepped, Ok(Stepped::GoneOn(true))));
+    all.then_some(cuts).ok_or(NotTogether::TooEarly)
 }
 
 /// The answers to all questions, in any order. None waits for another one.
@@ -197,6 +220,9 @@ async fn ask(cluster: Arc<Cluster>, node: u32, step: Step) -> StepResult {
     let here = tokio::task::spawn_blocking(move || cluster.parts().step(&cluster, step)).await;
     here.unwrap_or_else(|error| Err(StepFailed::new(format!("this is a bug: {error}"))))
 }
+
+#[cfg(test)]
+mod causality_tests;
 
 #[cfg(test)]
 mod tests {

@@ -338,11 +338,9 @@ impl Copy {
             return Ok(());
         }
         let since = *self.since.get_or_insert_with(Instant::now);
-        let cut = wishes.cut(partition);
-        let upto = match cut.filter(|cut| *cut >= next && *cut <= applied) {
-            Some(cut) => cut,
-            None if since.elapsed() >= SHIP_AFTER => applied,
-            None => return Ok(()),
+        let is_due = since.elapsed() >= SHIP_AFTER;
+        let Some(upto) = ships_upto(wishes.cut(partition), next, applied, is_due) else {
+            return Ok(());
         };
         self.ship_upto(chain, upto, rate)?;
         if self.next.is_some_and(|next| next > upto) {
@@ -473,8 +471,70 @@ impl Copy {
     }
 }
 
+/// The entry up to which the log is shipped now: a cut that somebody waits for, or all that is committed, once it has waited for long. Never
+/// an entry after `applied`, which another leader may replace.
+fn ships_upto(cut: Option<u64>, next: u64, applied: u64, is_due: bool) -> Option<u64> {
+    let cut = cut.filter(|cut| (next..=applied).contains(cut));
+    cut.or_else(|| is_due.then_some(applied))
+}
+
 /// Limits the rate: disk and network are there for regular work first.
 fn pace(bytes: usize, rate: u64) {
     let nanos = (bytes as u64).saturating_mul(1_000_000_000) / rate.max(1);
     std::thread::sleep(Duration::from_nanos(nanos).min(PATIENCE));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ships_upto;
+
+    /// Whether the store has what the next leader has, after the first one had `length` entries and `committed` of them were, and shipped
+    /// what it `believed` to be committed: the next one replaces all others.
+    fn is_one_history(length: u64, committed: u64, believed: u64, cut: Option<u64>) -> bool {
+        assert!(committed <= length);
+        let first = vec![1; length as usize];
+        let mut next = vec![1; committed as usize];
+        next.extend([2, 2, 2]);
+        let mut chain: Vec<u64> = Vec::new();
+        if believed > 0
+            && let Some(upto) = ships_upto(cut, 1, believed, cut.is_none())
+        {
+            chain.extend(&first[..upto as usize]);
+        }
+        let begin = chain.len();
+        let all = next.len() as u64;
+        if let Some(upto) = ships_upto(None, begin as u64 + 1, all, true) {
+            chain.extend(next.get(begin..upto as usize).unwrap_or_default());
+        }
+        chain == next
+    }
+
+    #[test]
+    fn entries_that_another_leader_may_replace_are_not_shipped() {
+        let mut differ = 0;
+        for length in 0..6 {
+            for committed in 0..=length {
+                for cut in (0..8).map(Some).chain([None]) {
+                    assert!(
+                        is_one_history(length, committed, committed, cut),
+                        "{committed} of {length}, cut {cut:?}"
+                    );
+                    // What is in the log is not what is committed.
+                    differ += u32::from(!is_one_history(length, committed, length, cut));
+                }
+            }
+        }
+        assert!(differ > 0, "nothing depends on what is committed");
+    }
+
+    #[test]
+    fn a_cut_is_shipped_at_once_and_all_else_when_it_is_due() {
+        assert_eq!(ships_upto(Some(5), 3, 9, false), Some(5));
+        assert_eq!(ships_upto(Some(5), 3, 9, true), Some(5));
+        assert_eq!(ships_upto(Some(2), 3, 9, false), None, "it is there");
+        assert_eq!(ships_upto(Some(10), 3, 9, false), None);
+        assert_eq!(ships_upto(Some(10), 3, 9, true), Some(9));
+        assert_eq!(ships_upto(None, 3, 9, false), None);
+        assert_eq!(ships_upto(None, 3, 9, true), Some(9));
+    }
 }

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 /// Maximum time for which a partition pauses.
 const LIMIT: Duration = Duration::from_secs(1);
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Standstill(Option<Standing>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Standing {
     /// The term in which the partition was led here.
     term: u64,
