@@ -336,9 +336,11 @@ pub(super) fn wire_of(config: &BrokerConfig, cluster: &ClusterConfig) -> skep_tr
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use skep_service::{PartitionHealth, PartitionRole};
 
-    use super::{Applied, LogsOf, Members, NodeStatus, ReplicaStatus};
+    use super::{Applied, LogsOf, Members, NodeStatus, ReplicaLoad, ReplicaStatus};
     use crate::hosting::alone_tests;
     use crate::partition::StoreState;
 
@@ -391,6 +393,24 @@ mod tests {
         members.lose(0);
         members.lose(1);
         assert_eq!(found(), [None; 3]);
+    }
+
+    #[test]
+    fn the_loads_of_a_node_are_known_until_it_is_lost() {
+        let members = Members::default();
+        let load = ReplicaLoad {
+            partition: 1,
+            cpu: 250,
+            stand_in: Some(2),
+        };
+        members.note_status(0, None, leads(&[(1, 4)]));
+        assert!(members.loads().is_empty(), "its version reports none");
+        members.note_loads(0, vec![load]);
+        members.note_loads(1, Vec::new());
+        let both = BTreeMap::from([(0, vec![load]), (1, Vec::new())]);
+        assert_eq!(members.loads(), both);
+        members.lose(0);
+        assert_eq!(members.loads(), BTreeMap::from([(1, Vec::new())]));
     }
 
     #[test]

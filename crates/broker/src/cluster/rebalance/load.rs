@@ -30,7 +30,8 @@ impl Meter {
     fn note(&mut self, cpu: f64, now: Instant) {
         let passed = now.saturating_duration_since(self.read).as_secs_f64();
         if passed > 0.0 {
-            let cores = (cpu - self.cpu).max(0.0) / passed;
+            // A thread has one core: more was taken before, and is counted late.
+            let cores = ((cpu - self.cpu) / passed).clamp(0.0, 1.0);
             self.mean += (cores - self.mean) * passed / (passed + SMOOTHED.as_secs_f64());
             self.read = now;
             self.cpu = cpu;
@@ -97,6 +98,15 @@ mod tests {
         let (stopped, _) = after(600, 1, 0.5);
         assert!(stopped < 20, "{stopped}");
         assert_eq!(after(0, 120, 0.0), (0, 0));
+    }
+
+    #[test]
+    fn what_is_counted_late_is_no_load_of_now() {
+        let (meters, begin) = (Meters::default(), Instant::now());
+        let second = Duration::from_secs(1);
+        meters.read([(1, 0.0)].into_iter(), begin);
+        meters.read([(1, 300.0)].into_iter(), begin + second);
+        assert!(meters.of(1) < 100, "{}", meters.of(1));
     }
 
     #[test]
