@@ -237,10 +237,10 @@ impl Relief {
             let has_room = loads.leaves_room(loads.of(own) + moved);
             stand_in.room = if has_room { stand_in.room + 1 } else { 0 };
             if stand_in.room >= ROOM_FOR {
-                back.get_or_insert(Move {
+                back = back.or(Some(Move {
                     partition: *partition,
                     to: own,
-                });
+                }));
             }
         }
         back
