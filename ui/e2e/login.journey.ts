@@ -1,4 +1,5 @@
 // Logging in and out, a session that ends under an open page, and what one may not.
+import type { Page } from "@playwright/test";
 import { basic } from "./guarded.mjs";
 import { expect } from "./journey";
 import { logIn, test } from "./peopled";
@@ -54,10 +55,9 @@ test("somebody else logs in in another tab: nothing is sent in their name from a
   };
   const other = await context.newPage();
   const become = async (name: string) => {
+    // As if the session before had ended: who logs out does so in all tabs.
+    await context.clearCookies();
     await other.goto(`${guarded.url}/ui/`);
-    await other.getByRole("button", { name: /^You are/ }).click();
-    await other.getByRole("button", { name: "Log out" }).click();
-    await other.getByRole("link", { name: "Log in" }).click();
     await logIn(other, name);
     await expect(other.getByRole("button", { name: /^You are/ })).toBeVisible();
   };
@@ -66,24 +66,71 @@ test("somebody else logs in in another tab: nothing is sent in their name from a
   await write("two_tabs");
   await become("olaf");
   const taken = page.getByRole("heading", { name: /has logged in in another tab$/ });
-  // What a browser tells a tab that one comes back to.
-  const back = () => page.evaluate(() => dispatchEvent(new Event("focus")));
-  await expect(async () => {
-    await back();
-    await expect(taken).toBeVisible({ timeout: 1_000 });
-  }).toPass();
+  await expect(taken).toBeVisible();
   await expect(page.getByText("This page is root's")).toBeVisible();
+  const shows = () => page.locator(".veil").evaluate((veil) => getComputedStyle(veil).backgroundColor.startsWith("rgba"));
+  expect(await shows(), "the page of root, to whoever else is there").toBe(false);
+  await other.getByRole("button", { name: /^You are/ }).click();
+  await other.getByRole("button", { name: "Log out" }).click();
+  await expect(page.getByRole("heading", { name: "Your session is over" })).toBeVisible();
   await become("root");
-  await back();
   await expect(taken).toHaveCount(0);
   await expect(page.getByRole("textbox", { name: "Value, as JSON" })).toHaveValue('"mine"');
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByText("two_tabs was saved")).toBeVisible();
   expect((await sent("two_tabs")).items.length).toBe(1);
   await become("olaf");
-  await back();
   await page.getByRole("button", { name: /^Go on as Olaf/ }).click();
   await expect(page.getByRole("button", { name: /^You are Olaf/ })).toBeVisible();
+});
+
+/** Pauses a page, which asks nothing by itself any more, and lists what it asks all the same. */
+async function paused(page: Page): Promise<string[]> {
+  await page.getByRole("button", { name: "Live" }).click();
+  await page.waitForLoadState("networkidle");
+  const asked: string[] = [];
+  page.on("request", (each) => void (/\/(v2|skep)\//.test(each.url()) && asked.push(new URL(each.url()).pathname)));
+  return asked;
+}
+
+test("a logout in one tab is one in all, at once, and nothing of what was seen is left in them", async ({ page, context, guarded }) => {
+  await page.goto(`${guarded.url}/ui/processes?process=order`);
+  await logIn(page, "root");
+  await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
+  const other = await context.newPage();
+  await other.goto(`${guarded.url}/ui/`);
+  const asked = await paused(page);
+  await other.getByRole("button", { name: /^You are Root/ }).click();
+  await other.getByRole("button", { name: "Log out" }).click();
+  await expect(page.getByRole("heading", { name: "You are logged out" })).toBeVisible();
+  await expect(page.locator("body")).not.toContainText(/order/i);
+  expect(new Set(asked), "of no question of its own").toEqual(new Set(["/v2/authentication/me"]));
+  await other.getByRole("link", { name: "Log in" }).click();
+  await logIn(other, "olaf");
+  await expect(other.getByRole("button", { name: /^You are Olaf/ })).toBeVisible();
+  await page.getByRole("link", { name: "Log in" }).click();
+  await expect(page.getByRole("button", { name: /^You are Olaf/ })).toBeVisible();
+});
+
+test("a session that one tab finds over is over in all, and one login is enough", async ({ page, context, guarded }) => {
+  await page.goto(`${guarded.url}/ui/processes/i/${guarded.instance}`);
+  await logIn(page, "root");
+  await page.getByRole("button", { name: "Add a variable" }).first().click();
+  await page.getByRole("textbox", { name: "Name" }).fill("kept_here");
+  const other = await context.newPage();
+  await other.goto(`${guarded.url}/ui/`);
+  await expect(other.getByRole("button", { name: /^You are Root/ })).toBeVisible();
+  const over = (of: Page) => of.getByRole("heading", { name: "Your session is over" });
+  await page.waitForLoadState("networkidle");
+  await context.clearCookies();
+  await other.getByRole("link", { name: "Incidents" }).first().click();
+  await expect(over(other)).toBeVisible();
+  await expect(over(page)).toBeVisible();
+  await other.getByLabel("Password").fill("root-secret");
+  await other.getByRole("button", { name: "Log in", exact: true }).click();
+  await expect(over(other)).toHaveCount(0);
+  await expect(over(page)).toHaveCount(0);
+  await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("kept_here");
 });
 
 /** What is said to who lacks it. */

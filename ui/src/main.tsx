@@ -6,6 +6,7 @@ import { createRoot } from "react-dom/client";
 import { queries } from "./api/live";
 import { follow } from "./api/pulse";
 import { router } from "./app/router";
+import { followTabs } from "./app/session/away";
 import "@fontsource-variable/inter/index.css";
 import "./style/tokens.css";
 import "./style/base.css";
@@ -22,6 +23,7 @@ addEventListener("vite:preloadError", () => {
 const place = document.getElementById("root");
 if (place) {
   follow();
+  followTabs();
   // The page's code comes while the server is asked who looks at it.
   for (const { routeId } of router.matchRoutes(router.latestLocation)) {
     const route = router.routesById[routeId as keyof typeof router.routesById];

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from "react";
 import { access, base } from "./base";
 import type { Answer } from "./client";
 import { Problem, problemOf } from "./problem";
+import { type Word, tellTabs } from "./tabs";
 
 export type Me = Answer<"/authentication/me", "get">;
 
@@ -77,7 +78,12 @@ let asked: Promise<void> | undefined;
 /** Resolves once it is known; a server that cannot say it now is taken for one that asks nobody, until it refuses something. */
 export function knowSession(): Promise<void> {
   asked ??= (access === "open" ? Promise.resolve<Session>({ kind: "open", why: "unprotected" }) : ask()).then(
-    (found) => session.kind === "unknown" && become(found),
+    (found) => {
+      if (session.kind === "unknown") become(found);
+      // One comes from the identity provider by a load of the page, and to one without a session as well.
+      if (found.kind === "in") tellTabs("in");
+      if (found.kind === "out") tellTabs("over");
+    },
     () => {
       asked = undefined;
     },
@@ -125,6 +131,7 @@ export async function refused(): Promise<boolean> {
     // Somebody is there: then it was not about who one is.
     if (found.kind !== "out") return false;
     if (sessionNow().kind !== "over") become({ kind: "over", at: found.at, me });
+    tellTabs("over");
   }
   return wait();
 }
@@ -149,6 +156,7 @@ export async function enter(name: string, password: string): Promise<Entry> {
     if (found.kind !== "in") return { kind: "failed", problem: new Problem(0, "NO_SESSION", "") };
     become(found);
     settle(true);
+    tellTabs("in");
     return { kind: "in" };
   } catch (error) {
     return { kind: "failed", problem: error instanceof Problem ? error : new Problem(0, "NO_ANSWER", String(error)) };
@@ -158,6 +166,33 @@ export async function enter(name: string, password: string): Promise<Entry> {
 /** Somebody may have logged in elsewhere, in another tab: what waits goes on if it is the same person, and waits on if it is another. */
 export async function lookAgain(): Promise<void> {
   if (session.kind === "over") meet(await askOnce());
+}
+
+/**
+ * What another tab has said: the server is asked at once who one is, not with the next question of the page. Resolves with whether the person
+ * of the page has logged out.
+ */
+export async function heard(word: Word): Promise<boolean> {
+  const { kind } = session;
+  if (kind === "out" ? word !== "in" : kind !== "in" && kind !== "over") return false;
+  // Each login has a cookie of its own.
+  if (kind === "in" && word === "in" && fromCookie() === seen) return false;
+  // Not by a question that is under way: its answer may be from before.
+  const found = await ask().catch((): Session => (word === "out" ? { kind: "out", at: whereNow() } : session));
+  const now = sessionNow();
+  if (found.kind === "in") {
+    if (now.kind === "out") become(found);
+    else meet(found);
+  } else if (found.kind === "out" && (now.kind === "in" || now.kind === "over")) {
+    // Who has logged in meanwhile may log out: that ends nothing on this page.
+    if (word === "out" && !(now.kind === "over" && now.by !== undefined)) {
+      become(found);
+      settle(false);
+      return true;
+    }
+    become({ kind: "over", at: found.at, me: now.me });
+  }
+  return false;
 }
 
 const whereNow = (): At => (session.kind === "out" || session.kind === "over" ? session.at : "here");
@@ -190,5 +225,6 @@ export async function leave(): Promise<string | undefined> {
   token = "";
   const there = answer.headers.get("skep-logout-uri") ?? undefined;
   become({ kind: "out", at: there === undefined ? "here" : "provider" });
+  tellTabs("out");
   return there;
 }

@@ -1,7 +1,9 @@
 // Which address shows which screen. A screen is fetched when somebody goes there, or is about to.
 import { Outlet, createRootRoute, createRoute, createRouter, lazyRouteComponent, retainSearchParams, useLocation } from "@tanstack/react-router";
 import { base } from "../api/client";
+import { queries } from "../api/live";
 import { chooseTenant } from "../api/tenant";
+import { forgetNotices } from "../parts/announce";
 import { adminSearch } from "../rooms/admin/search";
 import { batchSearch, batchesSearch } from "../rooms/batches/search";
 import { clusterSearch } from "../rooms/cluster/search";
@@ -207,6 +209,13 @@ export const router = createRouter({
   defaultPreload: "intent",
   scrollRestoration: true,
 });
+
+/** After a logout, here or in another tab: nothing of what was seen is kept in the page. */
+export async function goAway(): Promise<void> {
+  queries.clear();
+  forgetNotices();
+  await router.navigate({ to: "/logged-out", replace: true });
+}
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -34,6 +34,8 @@ export function announce(tone: Notice["tone"], title: string, body?: ReactNode):
   return () => dismiss(id);
 }
 
+export const forgetNotices = () => set([]);
+
 export function Announcements() {
   const all = useSyncExternalStore(
     (listener) => {

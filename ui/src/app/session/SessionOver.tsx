@@ -26,6 +26,8 @@ export default function SessionOver({ name }: { name: string | undefined }) {
   const session = useSession();
   const by = session.kind === "over" ? session.by : undefined;
   const apart = session.kind === "over" && session.at === "provider";
+  // What is not on the page is not kept for whoever is next.
+  useEffect(() => queries.removeQueries({ type: "inactive" }), []);
   useEffect(() => {
     // One comes back from the tab in which one has logged in.
     const look = () => {
@@ -40,7 +42,7 @@ export default function SessionOver({ name }: { name: string | undefined }) {
   }, []);
   if (by !== undefined) {
     return (
-      <Over title={t.byTitle(by.displayName || by.username)} hint={t.byText(name ?? "")}>
+      <Over title={t.byTitle(by.displayName || by.username)} hint={t.byText(name ?? "")} hides>
         <button type="button" className="button main" title={t.otherText} onClick={() => location.reload()}>
           {t.byGo(by.displayName || by.username)}
         </button>
@@ -61,9 +63,17 @@ export default function SessionOver({ name }: { name: string | undefined }) {
   );
 }
 
-function Over({ title, hint, children }: { title: string; hint: string; children: ReactNode }) {
+interface OverProps {
+  title: string;
+  hint: string;
+  /** The page below is not for who sees this. */
+  hides?: boolean;
+  children: ReactNode;
+}
+
+function Over({ title, hint, hides = false, children }: OverProps) {
   return (
-    <ModalOverlay className="veil" isOpen isKeyboardDismissDisabled>
+    <ModalOverlay className={`veil${hides ? " opaque" : ""}`} isOpen isKeyboardDismissDisabled>
       <Modal className="modal">
         <AriaDialog className="dialog">
           <Heading slot="title" className="dialog-title">

@@ -1,12 +1,11 @@
 // Who one is, and the way out; or that this server asks nobody.
 import { LogOut, UserRound, UserRoundX } from "lucide-react";
 import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
-import { queries } from "../../api/live";
 import { type Me, leave, useSession } from "../../api/session";
 import { failed } from "../../parts/failed";
 import { text } from "../../text";
 import { useOpened } from "../../parts/floating/Later";
-import { router } from "../router";
+import { goAway } from "../router";
 import "../../parts/menu.css";
 
 const t = text.session;
@@ -14,12 +13,8 @@ const t = text.session;
 async function logOut() {
   try {
     const there = await leave();
-    queries.clear();
-    if (there !== undefined) {
-      location.assign(there);
-      return;
-    }
-    await router.navigate({ to: "/logged-out", replace: true });
+    if (there === undefined) await goAway();
+    else location.assign(there);
   } catch (error) {
     failed(error);
   }
