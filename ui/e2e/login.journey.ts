@@ -112,6 +112,8 @@ test("a logout in one tab is one in all, at once, and nothing of what was seen i
   await expect(page.getByRole("button", { name: /^You are Olaf/ })).toBeVisible();
 });
 
+const over = (of: Page) => of.getByRole("heading", { name: "Your session is over" });
+
 test("a session that one tab finds over is over in all, and one login is enough", async ({ page, context, guarded }) => {
   await page.goto(`${guarded.url}/ui/processes/i/${guarded.instance}`);
   await logIn(page, "root");
@@ -120,7 +122,6 @@ test("a session that one tab finds over is over in all, and one login is enough"
   const other = await context.newPage();
   await other.goto(`${guarded.url}/ui/`);
   await expect(other.getByRole("button", { name: /^You are Root/ })).toBeVisible();
-  const over = (of: Page) => of.getByRole("heading", { name: "Your session is over" });
   await page.waitForLoadState("networkidle");
   await context.clearCookies();
   await other.getByRole("link", { name: "Incidents" }).first().click();

@@ -17,6 +17,18 @@ export const decisions = () =>
   live(["decisions", "latest"], (how) =>
     post("/decision-definitions/search", {}, { filter: { isLatestVersion: true, ...here() }, sort: [{ field: "name" }], page: { limit: 1000 } }, how), 15_000);
 
+/** Versions besides the latest ones, the newest first: of those that were deleted as well. */
+export const formerDecisions = () =>
+  live(["decisions", "former"], (how) =>
+    post("/decision-definitions/search", {}, { filter: { isLatestVersion: false, ...here() }, sort: [{ field: "decisionDefinitionKey", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
+
+/** The version that is deployed; 0 where none is any more. What is above it was deleted: of versions below the API does not say it. */
+export const deployedVersion = (id: string) =>
+  live(["decisions", "deployed", id], async (how) => {
+    const { items } = await post("/decision-definitions/search", {}, { filter: { decisionDefinitionId: id, isLatestVersion: true, ...here() }, page: { limit: 100 } }, how);
+    return Math.max(0, ...items.map((each) => each.version));
+  }, 15_000);
+
 /** All versions of a decision, the newest first. */
 export const decisionVersions = (id: string) =>
   live(["decisions", "versions", id], (how) =>

@@ -1,16 +1,18 @@
 // What a key is the key of: each kind is asked, and the first that knows it answers.
 import { get, post } from "./client";
-import { type BatchKey, type DefinitionKey, type InstanceKey, type TaskKey, asKey } from "./keys";
+import { type BatchKey, type FormKey, type InstanceKey, type TaskKey, asKey } from "./keys";
 import { Problem } from "./problem";
+import { isDeleted } from "./processes";
 
 export type Found =
   | { kind: "processInstance" | "elementInstance" | "incident" | "variable"; instance: InstanceKey; scope?: string }
-  | { kind: "processDefinition"; id: string; version: number; key: DefinitionKey }
+  | { kind: "processDefinition"; id: string; version: number; isDeleted: boolean }
   | { kind: "job"; instance: InstanceKey; scope: string }
   /** Of a start event where no instance waits. */
   | { kind: "message" | "messageSubscription"; instance: InstanceKey | null; scope: string | null }
   | { kind: "decisionDefinition"; id: string; version: number }
   | { kind: "decisionEvaluation"; evaluation: string }
+  | { kind: "form"; form: FormKey }
   | { kind: "userTask"; task: TaskKey }
   | { kind: "batch"; batch: BatchKey };
 
@@ -40,11 +42,12 @@ export async function lookup(key: string, signal: AbortSignal): Promise<Found | 
       kind: "variable", instance: found.processInstanceKey, scope: found.scopeKey,
     })),
     get("/process-definitions/{processDefinitionKey}", { processDefinitionKey: key }, how).then((found) => ({
-      kind: "processDefinition", id: found.processDefinitionId, version: found.version, key: found.processDefinitionKey,
+      kind: "processDefinition", id: found.processDefinitionId, version: found.version, isDeleted: isDeleted(found),
     })),
     get("/decision-definitions/{decisionDefinitionKey}", { decisionDefinitionKey: key }, how).then((found) => ({
       kind: "decisionDefinition", id: found.decisionDefinitionId, version: found.version,
     })),
+    get("/forms/{formKey}", { formKey: key }, how).then((found) => ({ kind: "form", form: found.formKey })),
     // These the API does not give by their keys.
     first(post("/jobs/search", {}, { filter: { jobKey: key }, page: { limit: 1 } }, how)).then((found) => ({
       kind: "job", instance: found.processInstanceKey, scope: found.elementInstanceKey,

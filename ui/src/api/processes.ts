@@ -19,8 +19,22 @@ export const versions = (id: string) =>
   live(["definitions", "versions", id], (how) =>
     post("/process-definitions/search", {}, { filter: { processDefinitionId: id, ...here() }, sort: [{ field: "version", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
 
+/** Those that were deleted while their history stays, the newest first. */
+export const deleted = () =>
+  live(["definitions", "deleted"], (how) =>
+    post("/process-definitions/search", {}, { filter: { state: "DELETED", ...here() }, sort: [{ field: "processDefinitionKey", order: "DESC" }], page: { limit: 1000 } }, how), 15_000);
+
+/** Nothing starts by it any more, and nothing is migrated to it. */
+export const isDeleted = ({ state }: Pick<Definition, "state">): boolean => state === "DELETED";
+
+/** Of versions, the newest first: the newest that is still deployed. */
+export const newestOf = (known: readonly Definition[]): Definition | undefined => known.find((each) => !isDeleted(each));
+
+/** Each tenant has processes of its own. */
+export const processOf = ({ tenantId, processDefinitionId }: Pick<Definition, "tenantId" | "processDefinitionId">): string => JSON.stringify([tenantId, processDefinitionId]);
+
 export const definition = (key: DefinitionKey) =>
-  once(["definitions", "one", key], (how) => get("/process-definitions/{processDefinitionKey}", { processDefinitionKey: key }, how));
+  live(["definitions", "one", key], (how) => get("/process-definitions/{processDefinitionKey}", { processDefinitionKey: key }, how), 15_000);
 
 /** The form with which people start it; null without one. */
 export const startForm = (key: DefinitionKey) =>

@@ -8,6 +8,7 @@ export type Word = (typeof WORDS)[number];
 /** Other servers may be behind other paths of the same host. */
 const channel = typeof document === "undefined" || typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel(`skep-session ${base}`);
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin alone
 export const tellTabs = (word: Word): void => channel?.postMessage(word);
 
 export function hearTabs(listener: (word: Word) => void) {

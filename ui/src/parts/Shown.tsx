@@ -1,7 +1,7 @@
 // An answer in its states: not there yet, there, there while another is asked for, or refused.
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
-import type { Problem } from "../api/problem";
+import { Problem } from "../api/problem";
 import { text } from "../text";
 import { Failure } from "./Note";
 import "./shown.css";
@@ -12,10 +12,13 @@ interface ShownProps<T> {
   /** Rows that stand for those to come. */
   rows?: number;
   small?: boolean;
+  /** What is shown where there is no such thing any more. */
+  gone?: ReactNode;
 }
 
-export function Shown<T>({ query, children, rows = 3, small = false }: ShownProps<T>) {
+export function Shown<T>({ query, children, rows = 3, small = false, gone }: ShownProps<T>) {
   const { data, error, refetch } = query;
+  if (gone !== undefined && data === undefined && error instanceof Problem && error.isGone) return gone;
   if (error && data === undefined) return <Failure problem={error} retry={() => void refetch()} small={small} />;
   if (data === undefined) return <Skeleton rows={rows} />;
   return (

@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { TabList, TabPanel, Tabs } from "react-aria-components";
-import { decisionVersions } from "../../api/decisions";
+import { type Decision, decisionVersions, deployedVersion } from "../../api/decisions";
+import { Deleted } from "../../parts/Deleted";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { TabItem } from "../../parts/TabItem";
@@ -20,13 +21,15 @@ const t = text.decisions;
 export default function OneDecision({ id, search }: { id: string; search: DecisionSearch }) {
   const navigate = route.useNavigate();
   const versions = useQuery(decisionVersions(id));
+  const deployed = useQuery(deployedVersion(id)).data;
+  const isGone = ({ version }: Decision) => deployed !== undefined && version > deployed;
   const tab = TABS.find((each) => each === search.tab) ?? "evaluations";
   return (
     <section className="list" aria-label={id}>
       <Shown query={versions} rows={4}>
         {({ items }) => {
           const chosen = items.find((each) => String(each.version) === search.version);
-          const shown = chosen ?? items[0];
+          const shown = chosen ?? items.find((each) => !isGone(each)) ?? items[0];
           if (!shown) return <Note title={t.noMatch} />;
           return (
             <>
@@ -38,10 +41,11 @@ export default function OneDecision({ id, search }: { id: string; search: Decisi
                   <option value="">{t.versionAll}</option>
                   {items.map((each) => (
                     <option key={each.version} value={String(each.version)}>
-                      {t.versionOf(each.version)}
+                      {isGone(each) ? text.deleted.mark(t.versionOf(each.version)) : t.versionOf(each.version)}
                     </option>
                   ))}
                 </select>
+                {isGone(shown) ? <Deleted of="decision" /> : null}
                 <span className="faint clip">{`${t.requirements} ${shown.decisionRequirementsName}`}</span>
                 <span className="mono faint clip">{shown.decisionDefinitionId}</span>
               </header>
@@ -67,9 +71,13 @@ export default function OneDecision({ id, search }: { id: string; search: Decisi
                   </WithModel>
                 </TabPanel>
                 <TabPanel id="try" className="tab-panel">
-                  <WithModel of={shown.decisionDefinitionKey} stays>
-                    {(model) => <Try key={search.version} decision={shown} model={model} given={search.with} />}
-                  </WithModel>
+                  {isGone(shown) ? (
+                    <Note title={text.deleted.noTry}>{text.deleted.noTryText}</Note>
+                  ) : (
+                    <WithModel of={shown.decisionDefinitionKey} stays>
+                      {(model) => <Try key={search.version} decision={shown} model={model} given={search.with} />}
+                    </WithModel>
+                  )}
                 </TabPanel>
               </Tabs>
             </>

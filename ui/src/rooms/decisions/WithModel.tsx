@@ -4,6 +4,7 @@ import { type ReactNode, useMemo } from "react";
 import { decisionXml } from "../../api/decisions";
 import type { DecisionKey } from "../../api/keys";
 import { kept } from "../../api/live";
+import { NoModel } from "../../parts/Deleted";
 import { Note } from "../../parts/Note";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
@@ -19,7 +20,7 @@ interface WithModelProps {
 export function WithModel({ of, stays = false, children }: WithModelProps) {
   const xml = useQuery({ ...decisionXml(of), ...(stays ? kept : {}) });
   return (
-    <Shown query={xml} rows={4}>
+    <Shown query={xml} rows={4} gone={<NoModel />}>
       {(source) => <Read xml={source}>{children}</Read>}
     </Shown>
   );

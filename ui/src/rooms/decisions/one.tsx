@@ -2,8 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
-import { type EvaluationDetail, evaluatedWith, evaluation } from "../../api/decisions";
+import { type EvaluationDetail, deployedVersion, evaluatedWith, evaluation } from "../../api/decisions";
 import { asKey } from "../../api/keys";
+import { Deleted } from "../../parts/Deleted";
 import { Json } from "../../parts/Json";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
@@ -24,6 +25,8 @@ const t = text.decisions;
 export function Evaluation() {
   const { id } = route.useParams();
   const one = useQuery(evaluation(id));
+  const deployed = useQuery({ ...deployedVersion(one.data?.decisionDefinitionId ?? ""), enabled: one.data !== undefined }).data;
+  const isGone = one.data !== undefined && deployed !== undefined && one.data.decisionDefinitionVersion > deployed;
   if (one.error?.isGone || one.error?.status === 400) {
     return (
       <>
@@ -38,7 +41,7 @@ export function Evaluation() {
       <Shown query={one} rows={6}>
         {(found) => (
           <>
-            <Head found={found} />
+            <Head found={found} isGone={isGone} />
             <div className="evaluation-result">
               {found.state === "FAILED" ? (
                 <Note tone="incident" title={t.failed}>
@@ -52,7 +55,7 @@ export function Evaluation() {
               )}
               <Inputs found={found} />
             </div>
-            <WithModel of={found.decisionDefinitionKey}>{(model) => <Shaped found={found} model={model} />}</WithModel>
+            <WithModel of={found.decisionDefinitionKey}>{(model) => <Shaped found={found} model={model} isGone={isGone} />}</WithModel>
           </>
         )}
       </Shown>
@@ -60,7 +63,7 @@ export function Evaluation() {
   );
 }
 
-function Head({ found }: { found: EvaluationDetail }) {
+function Head({ found, isGone }: { found: EvaluationDetail; isGone: boolean }) {
   const called = found.processInstanceKey !== null && found.processInstanceKey !== asKey("-1");
   return (
     <header className="evaluation-head">
@@ -70,6 +73,7 @@ function Head({ found }: { found: EvaluationDetail }) {
       </Link>
       <State name={found.state} />
       <span className="faint figure">{t.versionOf(found.decisionDefinitionVersion)}</span>
+      {isGone ? <Deleted of="decision" /> : null}
       <Time at={found.evaluationDate} />
       {called ? (
         <Link to="/processes/i/$key" params={{ key: found.processInstanceKey ?? "" }} search={{ scope: found.elementInstanceKey ?? undefined }}>
@@ -114,7 +118,7 @@ function again(found: EvaluationDetail, model: Model): string {
   return `{\n${members.join(",\n")}\n}`;
 }
 
-function Shaped({ found, model }: { found: EvaluationDetail; model: Model }) {
+function Shaped({ found, model, isGone }: { found: EvaluationDetail; model: Model; isGone: boolean }) {
   const logic = model.logic.get(found.decisionDefinitionId);
   const others = useQuery(evaluatedWith(found.decisionEvaluationKey));
   const together = (others.data?.items ?? []).filter((each) => each.decisionEvaluationInstanceKey !== found.decisionEvaluationInstanceKey);
@@ -123,13 +127,15 @@ function Shaped({ found, model }: { found: EvaluationDetail; model: Model }) {
       <div className="decision-bar">
         <b role="status">{logic?.kind === "table" ? t.matched(found.matchedRules.length) : ""}</b>
         <span className="grow" />
-        <Link
-          to="/decisions"
-          search={{ decision: found.decisionDefinitionId, version: String(found.decisionDefinitionVersion), tab: "try", with: again(found, model) }}
-          className="button small"
-        >
-          {t.tryAgain}
-        </Link>
+        {isGone ? null : (
+          <Link
+            to="/decisions"
+            search={{ decision: found.decisionDefinitionId, version: String(found.decisionDefinitionVersion), tab: "try", with: again(found, model) }}
+            className="button small"
+          >
+            {t.tryAgain}
+          </Link>
+        )}
       </div>
       <LogicView logic={logic} seen={seenOf(found, found.evaluationFailure)} />
       {together.length > 0 ? (

@@ -2,7 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, getRouteApi } from "@tanstack/react-router";
 import { Suspense, lazy } from "react";
-import { type Decision, decisions } from "../../api/decisions";
+import { type Decision, decisions, formerDecisions } from "../../api/decisions";
+import { leftOver } from "../../api/leftover";
+import { Deleted } from "../../parts/Deleted";
 import { Note } from "../../parts/Note";
 import { PageTitle } from "../../parts/PageTitle";
 import { SideBack } from "../../parts/SideBack";
@@ -24,16 +26,18 @@ const t = text.decisions;
 export function Decisions() {
   const search = route.useSearch();
   const found = useQuery(decisions());
+  const former = useQuery(formerDecisions()).data;
   return (
     <>
       <PageTitle title={t.title} />
       <Shown query={found} rows={8}>
-        {({ items }) =>
-          items.length === 0 ? (
+        {({ items, page }) => {
+          const gone = page.totalItems > items.length ? [] : leftOver(former?.items ?? [], items, decisionOf);
+          return items.length + gone.length === 0 ? (
             <Note title={t.none} limited>{t.noneText}</Note>
           ) : (
             <div className={`sides${search.decision === undefined ? "" : " one"}`}>
-              <Side decisions={items} search={search} />
+              <Side decisions={[...items, ...gone]} gone={new Set(gone)} search={search} />
               {search.decision === undefined ? null : <SideBack to="/decisions" search={{ find: search.find }}>{t.all}</SideBack>}
               {search.decision === undefined ? (
                 <section className="list" aria-label={t.evaluations}>
@@ -45,14 +49,22 @@ export function Decisions() {
                 </Suspense>
               )}
             </div>
-          )
-        }
+          );
+        }}
       </Shown>
     </>
   );
 }
 
-function Side({ decisions: all, search }: { decisions: readonly Decision[]; search: DecisionSearch }) {
+const decisionOf = ({ tenantId, decisionDefinitionId }: Decision) => JSON.stringify([tenantId, decisionDefinitionId]);
+
+interface SideProps {
+  decisions: readonly Decision[];
+  gone: ReadonlySet<Decision>;
+  search: DecisionSearch;
+}
+
+function Side({ decisions: all, gone, search }: SideProps) {
   const navigate = route.useNavigate();
   const wanted = (search.find ?? "").toLowerCase();
   const shown = all.filter((each) => `${each.name} ${each.decisionDefinitionId}`.toLowerCase().includes(wanted));
@@ -72,9 +84,13 @@ function Side({ decisions: all, search }: { decisions: readonly Decision[]; sear
               <span className="clip" title={each.decisionDefinitionId}>
                 {each.name}
               </span>
-              <span className="faint clip decision-of" title={each.decisionRequirementsName}>
-                {each.decisionRequirementsName}
-              </span>
+              {gone.has(each) ? (
+                <Deleted of="decision" />
+              ) : (
+                <span className="faint clip decision-of" title={each.decisionRequirementsName}>
+                  {each.decisionRequirementsName}
+                </span>
+              )}
             </Link>
           </li>
         ))}

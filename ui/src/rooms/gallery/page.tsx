@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { Problem } from "../../api/problem";
 import { announce } from "../../parts/announce";
 import { Cut } from "../../parts/Cut";
+import { Deleted, NoModel } from "../../parts/Deleted";
 import { Dialog } from "../../parts/Dialog";
 import { Figure } from "../../parts/Figure";
 import { Json } from "../../parts/Json";
@@ -43,6 +44,9 @@ export function Gallery() {
         <p className="row wrap">{STATES.map((each) => <State key={each} name={each} />)}</p>
         <p className="row wrap">{STATES.map((each) => <State key={each} name={each} bare />)}</p>
         <p className="row wrap">
+          Version 1 <Deleted />
+        </p>
+        <p className="row wrap">
           <Time at="2026-11-29T10:00:00.000Z" />
           <Time at="2099-01-01T00:00:00.000Z" />
         </p>
@@ -67,6 +71,7 @@ export function Gallery() {
       <Section title="Nothing there">
         <Note title="No open tasks">Tasks appear here as soon as an instance reaches a user task.</Note>
         <Note title="In a narrow place" actions={<button type="button" className="button small">Show all</button>} small />
+        <NoModel />
         <Filtered title="No instance matches these filters" />
         <Note title="It broke" tone="incident">
           With what the browser says of it.

@@ -2,7 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Problem } from "../../api/problem";
-import type { Definition, Load } from "../../api/processes";
+import { type Definition, type Load, processOf } from "../../api/processes";
 import { isHere, useTenantShown } from "../../api/tenant";
 import { Panel } from "../../parts/Panel";
 import { Shown } from "../../parts/Shown";
@@ -23,10 +23,10 @@ interface Row {
 
 /** Those with incidents first, then those with most to do. */
 function rows(definitions: readonly Definition[], load: readonly Load[]): Row[] {
-  const at = new Map(load.filter(isHere).map((each) => [keyOf(each), each]));
+  const at = new Map(load.filter(isHere).map((each) => [processOf(each), each]));
   const all = definitions.map((each) => {
-    const found = at.get(keyOf(each));
-    at.delete(keyOf(each));
+    const found = at.get(processOf(each));
+    at.delete(processOf(each));
     return row(each, each.name, t.version(each.version), found);
   });
   // What was deleted and still has instances.
@@ -34,9 +34,7 @@ function rows(definitions: readonly Definition[], load: readonly Load[]): Row[] 
   return all.toSorted((a, b) => b.stuck - a.stuck || b.active - a.active || a.name.localeCompare(b.name));
 }
 
-/** Each tenant has processes of its own. */
 type Of = Pick<Load, "processDefinitionId" | "tenantId">;
-const keyOf = ({ processDefinitionId, tenantId }: Of): string => JSON.stringify([tenantId, processDefinitionId]);
 
 const row = ({ processDefinitionId: id, tenantId: tenant }: Of, name: string | null | undefined, aside: string, load: Load | undefined): Row => ({
   id,

@@ -5,6 +5,7 @@ import { type Instance, diagnosis, flows, instanceCounts } from "../../api/insta
 import { type Window, usePast } from "../../api/past";
 import { xml } from "../../api/xml";
 import { lateIn } from "../../parts/causes";
+import { NoModel } from "../../parts/Deleted";
 import { Diagram, type Ghosts, type Mark } from "../../parts/diagram";
 import { useNow } from "../../parts/now";
 import { Shown } from "../../parts/Shown";
@@ -58,7 +59,7 @@ export function Drawing({ instance, ghosts, onChoose }: DrawingProps) {
   const ways = useMemo(() => (taken.data ? new Set(taken.data.items.map((each) => each.elementId)) : NONE), [taken.data]);
   return (
     <div className="drawing">
-      <Shown query={model}>
+      <Shown query={model} gone={<NoModel />}>
         {(source) => (
           <Diagram
             xml={source}

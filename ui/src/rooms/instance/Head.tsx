@@ -4,8 +4,9 @@ import { Link, getRouteApi } from "@tanstack/react-router";
 import { ChevronRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { type Instance, callers } from "../../api/instances";
-import type { Definition } from "../../api/processes";
+import { type Definition, isDeleted } from "../../api/processes";
 import { useTenancy } from "../../api/tenant";
+import { Deleted } from "../../parts/Deleted";
 import { State } from "../../parts/State";
 import { Time } from "../../parts/Time";
 import { Took } from "../../parts/Took";
@@ -46,6 +47,7 @@ export function Head({ instance, definition }: { instance: Instance; definition:
             {text.processes.versionOf(instance.processDefinitionVersion, instance.processDefinitionVersionTag)}
           </Link>
         </Fact>
+        {definition && isDeleted(definition) ? <Deleted /> : null}
         {tenants ? <Fact name={text.tenants.tenant}>{instance.tenantId}</Fact> : null}
         {instance.businessId ? <Fact name={t.business}>{instance.businessId}</Fact> : null}
         <Fact name={t.started}>

@@ -4,8 +4,9 @@ import { useMemo } from "react";
 import type { Filter } from "../../api/instances";
 import type { DefinitionKey } from "../../api/keys";
 import { kept } from "../../api/live";
-import { type Definition, counts, startTimers } from "../../api/processes";
+import { type Definition, counts, isDeleted, startTimers } from "../../api/processes";
 import { xml } from "../../api/xml";
+import { NoModel } from "../../parts/Deleted";
 import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { Time } from "../../parts/Time";
@@ -37,7 +38,7 @@ export function Drawing({ definition, search, filter, change, all }: DrawingProp
   const heat = useMemo(() => (hot && items && filter ? new Map(items.map((each) => [each.elementId, each.active + each.incidents + each.completed + each.canceled])) : undefined), [hot, items, filter]);
   return (
     <div className="drawing">
-      <Shown query={model}>
+      <Shown query={model} gone={<NoModel />}>
         {(source) => (
           <Diagram
             xml={source}
@@ -52,7 +53,7 @@ export function Drawing({ definition, search, filter, change, all }: DrawingProp
       </Shown>
       <Heat on={hot} toggle={() => change({ ...search, heat: hot ? undefined : "1" })} />
       <div className="drawing-notes">
-        <Starts of={key} />
+        {isDeleted(definition) ? <p className="drawing-note">{text.deleted.drawn(definition.version)}</p> : <Starts of={key} />}
         {all ? <p className="drawing-note">{t.drawnVersion(definition.version)}</p> : null}
       </div>
     </div>

@@ -1,6 +1,6 @@
 // Which instances: each part of the filter can be seen, changed and taken away on its own.
 import { useRef } from "react";
-import type { Definition } from "../../api/processes";
+import { type Definition, isDeleted } from "../../api/processes";
 import { type Look } from "../../parts/State";
 import { Views } from "../../parts/views/Views";
 import { text } from "../../text";
@@ -8,6 +8,7 @@ import { useZone } from "../../text/zone";
 import { AddFilter } from "./AddFilter";
 import { AllChips, Chip } from "./Chips";
 import { statesOf } from "./filter";
+import { drawnOf } from "./first";
 import { PickProcess } from "./PickProcess";
 import { type ProcessSearch, STATES, type State, isFiltered, processSearch, viewIn, withoutFilters } from "./search";
 
@@ -42,7 +43,7 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
           <option value="">{t.allVersions}</option>
           {versions.map((each) => (
             <option key={each.processDefinitionKey} value={String(each.version)}>
-              {t.versionOf(each.version, each.versionTag)}
+              {isDeleted(each) ? text.deleted.mark(t.versionOf(each.version, each.versionTag)) : t.versionOf(each.version, each.versionTag)}
             </option>
           ))}
         </select>
@@ -67,7 +68,7 @@ export function FilterBar({ search, change, versions }: FilterBarProps) {
 /** With which other version the one that is shown, or the newest, is compared. */
 function Versus({ search, change, versions }: FilterBarProps) {
   if (search.process === undefined || versions.length < 2) return null;
-  const version = search.version ?? String(versions[0]?.version);
+  const version = search.version ?? String(drawnOf(versions, search)?.version);
   return (
     <select
       className="field"

@@ -1,4 +1,5 @@
 // The instances that the filter finds, in the order that was chosen.
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import { Suspense, lazy, useMemo, useState } from "react";
@@ -6,8 +7,9 @@ import type { Key } from "react-aria-components";
 import { type Values, cellOf } from "../../api/columns";
 import type { Filter, Instance } from "../../api/instances";
 import { WINDOW } from "../../api/list";
-import type { Definition } from "../../api/processes";
+import { type Definition, deleted } from "../../api/processes";
 import { router } from "../../app/router";
+import { Deleted } from "../../parts/Deleted";
 import { NextWindow } from "../../parts/NextWindow";
 import { Filtered, Note } from "../../parts/Note";
 import { Shown, Skeleton } from "../../parts/Shown";
@@ -28,6 +30,8 @@ import "../../parts/list.css";
 
 const Bulk = lazy(() => import("./Bulk"));
 const t = text.processes;
+
+const keysOf = ({ items }: { items: readonly Definition[] }): ReadonlySet<string> => new Set(items.map((each) => each.processDefinitionKey));
 
 const base: readonly Col<Instance>[] = [
   {
@@ -56,7 +60,7 @@ const base: readonly Col<Instance>[] = [
         <span className="clip" title={row.processDefinitionName ?? row.processDefinitionId}>
           {row.processDefinitionName ?? row.processDefinitionId}
         </span>
-        <span className="faint">{`v${row.processDefinitionVersion}`}</span>
+        <Version of={row} />
       </>
     ),
   },
@@ -67,7 +71,18 @@ const base: readonly Col<Instance>[] = [
 ];
 
 /** Of one process its name is said already. */
-const version: Col<Instance> = { id: "version", name: t.version, width: 96, cell: (row) => <span className="faint">{`v${row.processDefinitionVersion}`}</span> };
+const version: Col<Instance> = { id: "version", name: t.version, width: 124, cell: (row) => <Version of={row} /> };
+
+/** Known of the versions that were deleted last: one of a thousand others before them is not marked. */
+function Version({ of }: { of: Instance }) {
+  const gone = useQuery({ ...deleted(), select: keysOf }).data;
+  return (
+    <>
+      <span className="faint">{`v${of.processDefinitionVersion}`}</span>
+      {gone?.has(of.processDefinitionKey) ? <Deleted /> : null}
+    </>
+  );
+}
 
 interface InstanceListProps {
   /** The definition that the drawing shows, whose variables are suggested as columns. */

@@ -5,11 +5,12 @@ import { useMemo } from "react";
 import { Button, Dialog, DialogTrigger, Popover } from "react-aria-components";
 import { type Filter, howMany } from "../../api/instances";
 import { kept } from "../../api/live";
-import { type Definition, counts } from "../../api/processes";
+import { type Definition, counts, isDeleted } from "../../api/processes";
 import { xml } from "../../api/xml";
 import { ChangeList } from "../../parts/compare/ChangeList";
 import { type Change, changesBetween } from "../../parts/compare/diff";
 import { treeOf } from "../../parts/compare/tree";
+import { Deleted, NoModel } from "../../parts/Deleted";
 import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { text } from "../../text";
@@ -88,10 +89,11 @@ function Side({ definition, filter, changes, withEnded: ended, selected, select 
     <section className="versions-side" aria-label={name}>
       <header>
         <h2>{name}</h2>
+        {isDeleted(definition) ? <Deleted /> : null}
         {filter === undefined ? null : <Figures filter={{ ...filter, processDefinitionVersion: version }} />}
       </header>
       <div className="drawing">
-        <Shown query={model}>
+        <Shown query={model} gone={<NoModel />}>
           {(source) => <Diagram xml={source} label={`${t.diagram}: ${name}`} marks={marks} changes={changes} withEnded={ended} selected={selected} onSelect={select} />}
         </Shown>
       </div>

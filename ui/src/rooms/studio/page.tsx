@@ -4,8 +4,8 @@ import { Link, getRouteApi } from "@tanstack/react-router";
 import { FilePlus2, FolderOpen, ListChecks, Sparkles, Table2, Trash2 } from "lucide-react";
 import { type ChangeEvent, useEffect, useState } from "react";
 import { decisionXml } from "../../api/decisions";
-import { type DecisionKey, type DefinitionKey, asKey, looksLikeKey } from "../../api/keys";
-import { xml } from "../../api/xml";
+import { type DecisionKey, type DefinitionKey, type FormKey, asKey, looksLikeKey } from "../../api/keys";
+import { formSchema, xml } from "../../api/xml";
 import { isKeptByServer } from "../../api/kept";
 import { router } from "../../app/router";
 import { announce } from "../../parts/announce";
@@ -48,14 +48,16 @@ async function open(event: ChangeEvent<HTMLInputElement>) {
 }
 
 export function Studio() {
-  const { definition, decision, sample: wanted } = route.useSearch();
+  const { definition, decision, form, sample: wanted } = route.useSearch();
   const key = definition !== undefined && looksLikeKey(definition) ? asKey<DefinitionKey>(definition) : undefined;
   const model = useQuery({ ...xml(key ?? asKey<DefinitionKey>("0")), enabled: key !== undefined });
   const rules = decision !== undefined && looksLikeKey(decision) ? asKey<DecisionKey>(decision) : undefined;
   const table = useQuery({ ...decisionXml(rules ?? asKey<DecisionKey>("0")), enabled: rules !== undefined });
+  const paper = form !== undefined && looksLikeKey(form) ? asKey<FormKey>(form) : undefined;
+  const schema = useQuery({ ...formSchema(paper ?? asKey<FormKey>("0")), enabled: paper !== undefined });
   const example = useQuery({ ...sample, enabled: wanted !== undefined });
-  const shown = key !== undefined ? model : rules !== undefined ? table : example;
-  const asked = key !== undefined || rules !== undefined || wanted !== undefined;
+  const shown = key !== undefined ? model : rules !== undefined ? table : paper !== undefined ? schema : example;
+  const asked = key !== undefined || rules !== undefined || paper !== undefined || wanted !== undefined;
   const source = asked ? shown.data : undefined;
   useEffect(() => {
     if (source !== undefined) begin(source, true);

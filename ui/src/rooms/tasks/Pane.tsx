@@ -7,6 +7,7 @@ import { instanceCounts } from "../../api/instances";
 import type { TaskKey } from "../../api/keys";
 import type { Task } from "../../api/tasks";
 import { xml } from "../../api/xml";
+import { NoModel } from "../../parts/Deleted";
 import { Diagram, type Mark } from "../../parts/diagram";
 import { Shown } from "../../parts/Shown";
 import { TabItem } from "../../parts/TabItem";
@@ -57,7 +58,7 @@ function Process({ task }: { task: Task }) {
   const marks = useMemo(() => (count.data ? new Map(count.data.items.map((each) => [each.elementId, each])) : NOTHING), [count.data]);
   return (
     <div className="drawing task-drawing">
-      <Shown query={model}>
+      <Shown query={model} gone={<NoModel />}>
         {(source) => <Diagram xml={source} label={`${text.processes.diagram}: ${task.processName ?? task.processDefinitionId}`} marks={marks} withEnded selected={task.elementId} onSelect={() => undefined} />}
       </Shown>
     </div>

@@ -33,6 +33,7 @@ export const frame = {
   message: "Message that arrived",
   decisionDefinition: "Decision",
   decisionEvaluation: "Evaluated decision",
+  form: "Form, as a draft in the studio",
   userTask: "User task",
   pause: "Stop updating",
   resume: "Update again",

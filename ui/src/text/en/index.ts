@@ -4,6 +4,7 @@ import { batches } from "./batches";
 import { change } from "./change";
 import { commands } from "./commands";
 import { decisions } from "./decisions";
+import { deleted } from "./deleted";
 import { feel } from "./feel";
 import { frame } from "./frame";
 import { home } from "./home";
@@ -20,4 +21,4 @@ import { tasks } from "./tasks";
 import { tenants } from "./tenants";
 import { words } from "./words";
 
-export const en = { admin, batches, change, commands, decisions, feel, frame, home, incidents, instance, jobs, kept, messages, monitor, processes, session, studio, tasks, tenants, words };
+export const en = { admin, batches, change, commands, decisions, deleted, feel, frame, home, incidents, instance, jobs, kept, messages, monitor, processes, session, studio, tasks, tenants, words };

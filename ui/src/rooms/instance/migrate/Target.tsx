@@ -5,7 +5,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Instance } from "../../../api/instances";
 import { type DefinitionKey, asKey, looksLikeKey } from "../../../api/keys";
-import { type Definition, definition, latest, versions } from "../../../api/processes";
+import { type Definition, definition, isDeleted, latest, versions } from "../../../api/processes";
 import { Note } from "../../../parts/Note";
 import { text } from "../../../text";
 
@@ -26,7 +26,7 @@ export function useTarget(instance: Instance): Targeted {
   const [picked, setProcess] = useState<string>();
   const process = picked ?? named.data?.processDefinitionId ?? instance.processDefinitionId;
   const all = useQuery({ ...versions(process), enabled: wanted === undefined || picked !== undefined || named.data !== undefined });
-  const others = all.data?.items.filter((each) => each.processDefinitionKey !== instance.processDefinitionKey && each.tenantId === instance.tenantId);
+  const others = all.data?.items.filter((each) => each.processDefinitionKey !== instance.processDefinitionKey && each.tenantId === instance.tenantId && !isDeleted(each));
   const [offered, offer] = useState<Definition>();
   if (others?.[0] !== undefined && offered?.processDefinitionId !== process) offer(others[0]);
   const chosen = [wanted, offered?.processDefinitionKey].map((key) => others?.find((each) => each.processDefinitionKey === key)).find((each) => each !== undefined) ?? others?.[0];

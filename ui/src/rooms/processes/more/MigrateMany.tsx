@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import type { Filter } from "../../../api/instances";
 import { asKey } from "../../../api/keys";
 import { migrateMany } from "../../../api/many";
-import { type Definition, versions } from "../../../api/processes";
+import { type Definition, isDeleted, versions } from "../../../api/processes";
 import { xml } from "../../../api/xml";
 import { ManyForm } from "../../../parts/ManyForm";
 import { type Row, candidates, pairsOf, rowsOf } from "../../../parts/mapping";
@@ -20,7 +20,7 @@ export function MigrateMany({ filter, terms, of, close }: { filter: Filter; term
   const { steps, standing, known } = useStanding(of, filter);
   const [wanted, want] = useState<string>();
   const [choices, setChoices] = useState<ReadonlyMap<string, string>>(new Map());
-  const others = useQuery(versions(of.processDefinitionId)).data?.items.filter((each) => each.processDefinitionKey !== of.processDefinitionKey) ?? [];
+  const others = useQuery(versions(of.processDefinitionId)).data?.items.filter((each) => each.processDefinitionKey !== of.processDefinitionKey && !isDeleted(each)) ?? [];
   const target = others.find((each) => each.processDefinitionKey === wanted) ?? others[0];
   // It stays chosen when a newer one is deployed while somebody plans.
   if (wanted === undefined && target !== undefined) want(target.processDefinitionKey);

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useMemo } from "react";
 import { type DefinitionKey, asKey } from "../../../api/keys";
-import { versions } from "../../../api/processes";
+import { newestOf, versions } from "../../../api/processes";
 import { xml } from "../../../api/xml";
 import { Note } from "../../../parts/Note";
 import { Shown } from "../../../parts/Shown";
@@ -16,10 +16,10 @@ import "./compare.css";
 const t = text.studio.compare;
 const NONE: readonly Change[] = [];
 
-/** Against the newest version of the process; nothing while it is not wanted. */
+/** Against the newest deployed version of the process; nothing while it is not wanted. */
 export function useCompared(process: string, draft: string, wanted: boolean) {
   const found = useQuery({ ...versions(process), enabled: wanted });
-  const newest = found.data?.items[0];
+  const newest = newestOf(found.data?.items ?? []);
   const model = useQuery({ ...xml(newest?.processDefinitionKey ?? asKey<DefinitionKey>("0")), enabled: wanted && newest !== undefined });
   const changes = useMemo(() => {
     const [before, after] = wanted && model.data !== undefined ? [treeOf(model.data), treeOf(draft)] : [];

@@ -4,7 +4,7 @@ import { Play } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { start } from "../../../api/commands";
 import type { InstanceKey } from "../../../api/keys";
-import { type Definition, versions } from "../../../api/processes";
+import { type Definition, newestOf, versions } from "../../../api/processes";
 import { rightsOn } from "../../../api/rights";
 import { failed } from "../../../parts/failed";
 import { MayButton } from "../../../parts/MayButton";
@@ -40,8 +40,9 @@ export function Start({ process, variables, write, started }: StartProps) {
   };
   return (
     <Shown query={query} rows={2} small>
-      {({ items: [newest] }) =>
-        newest === undefined ? (
+      {({ items }) => {
+        const newest = newestOf(items);
+        return newest === undefined ? (
           <Note title={t.notDeployed} small>
             {t.notDeployedText(process)}
           </Note>
@@ -54,8 +55,8 @@ export function Start({ process, variables, write, started }: StartProps) {
               {t.start}
             </MayButton>
           </form>
-        )
-      }
+        );
+      }}
     </Shown>
   );
 }
