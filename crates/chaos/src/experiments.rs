@@ -175,6 +175,8 @@ fn invariants() -> Vec<Criterion> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -187,5 +189,36 @@ mod tests {
             let quoted = format!("`{name}`");
             assert!(runs.contains(&quoted), "{name} is not in last-runs.md");
         }
+    }
+
+    /// `.ci/chaos-keep` writes them; the table is written by hand.
+    #[test]
+    fn kept_reports_are_short_and_have_the_verdict_of_the_table() {
+        /// Bytes of a report.
+        const MOST: usize = 8 << 10;
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/chaos");
+        let runs = include_str!("../../../docs/chaos/last-runs.md");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(kept).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|it| it != "txt") {
+                continue;
+            }
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(find(name).is_some(), "there is no experiment {name}");
+            let report = std::fs::read_to_string(&path).unwrap();
+            assert!(report.len() <= MOST, "{name}: {} bytes", report.len());
+            let verdicts = ["HELD", "REFUTED", "NOT RUN"];
+            let begins = |it: &&&str| report.starts_with(&format!("{name}: {it} ("));
+            let verdict = verdicts.iter().find(begins);
+            let verdict = verdict.unwrap_or_else(|| panic!("the report of {name} has no verdict"));
+            let link = format!("\n| [`{name}`]({name}.txt) | ");
+            let row = runs.split_once(&link).map(|(_, row)| row);
+            let row = row.unwrap_or_else(|| panic!("no row of last-runs.md has {name}.txt"));
+            let said = row.trim_start_matches('*');
+            assert!(said.starts_with(verdict), "{name}: {verdict} in its report");
+            seen += 1;
+        }
+        assert!(seen > 0, "no report is kept");
     }
 }
