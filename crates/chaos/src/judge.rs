@@ -26,6 +26,10 @@ pub const AT_LEAST: &str = "-at-least";
 /// The exit code of whatever judged nothing.
 pub const NOT_RUN: u8 = 3;
 
+/// Width of the interval of pairs, as a share of their median, beyond which a limit within it is not judged: the next run might judge
+/// otherwise.
+const UNSURE: f64 = 0.2;
+
 /// A measured value with its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Finding {
@@ -51,6 +55,18 @@ impl Finding {
 
     fn holds(&self) -> bool {
         is_within(self.limit, self.measured)
+    }
+
+    /// Why the pairs do not decide, if so.
+    fn unsure(&self) -> Option<String> {
+        let Interval { median, low, high } = self.interval?;
+        let (Limit::AtMost(limit) | Limit::AtLeast(limit)) = self.limit;
+        let is_wide = high - low > median.abs() * UNSURE;
+        (is_wide && low < limit && limit < high).then(|| {
+            format!(
+                "the pairs differ too much: their ratio lies between {low:.2} and {high:.2}; a quieter machine or more pairs (--full) would tell"
+            )
+        })
     }
 }
 
@@ -143,7 +159,9 @@ fn verdict(criterion: &Criterion, record: &Record, noisy: bool) -> Verdict {
         limit,
         interval: measure::interval(&criterion.measure, record),
     };
-    if finding.holds() {
+    if let Some(why) = finding.unsure() {
+        Verdict::NotRun(why)
+    } else if finding.holds() {
         Verdict::Held(finding)
     } else {
         Verdict::Refuted(finding)

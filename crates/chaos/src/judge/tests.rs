@@ -122,6 +122,30 @@ fn a_ratio_of_two_settings_is_the_median_over_pairs_with_an_interval() {
     assert!(Measured::of(&ratio, &nothing).is_err());
 }
 
+/// Beside a compiler, one run of the same build is REFUTED and the next one HELD.
+#[test]
+fn pairs_that_differ_too_much_around_the_limit_are_not_judged() {
+    let of = |step: &str| Measure::of("rate").take(Take::Mean).between(step, "turn");
+    let at_least = |limit, ratios| {
+        let ratio = of("a").paired_with(of("b"));
+        let criterion = Criterion::new("c", ratio, Limit::AtLeast(limit), "×");
+        judged(criterion, &slices(ratios, [1.0; 3]))
+    };
+    for ratios in [[0.80, 0.89, 1.37], [0.80, 1.00, 1.37]] {
+        let said = at_least(0.95, ratios);
+        assert!(
+            matches!(&said, Verdict::NotRun(why) if why.contains("between 0.80 and 1.37")),
+            "{said:?}"
+        );
+    }
+    let all_below = at_least(1.40, [0.80, 0.89, 1.37]);
+    assert!(matches!(all_below, Verdict::Refuted(_)), "{all_below:?}");
+    let all_above = at_least(0.75, [0.80, 0.89, 1.37]);
+    assert!(matches!(all_above, Verdict::Held(_)), "{all_above:?}");
+    let close = at_least(0.95, [0.90, 0.94, 1.00]);
+    assert!(matches!(close, Verdict::Refuted(_)), "{close:?}");
+}
+
 #[test]
 fn a_slope_is_the_hourly_median_over_pairs() {
     let mut record = Record::default();
