@@ -1,11 +1,11 @@
 //! The same work over REST and over gRPC.
 
-use super::{Experiment, invariants, step};
-use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Wire};
+use super::{Experiment, invariants, step, wait};
+use crate::plan::{Action, Criterion, Limit, Measure, Nodes, Plan, Rate, Take, Until, Wire};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "rest-vs-grpc",
-    about: "a node of one core is saturated by HTTP/1.1, HTTP/2 and gRPC in turn; then 150 instances/s",
+    about: "a node of one core gets 150 instances/s, then is saturated by HTTP/1.1, HTTP/2 and gRPC in turn",
     plan,
 };
 
@@ -32,16 +32,18 @@ fn plan(full: bool) -> Plan {
     } else {
         (2, 8.0, 40.0)
     };
-    let mut steps = Vec::new();
+    // First, since clients remember every instance, and the memory that few instances need is judged.
+    let mut steps = vec![
+        step("workers", 0.0, Action::Workers(true)),
+        step("few", 3.0, Action::Load(Rate::PerSecond(FEW))),
+        step("end", few, Action::StopLoad),
+        wait("ended", Until::OpenAtMost(0.0), 60.0),
+        step("away", 0.0, Action::Workers(false)),
+    ];
     for (name, wire) in (0..rounds).flat_map(|_| TURNS) {
         steps.push(step(name, 0.0, Action::Saturate(wire)));
         steps.push(step("turn", long, Action::StopLoad));
     }
-    steps.extend([
-        step("workers", 0.0, Action::Workers(true)),
-        step("few", 3.0, Action::Load(Rate::PerSecond(FEW))),
-        step("end", few, Action::StopLoad),
-    ]);
     Plan {
         name: EXPERIMENT.name.into(),
         hypothesis: "REST costs no more than gRPC: over HTTP/2 as many instances are completed with as little CPU, and over HTTP/1.1 only \
@@ -179,4 +181,20 @@ fn stages() -> [Criterion; 2] {
             "×",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A million instances of saturated slices, all of which the ledger remembers, once counted as memory of clients at 150/s.
+    #[test]
+    fn the_memory_of_clients_is_measured_before_they_saturate_the_node() {
+        let plan = plan(false);
+        let first = |is: fn(&Action) -> bool| plan.steps.iter().position(|it| is(&it.action));
+        let few = first(|it| matches!(it, Action::Load(_)));
+        let saturated = first(|it| matches!(it, Action::Saturate(_)));
+        let order = few.zip(saturated);
+        assert!(order.is_some_and(|(few, saturated)| few < saturated));
+    }
 }
