@@ -191,9 +191,11 @@ impl Gate {
         // While the maximum number of batches is on the way to the disk and to other nodes, commands wait in the inbox for
         // that. More concurrent commands help then.
         let log = timings.fsync.saturating_add(timings.commit);
-        let all = timings.inbox_wait.saturating_add(timings.wake);
-        let for_others = all.saturating_sub(log.saturating_mul(2));
-        let waited = Waited { all, for_others };
+        let turns = timings.inbox_wait.saturating_add(timings.wake);
+        let waited = Waited {
+            all: turns.saturating_add(log),
+            for_others: turns.saturating_sub(log.saturating_mul(2)),
+        };
         if let Some(window) = self.pace.waited(waited, now) {
             let lane = &self.new;
             let slots = lane.slots();
