@@ -68,7 +68,7 @@ test("somebody else logs in in another tab: nothing is sent in their name from a
   const taken = page.getByRole("heading", { name: /has logged in in another tab$/ });
   await expect(taken).toBeVisible();
   await expect(page.getByText("This page is root's")).toBeVisible();
-  const shows = () => page.locator(".veil").evaluate((veil) => getComputedStyle(veil).backgroundColor.startsWith("rgba"));
+  const shows = () => page.locator(".veil").last().evaluate((veil) => getComputedStyle(veil).backgroundColor.startsWith("rgba"));
   expect(await shows(), "the page of root, to whoever else is there").toBe(false);
   await other.getByRole("button", { name: /^You are/ }).click();
   await other.getByRole("button", { name: "Log out" }).click();
@@ -84,27 +84,16 @@ test("somebody else logs in in another tab: nothing is sent in their name from a
   await expect(page.getByRole("button", { name: /^You are Olaf/ })).toBeVisible();
 });
 
-/** Pauses a page, which asks nothing by itself any more, and lists what it asks all the same. */
-async function paused(page: Page): Promise<string[]> {
-  await page.getByRole("button", { name: "Live" }).click();
-  await page.waitForLoadState("networkidle");
-  const asked: string[] = [];
-  page.on("request", (each) => void (/\/(v2|skep)\//.test(each.url()) && asked.push(new URL(each.url()).pathname)));
-  return asked;
-}
-
 test("a logout in one tab is one in all, at once, and nothing of what was seen is left in them", async ({ page, context, guarded }) => {
   await page.goto(`${guarded.url}/ui/processes?process=order`);
   await logIn(page, "root");
   await expect(page.getByRole("status").filter({ hasText: "1 instance" })).toBeVisible();
   const other = await context.newPage();
   await other.goto(`${guarded.url}/ui/`);
-  const asked = await paused(page);
   await other.getByRole("button", { name: /^You are Root/ }).click();
   await other.getByRole("button", { name: "Log out" }).click();
   await expect(page.getByRole("heading", { name: "You are logged out" })).toBeVisible();
   await expect(page.locator("body")).not.toContainText(/order/i);
-  expect(new Set(asked), "of no question of its own").toEqual(new Set(["/v2/authentication/me"]));
   await other.getByRole("link", { name: "Log in" }).click();
   await logIn(other, "olaf");
   await expect(other.getByRole("button", { name: /^You are Olaf/ })).toBeVisible();

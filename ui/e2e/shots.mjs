@@ -66,12 +66,19 @@ const full = await startServer();
 await seed(full.url);
 const api = client(full.url);
 const { instance, stuck, error, task, failedDecision } = await places(api);
+const { deployments } = await api.deploy([["left-over.bpmn", order.replace('id="order"', 'id="left-over"').replace('bpmnElement="order"', 'bpmnElement="left-over"').replace('name="Order"', 'name="Left over"')]]);
+await api.post("/process-instances/cancellation", { filter: { processInstanceKey: (await api.start("left-over")).processInstanceKey } });
+await api.post(`/resources/${deployments[0].processDefinition.processDefinitionKey}/deletion`);
 await shoot(full.url, [
   ["home", "/"],
   ["processes", "/processes"],
   ["process", "/processes?process=order&state=active,incident"],
   ["process-parcel", "/processes?process=parcel"],
   ["process-filtered", '/processes?process=order&state=incident&var=amount+%3D+35&element=charge'],
+  ["process-heat", "/processes?process=order&heat=1"],
+  ["process-versions", "/processes?process=order&version=2&versus=1"],
+  ["process-columns", "/processes?process=order&cols=orderId,amount,customer"],
+  ["process-deleted", "/processes?process=left-over"],
   ["process-none", "/processes?process=order&business=nobody"],
   ["instance", `/processes/i/${stuck}`],
   ["instance-vote", `/processes/i/${await instance({ processDefinitionId: "vote", state: "ACTIVE" })}`],
@@ -79,6 +86,20 @@ await shoot(full.url, [
   ["instance-hostile", `/processes/i/${await instance({ processDefinitionId: "hostile" })}`],
   ["instance-over", `/processes/i/${await instance({ processDefinitionId: "order", state: "COMPLETED" })}`],
   ["instance-gone", "/processes/i/2251799813685000"],
+  ["instance-modify", `/processes/i/${stuck}?do=modify&element=charge&plan=add+charge&plan=cancel+charge`],
+  ["instance-migrate", `/processes/i/${stuck}?do=migrate`],
+  ["instance-replay", `/processes/i/${stuck}?at=2099-01-01T00:00:00Z`],
+  ["instance-feed", `/processes/i/${stuck}?tab=feed`],
+  ["instance-variables", `/processes/i/${stuck}?tab=variables`],
+  ["instance-mappings", `/processes/i/${stuck}?tab=mappings`],
+  ["instance-jobs", `/processes/i/${stuck}?tab=jobs`],
+  ["instance-audit", `/processes/i/${stuck}?tab=audit`],
+  ["instance-notice", `/processes/i/${stuck}`, async (page) => {
+    await page.locator(".djs-shape").first().waitFor();
+    await page.route("**/v2/process-instances/incident-resolution", (route) => route.fulfill({ status: 503, contentType: "application/problem+json", body: '{"title":"UNAVAILABLE","status":503,"detail":"Partition 1 has no leader at the moment."}' }));
+    await page.getByRole("button", { name: "Retry all incidents" }).click();
+    await page.locator(".announcement").waitFor();
+  }],
   ["incidents", "/incidents"],
   ["incidents-one", `/incidents?error=${error}`],
   ["incidents-retry", `/incidents?error=${error}`, asked(/Retry all/)],
@@ -88,6 +109,9 @@ await shoot(full.url, [
   ["tasks", "/tasks"],
   ["task", `/tasks?task=${task}`],
   ["task-process", `/tasks?task=${task}&tab=process`],
+  ["task-history", `/tasks?task=${task}&tab=history`],
+  ["tasks-start", "/tasks?start=any"],
+  ["tasks-start-form", "/tasks?start=leave-request"],
   ["decisions", "/decisions"],
   ["decision", "/decisions?decision=payment&tab=table"],
   ["decision-try", "/decisions?decision=payment&tab=try"],
@@ -148,11 +172,17 @@ await shoot(full.url, [
     await page.locator(".cluster-drained").first().waitFor();
     await page.unroute(states);
   }],
+  ["admin-variables", "/admin/variables"],
+  ["admin-listeners", "/admin/listeners"],
+  ["admin-usage", "/admin/usage"],
+  ["admin-audit", "/admin/audit"],
   ["feel", "/feel"],
   ["feel-warned", `/feel?${new URLSearchParams({ expression: "sum(for line in lines return line.count * line.price) + missing", with: '{"lines": [{"count": 2, "price": 9.90}]}' })}`],
   ["feel-wrong", `/feel?${new URLSearchParams({ expression: "amount +\n  if x then" })}`],
   ["feel-instance", `/feel?expression=nested.a&instance=${await instance({ processDefinitionId: "hostile" })}`],
   ["help", "/help"],
+  ["help-codes", "/help/errors"],
+  ["help-code", "/help/errors/JOB_NO_RETRIES"],
   ["lost", "/no/such/page"],
   ["palette", "/", async (page) => {
     await page.keyboard.press("Control+k");

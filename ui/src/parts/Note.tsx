@@ -30,7 +30,7 @@ export function Note({ icon, title, children, actions, tone = "plain", small = f
   return (
     <div className={`note ${tone}${small ? " small" : ""}`} role={tone === "incident" ? "alert" : undefined}>
       <span className="note-icon" aria-hidden="true">
-        {icon ?? <CircleSlash size={20} strokeWidth={1.75} />}
+        {icon ?? (tone === "incident" ? <TriangleAlert size={20} strokeWidth={1.75} /> : <CircleSlash size={20} strokeWidth={1.75} />)}
       </span>
       <div className="note-body">
         <p className="note-title">{title}</p>
@@ -73,7 +73,6 @@ export function Failure({ problem, retry, small = false }: { problem: Problem; r
   return (
     <Note
       tone="incident"
-      icon={<TriangleAlert size={20} strokeWidth={1.75} />}
       title={title}
       small={small}
       actions={

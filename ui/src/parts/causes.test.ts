@@ -17,7 +17,7 @@ test("a job that nobody asks for names its type, when somebody asked last, and w
   expect(causeOf(finding("JOB_WITHOUT_WORKER", facts, "Start a worker."), NOW)).toMatchObject({
     tone: "waiting", sentence: "No worker asks for charge-card", detail: "the last one asked 2m ago", remedy: "Start a worker.",
   });
-  expect(said(finding("JOB_WITHOUT_WORKER", { type: "t", lastAsked: null, workersNotedSince: "2026-11-23T11:00:00Z" }))[1]).toMatch(/^none has since .*2026/);
+  expect(said(finding("JOB_WITHOUT_WORKER", { type: "t", lastAsked: null, workersNotedSince: "2026-11-23T11:00:00Z" }))[1]).toMatch(/^none has asked since .*2026/);
 });
 
 test("a job at work names its worker, and says when its time is over", () => {

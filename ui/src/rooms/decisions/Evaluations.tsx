@@ -57,7 +57,7 @@ const columns: readonly Col<Evaluation>[] = [
         </Link>
       ),
   },
-  { id: "evaluationDate", name: t.when, width: 112, number: true, sorts: true, cell: (row) => <Time at={row.evaluationDate} /> },
+  { id: "evaluationDate", name: t.when, width: 132, number: true, sorts: true, cell: (row) => <Time at={row.evaluationDate} /> },
 ];
 
 export function Evaluations({ search, filter }: { search: DecisionSearch; filter: EvaluationFilter }) {

@@ -19,7 +19,7 @@ export interface ColumnsProps {
 const words = (
   <>
     <Columns3 size={14} aria-hidden="true" />
-    {t.columns}
+    <span className="columns-word">{t.columns}</span>
   </>
 );
 
