@@ -78,7 +78,7 @@ metrics! {
         pub(super) requests: Family<RequestLabels, Counter> = "zeebe_gateway_total_requests", "Requests sent to the broker";
         pub(super) failed: Family<FailureLabels, Counter> = "zeebe_gateway_failed_requests", "Requests to the broker without a response of the engine";
         pub(super) stages: Family<StageLabels, Histogram> = "skep_request_stage_seconds", "Time that requests spend in each stage; the sum over the stages is the latency";
-        pub(super) slots: Family<ProtocolLabels, Gauge> = "skep_gateway_new_work_slots", "Limit of commands with new work admitted at a time; reduced while commands wait longer than 10 ms for their turn";
+        pub(super) slots: Family<ProtocolLabels, Gauge> = "skep_gateway_new_work_slots", "Limit of commands with new work admitted at a time; reduced while commands wait longer than 10 ms for their turn, or 1 ms for it and for the log while jobs pile up";
 
         pub(super) queued: Computed<PollLabels> = "zeebe_long_polling_queued_current", "Job activations waiting for a job";
         pub(super) stream_clients: Gauge = "zeebe_gateway_job_stream_clients", "Open job streams of clients";
