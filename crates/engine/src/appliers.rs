@@ -34,9 +34,9 @@ use skep_protocol::value::{
     ProcessEventValue, ProcessInstanceBatchValue, ProcessInstanceCreationValue,
     ProcessInstanceMigrationValue, ProcessInstanceModificationValue, ProcessInstanceResultValue,
     ProcessInstanceValue, ProcessMessageSubscriptionValue, ProcessValue, RecordValue,
-    ResourceDeletionValue, ResourceValue, RuntimeInstructionValue, ScaleValue, SessionValue,
-    SignalSubscriptionValue, SignalValue, TimerValue, UserTaskValue, VariableDocumentValue,
-    VariableElementValue, VariableValue,
+    ResourceDeletionValue, ResourceValue, RoutingValue, RuntimeInstructionValue, ScaleValue,
+    SessionValue, SignalSubscriptionValue, SignalValue, TimerValue, UserTaskValue,
+    VariableDocumentValue, VariableElementValue, VariableValue,
 };
 
 use self::cluster::{batch_operation, identity};
@@ -244,6 +244,7 @@ fn apply_of_operators(state: &mut State, record: &Record<'_>) -> Result<(), Deco
         ValueType::Scale => go::<ScaleValue>(state, record),
         ValueType::Session => go::<SessionValue>(state, record),
         ValueType::Kept => go::<KeptValue>(state, record),
+        ValueType::Routing => go::<RoutingValue>(state, record),
         // Evaluations are answered, not recorded as events.
         ValueType::Expression => Ok(()),
         other => {

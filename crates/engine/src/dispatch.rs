@@ -9,7 +9,8 @@ use crate::processing::process_instance::migration;
 use crate::processing::{
     Context, Outcome, ad_hoc, authorization, banning, batch_operation, clock, cluster_variable,
     conditional_evaluation, decision, exporting, expression, global_listener, identity,
-    incident_commands, job, kept, process_instance, scaling, session, signal, user_task, variable,
+    incident_commands, job, kept, process_instance, scaling, session, signal, slots, user_task,
+    variable,
 };
 use crate::remote::RemoteCommand;
 
@@ -141,12 +142,16 @@ pub(crate) fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
             message_side::rejected(cx, *element_instance_key, message_name, *message_key);
         }
         RemoteCommand::CloseMessageSubscription {
-            element_instance_key,
+            element_instance_key: element,
             message_name,
             reply_to,
-        } => {
-            message_side::close(cx, *element_instance_key, message_name, *reply_to);
-        }
+        } => message_side::close(cx, (*element, message_name), *reply_to, false),
+        RemoteCommand::CloseMessageSubscriptionByKey {
+            element_instance_key: element,
+            message_name,
+            reply_to,
+            ..
+        } => message_side::close(cx, (*element, message_name), *reply_to, true),
         RemoteCommand::MessageSubscriptionClosed {
             element_instance_key,
             message_name,
@@ -172,5 +177,6 @@ pub(crate) fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
             distribution::acknowledge(cx, *distribution_key, *partition);
         }
         RemoteCommand::Scaling(command) => scaling::carry_out(cx, command),
+        RemoteCommand::Routing(command) => slots::carry_out(cx, command),
     }
 }

@@ -20,6 +20,8 @@ pub type StreamId = u64;
 #[derive(Debug, Default)]
 pub struct Effects {
     pub responses: Vec<(RequestId, Result<Response, Rejection>)>,
+    /// Requests that get no answer: their correlation keys have moved to another partition, and the outcome is not known here.
+    pub aborted: Vec<RequestId>,
     pub pushes: Vec<(StreamId, ActivatedJob)>,
     /// Commands to other partitions (or to this one), by partition id.
     pub sends: Vec<(u32, Sent)>,
@@ -70,6 +72,7 @@ impl Effects {
     /// True if nothing has to leave.
     pub fn is_empty(&self) -> bool {
         self.responses.is_empty()
+            && self.aborted.is_empty()
             && self.pushes.is_empty()
             && self.sends.is_empty()
             && self.jobs_available.is_empty()

@@ -6,7 +6,7 @@ mod stepping_down;
 use std::sync::Arc;
 
 use skep_protocol::batch::{BatchReader, BatchWriter};
-use skep_protocol::command::Request;
+use skep_protocol::command::{Command, Request};
 use skep_protocol::intent::{ContinuationIntent, Intent, JobIntent};
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
@@ -26,6 +26,7 @@ use crate::processing::batch_operation::turns::Turns;
 use crate::processing::bpmn::{Budget, Steps, queue, step};
 use crate::processing::deployment::distribution;
 use crate::processing::message::{message_side, process_side};
+use crate::processing::slots::{self, Place};
 use crate::processing::{
     Context, Outcome, Volatile, banning, batch_operation, conditions, exporting, job, scaling,
 };
@@ -127,6 +128,17 @@ impl Default for EngineConfig {
     }
 }
 
+impl EngineConfig {
+    /// Milliseconds since some point in time. Commands between partitions are repeated by this clock, because the wall
+    /// clock may be set back or pinned.
+    pub(crate) fn passed(&self, now: i64) -> i64 {
+        match &self.turn_time {
+            Some(time) => i64::try_from((time.clock)() / 1_000_000).unwrap_or(i64::MAX),
+            None => now,
+        }
+    }
+}
+
 /// Milliseconds until jobs with a passed deadline are checked again while the partition is under pressure.
 const PRESSURE_PAUSE: i64 = 100;
 
@@ -214,6 +226,10 @@ impl Engine {
         request: &Request,
         streams: &mut dyn JobStreams,
     ) {
+        debug_assert!(
+            self.place_of(&request.command) == Place::Here,
+            "a command about a correlation key is processed where that is"
+        );
         let mut cx = self.context(now, request_id, streams);
         cx.origin = request.origin();
         cx.tenant = request.tenant.clone();
@@ -248,12 +264,18 @@ impl Engine {
         if cx.comes_too_early(command) {
             return;
         }
+        if !slots::admits(&mut cx, sent) {
+            return;
+        }
         cx.out.command(key, value_type, intent, &cx.origin);
         if cx.begin_remote(command) {
             dispatch_remote(&mut cx, command);
         } else if let RemoteCommand::CorrelateSubscription(command) = command {
             // Another instance may take the message.
             process_side::reject(&mut cx, command);
+        }
+        if slots::leaving::is_at_door(&cx) {
+            slots::leaving::advance(&mut cx);
         }
         finish(&mut cx);
     }
@@ -360,18 +382,22 @@ impl Engine {
     /// would make it worse.
     pub fn run_due(&mut self, now: i64, under_pressure: bool, streams: &mut dyn JobStreams) -> Due {
         let limit = self.config.max_due;
-        let passed = self.passed(now);
+        let passed = self.config.passed(now);
         // If the clock was set back, retry now: too early is better than hours late.
         let waits =
             |last: i64| (0..self.config.retry_interval).contains(&passed.saturating_sub(last));
         let retry = !self.last_retry.is_some_and(waits);
         let mut cx = self.context(now, None, streams);
         let handled = due::handle(&mut cx, limit, !under_pressure);
+        if slots::leaving::is_at_door(&cx) {
+            slots::leaving::advance(&mut cx);
+        }
         let swept = if retry {
             let sent = message_side::retry(&mut cx, limit) + process_side::retry(&mut cx, limit);
             cx.begin_work_of(Key::NONE);
             distribution::retry(&mut cx);
             scaling::retry(&mut cx);
+            slots::retry(&mut cx, limit);
             sent < limit
         } else {
             true
@@ -392,15 +418,6 @@ impl Engine {
             next = next.map(|next| next.max(now.saturating_add(PRESSURE_PAUSE)));
         }
         Due { more, next }
-    }
-
-    /// Milliseconds since some point in time. Commands between partitions are repeated by this clock, because the wall
-    /// clock may be set back or pinned.
-    fn passed(&self, now: i64) -> i64 {
-        match &self.config.turn_time {
-            Some(time) => i64::try_from((time.clock)() / 1_000_000).unwrap_or(i64::MAX),
-            None => now,
-        }
     }
 
     /// When [`Engine::run_due`] next has something to do, epoch milliseconds of the caller's clock. Unanswered commands are
@@ -437,11 +454,32 @@ impl Engine {
         if is_known { scaling.whole } else { 0 }
     }
 
+    /// On the first partition: the version of the routing, if it asks for slots to be moved and all partitions have done so.
+    pub fn relocated_at(&self) -> Option<u64> {
+        slots::relocated_at(&self.config.routing, &self.volatile)
+    }
+
+    /// Number of slots of this partition that the routing asks to be moved.
+    pub fn slots_to_move(&mut self) -> usize {
+        slots::leaving::to_move(&self.config.routing, &mut self.state).count()
+    }
+
+    /// Where a client's command can be carried out: elsewhere, [`Engine::process`] would not find what belongs to its correlation key.
+    pub fn place_of(&mut self, command: &Command) -> Place {
+        slots::place_of_command(
+            &self.config.routing,
+            &mut self.state,
+            &self.volatile,
+            command,
+        )
+    }
+
     /// Whether answers from other partitions are outstanding: [`Engine::run_due`] asks again.
     pub fn awaits_answers(&self) -> bool {
         let state = &self.state;
         let mut finished = state.batch_operations.finished_here();
         scaling::is_under_way(&self.config.routing, state)
+            || slots::is_under_way(&self.config.routing, state)
             || !state.distributions.table.is_empty()
             || finished.any(|key| key.partition() != Some(state.partition))
             || (state.message_subscriptions.pending_after(Key::NONE))
@@ -507,7 +545,7 @@ impl Engine {
         let volatile = &self.volatile;
         let results = volatile.awaiting_results.values().map(|(id, _)| *id);
         let distributions = volatile.awaiting_distribution.values().map(|(id, _)| *id);
-        let correlations = volatile.awaiting_correlation.values().copied();
+        let correlations = volatile.awaiting_correlation.values().map(|(id, _)| *id);
         let user_tasks = volatile.awaiting_user_tasks.values().copied();
         let migrations = volatile.awaiting_migration.values().copied();
         let waiting = results.chain(distributions).chain(correlations);
@@ -526,7 +564,9 @@ impl Engine {
         volatile
             .awaiting_distribution
             .retain(|_, (id, _)| *id != request);
-        volatile.awaiting_correlation.retain(|_, id| *id != request);
+        volatile
+            .awaiting_correlation
+            .retain(|_, (id, _)| *id != request);
         volatile.awaiting_user_tasks.retain(|_, id| *id != request);
         volatile.awaiting_migration.retain(|_, id| *id != request);
         volatile.awaiting_evaluations.retain(|_, id| *id != request);

@@ -2,12 +2,12 @@
 
 use skep_protocol::intent::{
     BatchOperationIntent, CommandDistributionIntent, Intent, MessageSubscriptionIntent,
-    ProcessMessageSubscriptionIntent, ScaleIntent,
+    ProcessMessageSubscriptionIntent, RoutingIntent, ScaleIntent,
 };
 use skep_protocol::{Key, ValueType};
 
 use crate::processing::deployment::distribution;
-use crate::remote::{Distributed, RemoteCommand, ScalingCommand};
+use crate::remote::{Distributed, MovedRows, RemoteCommand, RoutingCommand, ScalingCommand};
 
 /// Key, value type and intent of the command record.
 pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) {
@@ -36,6 +36,10 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
             ..
         } => message(element_instance_key, Message::Reject),
         RemoteCommand::CloseMessageSubscription {
+            element_instance_key,
+            ..
+        }
+        | RemoteCommand::CloseMessageSubscriptionByKey {
             element_instance_key,
             ..
         } => message(element_instance_key, Message::Delete),
@@ -68,16 +72,32 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
             CommandDistributionIntent::Acknowledge.id(),
         ),
         RemoteCommand::Scaling(command) => {
-            let intent = match command {
-                ScalingCommand::PullGlobalState { .. } => ScaleIntent::Status,
-                ScalingCommand::GlobalState { .. } => ScaleIntent::StatusResponse,
-                ScalingCommand::MarkPartitionBootstrapped { .. } => {
-                    ScaleIntent::MarkPartitionBootstrapped
-                }
-            };
-            (Key::NONE, ValueType::Scale, intent.id())
+            (Key::NONE, ValueType::Scale, intent_of_scaling(command).id())
         }
+        RemoteCommand::Routing(command) => header_of_routing(command),
     }
+}
+
+fn intent_of_scaling(command: &ScalingCommand) -> ScaleIntent {
+    match command {
+        ScalingCommand::PullGlobalState { .. } => ScaleIntent::Status,
+        ScalingCommand::GlobalState { .. } => ScaleIntent::StatusResponse,
+        ScalingCommand::MarkPartitionBootstrapped { .. } => ScaleIntent::MarkPartitionBootstrapped,
+    }
+}
+
+fn header_of_routing(command: &RoutingCommand) -> (Key, ValueType, u8) {
+    let (key, intent) = match command {
+        RoutingCommand::Arrive(MovedRows { move_key, .. }) => (*move_key, RoutingIntent::Arrive),
+        RoutingCommand::Leave { move_key, .. } => (*move_key, RoutingIntent::Leave),
+        RoutingCommand::Drop { move_key } => (*move_key, RoutingIntent::Drop),
+        RoutingCommand::Report { .. } => (Key::NONE, RoutingIntent::Report),
+        RoutingCommand::EndStart(ended) => (ended.process_instance_key, RoutingIntent::EndStart),
+        RoutingCommand::SettleStart {
+            process_instance_key,
+        } => (*process_instance_key, RoutingIntent::SettleStart),
+    };
+    (key, ValueType::Routing, intent.id())
 }
 
 /// The key of the entity that a distributed command concerns.

@@ -37,5 +37,6 @@ pub use prepared::Prepared;
 pub use processing::banning::Ban;
 pub use processing::batch_operation;
 pub use processing::not_found::key_not_found;
+pub use processing::slots::Place;
 pub use record_names::RecordNames;
-pub use remote::{RemoteCommand, ScalingCommand, Sent};
+pub use remote::{RemoteCommand, RoutingCommand, ScalingCommand, Sent};

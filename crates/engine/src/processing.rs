@@ -30,6 +30,7 @@ pub(crate) mod variable;
 pub(crate) use context::{Context, Volatile};
 pub(crate) use expressions::named::{CAMUNDA, Named};
 pub(crate) use expressions::{conditional_evaluation, conditions, decision, evaluated, expression};
+pub(crate) use message::slots;
 
 use skep_protocol::{Rejection, RejectionType};
 use std::borrow::Cow;

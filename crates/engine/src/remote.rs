@@ -1,6 +1,8 @@
 //! Commands between partitions. They are sent after the commit, may be lost or duplicated, and are repeated until answered:
 //! every receiver must be idempotent.
 
+mod routing;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,7 @@ use skep_protocol::value::{
 };
 use skep_protocol::{Key, TenantId};
 
+pub use self::routing::{EndedStart, MovedRows, RoutingCommand};
 use crate::processing::identity::IdentityEvent;
 use crate::state::BatchPart;
 
@@ -103,6 +106,16 @@ pub enum RemoteCommand {
     },
     /// A command between a new partition and the first one.
     Scaling(ScalingCommand),
+    /// MESSAGE_SUBSCRIPTION DELETE, with the correlation key: its slot may have moved. Nodes know it since version
+    /// [`RemoteCommand::CLOSE_BY_KEY_SINCE`] of the protocol between nodes.
+    CloseMessageSubscriptionByKey {
+        element_instance_key: Key,
+        message_name: Arc<str>,
+        correlation_key: Arc<str>,
+        reply_to: u32,
+    },
+    /// A command about slots of correlation keys that move, or have moved.
+    Routing(RoutingCommand),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -125,6 +138,8 @@ pub enum ScalingCommand {
 }
 
 impl RemoteCommand {
+    pub const CLOSE_BY_KEY_SINCE: u32 = 8;
+
     /// The key of something that existed when the command was sent: it tells whether that was before a purge.
     pub fn made_with(&self) -> Option<Key> {
         let key = match self {
@@ -146,6 +161,10 @@ impl RemoteCommand {
                 element_instance_key: key,
                 ..
             }
+            | RemoteCommand::CloseMessageSubscriptionByKey {
+                element_instance_key: key,
+                ..
+            }
             | RemoteCommand::MessageSubscriptionClosed {
                 element_instance_key: key,
                 ..
@@ -164,6 +183,7 @@ impl RemoteCommand {
             } => *key,
             // A part of the global state would bring purged definitions and users back to a partition that asks for the new one.
             RemoteCommand::Scaling(command) => command.made_with(),
+            RemoteCommand::Routing(command) => command.made_with(),
         };
         key.some()
     }

@@ -7,12 +7,15 @@
 use std::sync::{Arc, Mutex};
 
 use skep_engine::remote::{
-    BroadcastedSignal, CorrelateSubscription, Definition, Distributed, GlobalLocation,
-    RemoteCommand, ScalingCommand,
+    BroadcastedSignal, CorrelateSubscription, Definition, Distributed, EndedStart, GlobalLocation,
+    MovedRows, RemoteCommand, RoutingCommand, ScalingCommand,
 };
 use skep_engine::state::BatchPart;
-use skep_engine::state::State;
+use skep_engine::state::subscriptions::StartedByMessage;
 use skep_engine::state::table::EmptyStore;
+use skep_engine::state::{
+    Arrival, Departure, Holder, Row, StartedElsewhere, State, read_row, write_row,
+};
 use skep_engine::{Engine, Sent};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::{
@@ -26,7 +29,8 @@ use skep_protocol::record::{decode, encode};
 use skep_protocol::value::{
     BatchOperationCreationValue, BatchOperationError, BatchOperationErrorType, BatchOperationItem,
     BatchOperationType, BatchPlan, BatchProgress, GlobalListenerEvent, GlobalListenerValue,
-    ListenerEvent, MappingInstruction, MessageSubscriptionValue, PinnedElement, ProcessValue,
+    ListenerEvent, MappingInstruction, MessageSubscriptionValue, MovedRow, PinnedElement,
+    ProcessValue, RowLocation,
 };
 use skep_protocol::{Document, Key, TenantId};
 use skep_testkit::golden_file::{self, hex, path, unhex};
@@ -533,4 +537,111 @@ fn the_encoding_of_scaling_commands_is_unchanged() {
         assert_eq!(decode::<Sent>(&line[0]).as_ref(), Ok(command));
         assert_eq!(hex(&encode(command)), hex(&line[0]), "{command:?}");
     }
+}
+
+#[test]
+fn the_encoding_of_commands_about_slots_is_unchanged() {
+    let up_to = RowLocation {
+        kind: RowLocation::MESSAGE,
+        key: Key::new(1, 7),
+    };
+    let move_key = Key::new(1, 9);
+    let routing = RemoteCommand::Routing;
+    let commands = [
+        RemoteCommand::CloseMessageSubscriptionByKey {
+            element_instance_key: Key::new(2, 3),
+            message_name: "paid".into(),
+            correlation_key: "4711".into(),
+            reply_to: 2,
+        },
+        routing(RoutingCommand::Arrive(MovedRows {
+            move_key,
+            from: 1,
+            slots: vec![5, 700],
+            after: up_to,
+            rows: vec![MovedRow::Start {
+                process_instance_key: Key::new(1, 8),
+                bpmn_process_id: "order".into(),
+                correlation_key: "4711".into(),
+                tenant: TenantId::default(),
+            }],
+            is_last: true,
+        })),
+        routing(RoutingCommand::Leave {
+            move_key,
+            up_to: Some(up_to),
+        }),
+        routing(RoutingCommand::Leave {
+            move_key,
+            up_to: None,
+        }),
+        routing(RoutingCommand::Drop { move_key }),
+        routing(RoutingCommand::Report {
+            partition: 2,
+            version: 12,
+        }),
+        routing(RoutingCommand::EndStart(EndedStart {
+            process_instance_key: Key::new(1, 8),
+            correlation_key: "4711".into(),
+            reply_to: 1,
+        })),
+        routing(RoutingCommand::SettleStart {
+            process_instance_key: Key::new(1, 8),
+        }),
+    ]
+    .map(Sent::from);
+    let lines = golden("remote-routing.txt", || {
+        commands.iter().map(|c| vec![encode(c)]).collect()
+    });
+    for (line, command) in lines.iter().zip(&commands) {
+        assert_eq!(decode::<Sent>(&line[0]).as_ref(), Ok(command));
+        assert_eq!(hex(&encode(command)), hex(&line[0]), "{command:?}");
+    }
+}
+
+#[test]
+fn the_encoding_of_rows_about_slots_is_unchanged() {
+    let (move_key, key) = (Key::new(1, 9), Key::new(1, 7));
+    let holders = [Holder::Here, Holder::Leaving, Holder::Gone { to: 4 }];
+    let departure = Departure {
+        to: 4,
+        slots: vec![5, 700],
+        is_gone: true,
+    };
+    let arrival = Arrival {
+        move_key,
+        up_to: RowLocation {
+            kind: RowLocation::MESSAGE,
+            key,
+        },
+        is_taken: true,
+    };
+    let started = StartedElsewhere {
+        started: StartedByMessage {
+            tenant: TenantId::default(),
+            bpmn_process_id: "order".into(),
+            correlation_key: "4711".into(),
+        },
+        is_over: true,
+    };
+    let mut current: Vec<Vec<u8>> = holders.iter().map(write_row).collect();
+    current.extend([
+        write_row(&departure),
+        write_row(&arrival),
+        write_row(&started),
+    ]);
+    let lines = golden("slots.txt", || {
+        current.iter().map(|row| vec![row.clone()]).collect()
+    });
+    let lines: Vec<Vec<u8>> = lines.into_iter().flatten().collect();
+    assert_eq!(lines, current);
+    fn expect<V: Row + PartialEq + std::fmt::Debug>(line: &[u8], row: &V) {
+        assert_eq!(read_row::<V>(line).as_ref(), Ok(row));
+    }
+    for (line, holder) in lines.iter().zip(&holders) {
+        expect(line, holder);
+    }
+    expect(&lines[3], &departure);
+    expect(&lines[4], &arrival);
+    expect(&lines[5], &started);
 }

@@ -36,6 +36,9 @@ const NO_CHANGE: &[&str] = &[
     "seen_by",
     "with_workers",
     "keep_compiled",
+    "holder",
+    "is_started",
+    "arrival",
 ];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

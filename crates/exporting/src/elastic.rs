@@ -281,5 +281,6 @@ pub(crate) fn is_exportable(value_type: ValueType) -> bool {
             | ValueType::Exporting
             | ValueType::Session
             | ValueType::Kept
+            | ValueType::Routing
     )
 }

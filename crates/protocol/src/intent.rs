@@ -76,12 +76,14 @@ pub enum ValueType {
     Session = 240,
     /// Skep's own: what users of the web interface keep. It is never exported.
     Kept = 241,
+    /// Skep's own: slots of correlation keys that move between partitions. It is never exported.
+    Routing = 242,
     /// Partitions are added.
     Scale = 253,
 }
 
 impl ValueType {
-    pub const ALL: [ValueType; 64] = [
+    pub const ALL: [ValueType; 65] = [
         ValueType::Job,
         ValueType::Deployment,
         ValueType::ProcessInstance,
@@ -146,6 +148,7 @@ impl ValueType {
         ValueType::Role,
         ValueType::Session,
         ValueType::Kept,
+        ValueType::Routing,
     ];
 
     #[inline]
@@ -231,6 +234,7 @@ impl ValueType {
             ValueType::Role => "ROLE",
             ValueType::Session => "SESSION",
             ValueType::Kept => "KEPT",
+            ValueType::Routing => "ROUTING",
         }
     }
 
@@ -302,6 +306,7 @@ impl ValueType {
             ValueType::Role => name::<RoleIntent>(id),
             ValueType::Session => name::<SessionIntent>(id),
             ValueType::Kept => name::<KeptIntent>(id),
+            ValueType::Routing => name::<RoutingIntent>(id),
         }
     }
 }
@@ -527,6 +532,12 @@ intents! {
     }
     KeptIntent {
         Put = 0 "PUT", Created = 1 "CREATED", Replaced = 2 "REPLACED", Delete = 3 "DELETE", Deleted = 4 "DELETED",
+    }
+    RoutingIntent {
+        Leaving = 0 "LEAVING", Arrive = 1 "ARRIVE", Arrived = 2 "ARRIVED", Taken = 3 "TAKEN", Leave = 4 "LEAVE", Gone = 5 "GONE",
+        Drop = 6 "DROP", Dropped = 7 "DROPPED", Report = 8 "REPORT", StartLeft = 9 "START_LEFT",
+        StartReleased = 10 "START_RELEASED", EndStart = 11 "END_START", StartEnded = 12 "START_ENDED",
+        SettleStart = 13 "SETTLE_START", StartSettled = 14 "START_SETTLED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

@@ -39,5 +39,5 @@ pub use failure::{Failure, Rejection, RejectionType};
 pub use intent::ValueType;
 pub use key::Key;
 pub use response::{ActivatedJob, Response};
-pub use routing::Routing;
+pub use routing::{Routing, shard_of};
 pub use tenant::{DEFAULT_TENANT, TenantFilter, TenantId, Tenants, UNKNOWN_TENANT};

@@ -1,10 +1,19 @@
 //! Routing: which partitions there are, and which of them has a key or a correlation key.
+//!
+//! Correlation keys belong to slots, and slots to partitions. The table of slots is what the cluster has agreed on last. Which partition
+//! really has a slot is in the logs of the partitions, between which slots move while the cluster works: a partition sends on whatever
+//! reaches it by an outdated table.
 
+mod slots;
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+pub use slots::shard_of;
+
+use self::slots::Slots;
 use crate::command::At;
 use crate::key::Key;
-
-/// Minimum number of slots: the granularity in which correlation keys are spread over added partitions.
-const LEAST_SLOTS: u32 = 4096;
 
 /// The routing that the cluster has agreed on. It is the only way to find the partition of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,11 +25,13 @@ pub struct Routing {
     active: u32,
     /// Partitions that get new instances: the first ones. The others that take part are drained.
     accepting: u32,
-    /// Partitions over which correlation keys are spread: the first ones.
+    /// Partitions with which the cluster began: the first ones. Correlation keys were spread over them at first.
     initial: u32,
-    /// The partition of each slot of correlation keys. Their number is a multiple of the partitions with which the cluster began,
-    /// so that a cluster that was never scaled spreads keys by the plain remainder of their hash.
-    slots: Box<[u32]>,
+    slots: Slots,
+    /// The partition of each slot.
+    table: Arc<[u32]>,
+    /// The table that the partitions are bringing about by moving slots, if they are.
+    target: Option<Arc<[u32]>>,
 }
 
 impl Routing {
@@ -36,15 +47,32 @@ impl Routing {
     pub fn scaled(initial: u32, active: u32, partitions: u32) -> Routing {
         let initial = initial.max(1);
         let active = active.max(initial);
-        let slots = initial * LEAST_SLOTS.div_ceil(initial);
+        let slots = Slots::of(initial);
         Routing {
             version: 1,
             partitions: partitions.max(active),
             active,
             accepting: active,
             initial,
-            slots: (0..slots).map(|slot| slot % initial + 1).collect(),
+            slots,
+            table: (0..slots.count()).map(|slot| slots.initial(slot)).collect(),
+            target: None,
         }
+    }
+
+    /// The slots have been spread over these numbers of partitions, one after the other.
+    #[must_use]
+    pub fn spread_over(self, counts: &[u32]) -> Routing {
+        let spread = |table: Arc<[u32]>, count: &u32| slots::spread(&table, *count);
+        let table = counts.iter().fold(Arc::clone(&self.table), spread);
+        Routing { table, ..self }
+    }
+
+    /// The slots are now being spread over this many partitions.
+    #[must_use]
+    pub fn relocating_to(self, count: Option<u32>) -> Routing {
+        let target = count.map(|count| slots::spread(&self.table, count));
+        Routing { target, ..self }
     }
 
     /// Only this many partitions get new instances; those above are drained.
@@ -78,7 +106,7 @@ impl Routing {
         self.accepting
     }
 
-    /// The partitions with which the cluster began. Correlation keys are spread over them.
+    /// The partitions with which the cluster began. Correlation keys were spread over them at first.
     pub fn initial(&self) -> u32 {
         self.initial
     }
@@ -93,16 +121,52 @@ impl Routing {
         key.partition().filter(|partition| self.has(*partition))
     }
 
-    /// The partition that keeps messages with this correlation key, and subscriptions to them.
-    ///
-    /// The hash is part of the cluster's layout: `h = 31·h + byte` in 32 bits; its remainder by the number of slots is the slot.
+    /// The partition that keeps messages with this correlation key, and subscriptions to them, as far as the cluster has agreed.
     pub fn of_correlation(&self, correlation_key: &str) -> u32 {
-        let hash = correlation_key.bytes().fold(0i32, |h, b| {
-            h.wrapping_mul(31).wrapping_add(i32::from(b as i8))
-        });
-        let slots = self.slots.len().max(1) as i32;
-        let slot = (hash % slots).unsigned_abs() as usize;
-        self.slots.get(slot).copied().unwrap_or(Routing::FIRST)
+        self.of_slot(self.slot_of(correlation_key))
+    }
+
+    /// The slot of a correlation key. It never changes: the rows of partitions that have moved slots name them.
+    pub fn slot_of(&self, correlation_key: &str) -> u32 {
+        self.slots.of_key(correlation_key)
+    }
+
+    pub fn of_slot(&self, slot: u32) -> u32 {
+        let partition = self.table.get(slot as usize);
+        partition.copied().unwrap_or(Routing::FIRST)
+    }
+
+    /// The partition that had the slot when the cluster began.
+    pub fn initial_of_slot(&self, slot: u32) -> u32 {
+        self.slots.initial(slot)
+    }
+
+    /// The shards ([`shard_of`]) in which the keys of the slot are. They have keys of other slots too.
+    pub fn shards_of_slot(&self, slot: u32) -> RangeInclusive<u16> {
+        self.slots.shards(slot)
+    }
+
+    /// While slots are being moved: the partition that is to have the slot.
+    pub fn target_of_slot(&self, slot: u32) -> Option<u32> {
+        self.target.as_ref()?.get(slot as usize).copied()
+    }
+
+    /// While slots are being moved: each slot with the partition that is to have it.
+    pub fn targets(&self) -> Option<impl Iterator<Item = (u32, u32)> + '_> {
+        let target = self.target.as_ref()?;
+        Some((0..).zip(target.iter().copied()))
+    }
+
+    /// How many partitions have slots.
+    pub fn spread(&self) -> usize {
+        let of: std::collections::BTreeSet<u32> = self.table.iter().copied().collect();
+        of.len()
+    }
+
+    /// Whether each key belongs to the remainder of its hash by the number of partitions with which the cluster began.
+    pub fn is_by_remainder(&self) -> bool {
+        let mut table = (0..).zip(self.table.iter());
+        table.all(|(slot, partition)| self.slots.initial(slot) == *partition)
     }
 
     /// The partition that carries out a command; `None`: any, or its key names nothing.
@@ -137,6 +201,82 @@ mod tests {
             let scaled = Routing::scaled(partitions, partitions + 1, partitions + 3);
             prop_assert_eq!(scaled.of_correlation(&key), expected, "messages stay where they are looked for");
         }
+    }
+
+    proptest! {
+        #[test]
+        fn few_slots_move_and_in_the_end_all_partitions_have_as_many(
+            initial in 1u32..20,
+            more in proptest::collection::vec(1u32..40, 1..4),
+        ) {
+            let mut routing = Routing::new(initial);
+            for count in more {
+                let before = routing.table.clone();
+                let target = routing.clone().relocating_to(Some(count));
+                routing = routing.spread_over(&[count]);
+                let all = target.targets().into_iter().flatten().map(|(_, of)| of);
+                prop_assert!(all.eq(routing.table.iter().copied()), "the target is what is agreed on in the end");
+                let of = |table: &[u32], partition| table.iter().filter(|it| **it == partition).count();
+                let counts: Vec<_> = (1..=count).map(|it| of(&routing.table, it)).collect();
+                let (least, most) = (counts.iter().min(), counts.iter().max());
+                prop_assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 1), "{:?}", counts);
+                prop_assert_eq!(counts.iter().sum::<usize>(), before.len());
+                // A partition either gets slots or gives some away.
+                for partition in 1..=40 {
+                    let (had, has) = (of(&before, partition), of(&routing.table, partition));
+                    let pairs = before.iter().zip(routing.table.iter());
+                    let kept = pairs.filter(|(a, b)| **a == partition && **b == partition).count();
+                    prop_assert_eq!(kept, had.min(has));
+                }
+            }
+        }
+    }
+
+    /// Rows on disk name slots.
+    #[test]
+    fn a_correlation_key_has_the_same_slot_for_ever() {
+        let slots = |initial, key| Routing::new(initial).slot_of(key);
+        let all =
+            ["", "a", "order-4711", "köln"].map(|key| [1, 3, 5].map(|initial| slots(initial, key)));
+        assert_eq!(
+            all,
+            [
+                [0, 0, 0],
+                [3888, 5833, 4862],
+                [1394, 2092, 1744],
+                [2131, 3196, 2660],
+            ]
+        );
+    }
+
+    #[test]
+    fn the_keys_of_a_slot_are_in_its_shards() {
+        for initial in [1, 3, 7, 1024] {
+            let routing = Routing::new(initial);
+            for number in 0..5_000 {
+                let key = format!("key-{number}");
+                let slot = routing.slot_of(&key);
+                assert!(routing.shards_of_slot(slot).contains(&shard_of(&key)));
+                assert_eq!(routing.initial_of_slot(slot), routing.of_correlation(&key));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_spread_evenly_over_added_partitions() {
+        let routing = Routing::scaled(3, 6, 6).spread_over(&[6]);
+        assert!(!routing.is_by_remainder() && Routing::new(3).is_by_remainder());
+        let mut counts = [0; 6];
+        for number in 0..60_000 {
+            let partition = routing.of_correlation(&format!("order-{number}"));
+            if let Some(count) = counts.get_mut(partition as usize - 1) {
+                *count += 1;
+            }
+        }
+        assert!(
+            counts.iter().all(|count| (9_000..11_000).contains(count)),
+            "{counts:?}"
+        );
     }
 
     #[test]

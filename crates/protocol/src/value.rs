@@ -15,6 +15,7 @@ mod kept;
 mod migration;
 mod modification;
 mod multi_instance;
+mod routing;
 mod scale;
 mod session;
 mod subscriptions;
@@ -34,6 +35,7 @@ pub use exporting::{ExporterPosition, ExporterValue, ExportingPhase, ExportingVa
 pub use kept::{KeptId, KeptKind, KeptOwner, KeptValue};
 pub use modification::*;
 pub use multi_instance::*;
+pub use routing::{MovedRow, RoutingValue, RowLocation};
 pub use scale::ScaleValue;
 pub use session::{SessionId, SessionValue};
 
@@ -55,7 +57,7 @@ use crate::intent::{
     MessageSubscriptionIntent, MultiInstanceIntent, ProcessEventIntent, ProcessInstanceBatchIntent,
     ProcessInstanceCreationIntent, ProcessInstanceIntent, ProcessInstanceMigrationIntent,
     ProcessInstanceModificationIntent, ProcessInstanceResultIntent, ProcessIntent,
-    ProcessMessageSubscriptionIntent, ResourceDeletionIntent, ResourceIntent,
+    ProcessMessageSubscriptionIntent, ResourceDeletionIntent, ResourceIntent, RoutingIntent,
     RuntimeInstructionIntent, ScaleIntent, SessionIntent, TimerIntent, UserIntent, ValueType,
     VariableDocumentIntent, VariableElementIntent, VariableIntent,
 };
@@ -151,6 +153,7 @@ record_values! {
     ScaleValue: Scale, ScaleIntent;
     SessionValue: Session, SessionIntent;
     KeptValue: Kept, KeptIntent;
+    RoutingValue: Routing, RoutingIntent;
     UserValue: User, UserIntent;
     MappingRuleValue: MappingRule, MappingRuleIntent;
     AuthorizationValue: Authorization, AuthorizationIntent;

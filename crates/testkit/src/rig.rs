@@ -5,6 +5,7 @@
 mod migrations;
 mod modification;
 mod names;
+mod places;
 mod play;
 mod resources;
 mod store;
@@ -12,7 +13,7 @@ mod streams;
 mod stuck;
 mod user_tasks;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -29,6 +30,7 @@ use skep_protocol::{ActivatedJob, Document, Key, Rejection, Response, Routing, T
 
 pub use modification::Modify;
 use names::Names;
+use places::Requests;
 pub use resources::{decision, decisions};
 pub use store::{MemoryStore, Pending};
 pub use streams::Streams;
@@ -101,8 +103,7 @@ pub struct Rig {
     pub fate: Box<dyn FnMut(&RemoteCommand) -> Fate + Send>,
     pub network: VecDeque<(u32, Sent)>,
     late: Vec<(u32, Sent)>,
-    answers: HashMap<RequestId, Result<Response, Rejection>>,
-    next_request: RequestId,
+    requests: Requests,
     /// Job types announced to long-polling clients, each with its tenant if that is not the default one: `work of acme`.
     pub announced: Vec<String>,
     /// The batches by partition, if recorded.
@@ -162,8 +163,7 @@ impl Rig {
             fate: Box::new(|_| Fate::Arrives),
             network: VecDeque::new(),
             late: Vec::new(),
-            answers: HashMap::new(),
-            next_request: 0,
+            requests: Requests::default(),
             announced: Vec::new(),
             batches: Vec::new(),
             keep_batches: false,
@@ -232,22 +232,14 @@ impl Rig {
     }
 
     pub fn send_to(&mut self, partition: u32, command: Command) -> RequestId {
-        self.next_request += 1;
-        let request = self.next_request;
-        let now = self.now;
-        let target = &mut self.partitions[partition as usize - 1];
+        self.requests.last += 1;
+        let request = self.requests.last;
         let command = Request {
             tenant: self.tenant.clone(),
             ..Draft::from(command).by(self.claims.clone())
         };
-        if self.prepares {
-            let prepared = Prepared::of_command(&command.command);
-            target.engine.prepare(prepared);
-        }
-        target
-            .engine
-            .process(now, Some(request), &command, &mut self.streams);
-        self.settle(partition);
+        self.ask(partition, request, command);
+        self.thaw();
         request
     }
 
@@ -263,11 +255,11 @@ impl Rig {
 
     /// Returns the answer without removing it.
     pub fn look_at_answer(&self, request: RequestId) -> Option<&Result<Response, Rejection>> {
-        self.answers.get(&request)
+        self.requests.answers.get(&request)
     }
 
     pub fn answer(&mut self, request: RequestId) -> Option<Result<Response, Rejection>> {
-        self.answers.remove(&request)
+        self.requests.answers.remove(&request)
     }
 
     /// The partition of a command. Commands that any partition can carry out go to the first, and so do keys of unknown entities.
@@ -347,7 +339,8 @@ impl Rig {
             self.seen.iter().rev().take(20).collect::<Vec<_>>()
         );
         assert_eq!(partition.engine.fault(), None);
-        self.answers.extend(effects.responses);
+        self.requests.answers.extend(effects.responses);
+        self.requests.aborted.extend(effects.aborted);
         for (stream, job) in effects.pushes {
             self.streams.pushed.push((stream, job));
         }
@@ -401,6 +394,7 @@ impl Rig {
         self.run_due();
         self.network.extend(self.late.drain(..));
         self.deliver();
+        self.thaw();
     }
 
     pub fn run_due(&mut self) {
@@ -685,6 +679,10 @@ impl Rig {
                 (
                     "message subscriptions",
                     state.message_subscriptions.table.len(),
+                ),
+                (
+                    "instances started by messages that have moved",
+                    state.slots.started.len(),
                 ),
                 (
                     "process subscriptions",

@@ -359,6 +359,7 @@ impl NodeMessage {
         };
         let message = older.as_ref().unwrap_or(self);
         match version {
+            1..=7 if !version7::knows(message) => None,
             1..=4 if !version4::knows(message) => None,
             1..=3 if !version3::knows(message) => None,
             1 | 2 if !version2::knows(message) => None,

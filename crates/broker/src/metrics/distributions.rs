@@ -57,9 +57,11 @@ impl Distributing {
             | RemoteCommand::MessageCorrelated { .. }
             | RemoteCommand::RejectCorrelation { .. }
             | RemoteCommand::CloseMessageSubscription { .. }
+            | RemoteCommand::CloseMessageSubscriptionByKey { .. }
             | RemoteCommand::MessageSubscriptionClosed { .. }
             | RemoteCommand::BatchPart { .. }
-            | RemoteCommand::Scaling(_) => {}
+            | RemoteCommand::Scaling(_)
+            | RemoteCommand::Routing(_) => {}
         }
     }
 

@@ -7,5 +7,6 @@ pub mod command_distribution;
 pub mod exporting;
 pub mod identity;
 pub mod kept;
+pub mod routing;
 pub mod scale;
 pub mod session;

@@ -164,6 +164,7 @@ impl Context<'_> {
         match command {
             // The instance's answer to a message also concerns others.
             RemoteCommand::CloseMessageSubscription { .. }
+            | RemoteCommand::CloseMessageSubscriptionByKey { .. }
             | RemoteCommand::MessageCorrelated { .. }
             | RemoteCommand::RejectCorrelation { .. } => self.begin_end_of(instance),
             _ => self.begin_work_of(instance),
@@ -254,6 +255,11 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
             element_instance_key,
             message_name,
             ..
+        }
+        | RemoteCommand::CloseMessageSubscriptionByKey {
+            element_instance_key,
+            message_name,
+            ..
         } => {
             let subscriptions = &mut cx.state.message_subscriptions;
             let key = subscriptions.of_element(*element_instance_key, message_name);
@@ -263,7 +269,8 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
         RemoteCommand::BatchPart { .. }
         | RemoteCommand::Distribute { .. }
         | RemoteCommand::AcknowledgeDistribution { .. }
-        | RemoteCommand::Scaling(_) => Key::NONE,
+        | RemoteCommand::Scaling(_)
+        | RemoteCommand::Routing(_) => Key::NONE,
     }
 }
 

@@ -12,6 +12,7 @@ use skep_protocol::{Key, Rejection, Response, TenantId};
 use super::authorization::GrantsCache;
 use super::bpmn::{Budget, Steps};
 use super::job::activate::{Places, Rounds, Turns};
+use super::slots::Moving;
 use crate::appliers::Event;
 use crate::effects::{Effects, JobStreams, RequestId};
 use crate::engine::EngineConfig;
@@ -34,8 +35,8 @@ pub struct Volatile {
     pub awaiting_results: HashMap<Key, (RequestId, AwaitResult)>,
     /// Deployments and deletions that wait for all partitions.
     pub awaiting_distribution: HashMap<Key, (RequestId, Response)>,
-    /// Message correlations that wait for the instance's partition, by message key.
-    pub awaiting_correlation: HashMap<Key, RequestId>,
+    /// Message correlations that wait for the instance's partition, by message key, each with the slot of its correlation key.
+    pub awaiting_correlation: HashMap<Key, (RequestId, u32)>,
     /// Commands to user tasks that wait for the task's listeners, by user task.
     pub awaiting_user_tasks: HashMap<Key, RequestId>,
     /// Migrations that continue in later turns, by process instance.
@@ -50,6 +51,8 @@ pub struct Volatile {
     pub pulled: GlobalLocation,
     /// New partitions that have all of the global state except for recent decisions in transit to them.
     pub nearly_bootstrapped: BTreeSet<u32>,
+    /// Slots that move.
+    pub(crate) moving: Moving,
     /// Progress of the sweeps over unanswered commands: message side, process side.
     pub retried: [Key; 2],
 }

@@ -7,3 +7,4 @@ pub(crate) mod expire;
 pub(crate) mod message_side;
 pub(crate) mod process_side;
 pub(crate) mod publish;
+pub(crate) mod slots;

@@ -8,3 +8,4 @@ pub mod identity;
 pub mod kept;
 pub mod scaling;
 pub mod sessions;
+pub mod slots;

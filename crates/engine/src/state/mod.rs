@@ -40,7 +40,7 @@ pub use banned::{Banned, BannedInstance};
 pub(crate) use batch_operations::RESOURCES_SINCE;
 pub use batch_operations::{BatchChunk, BatchOperation, BatchOperations, BatchPart, BatchPhase};
 pub use cluster::{batch_operations, cluster_variables, distributions};
-use cluster::{exporting, identity, kept, scaling, sessions};
+use cluster::{exporting, identity, kept, scaling, sessions, slots};
 pub use cluster_variables::ClusterVariables;
 pub use compensations::{Compensation, Compensations};
 pub use continuations::Continuations;
@@ -70,6 +70,7 @@ pub use processes::{DeployedProcess, Processes};
 pub use resources::{decisions, definitions, processes};
 pub use scaling::{Scaling, ScalingRow};
 pub use sessions::{Session, Sessions};
+pub use slots::{Arrival, Departure, Holder, Slots, StartedElsewhere};
 pub use subscriptions::{
     ConditionalSubscriptions, MessageStarts, MessageSubscriptions, ProcessMessageSubscriptions,
     SignalSubscriptions,
@@ -138,6 +139,7 @@ pub struct State {
     pub identity: Identity,
     pub sessions: Sessions,
     pub kept: KeptObjects,
+    pub slots: Slots,
     pub(crate) names: Names,
     /// See [`State::keys_are_above`].
     least_key: u64,
@@ -146,7 +148,7 @@ pub struct State {
 }
 
 /// Number of tables in [`State::rows`].
-const TABLES: usize = 39;
+const TABLES: usize = 43;
 
 impl State {
     /// Opens the state in `store`; an empty store yields an empty state.
@@ -199,6 +201,7 @@ impl State {
             identity: Identity::open(&tables)?,
             sessions: Sessions::open(&tables)?,
             kept: KeptObjects::open(&tables)?,
+            slots: Slots::open(&tables)?,
             names: Names::default(),
             undo: undo::CountersBefore::default(),
             tables,
@@ -259,6 +262,10 @@ impl State {
             &self.identity.table,
             &self.sessions.table,
             &self.kept.table,
+            &self.slots.table,
+            &self.slots.departures,
+            &self.slots.arrivals,
+            &self.slots.started,
             &self.banned.table,
         ]
     }
@@ -303,6 +310,10 @@ impl State {
             &mut self.identity.table,
             &mut self.sessions.table,
             &mut self.kept.table,
+            &mut self.slots.table,
+            &mut self.slots.departures,
+            &mut self.slots.arrivals,
+            &mut self.slots.started,
             &mut self.banned.table,
         ]
     }

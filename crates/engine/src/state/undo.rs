@@ -305,6 +305,7 @@ impl State {
         Indexed::undo(&mut self.identity, position);
         Indexed::undo(&mut self.sessions, position);
         Indexed::undo(&mut self.kept, position);
+        self.slots.undo(position);
     }
 
     /// Reverts bans. Work of banned instances is in no index, so this runs after the rows of that work are restored.

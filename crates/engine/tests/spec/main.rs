@@ -84,6 +84,7 @@ mod script_task;
 mod service_task;
 mod sessions;
 mod signal;
+mod slots;
 mod start_event;
 mod stored_definitions;
 mod sub_process;

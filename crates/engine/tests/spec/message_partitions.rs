@@ -33,12 +33,14 @@ fn name(command: &RemoteCommand) -> &'static str {
         RemoteCommand::CorrelateSubscription(_) => "correlate",
         RemoteCommand::MessageCorrelated { .. } => "correlated",
         RemoteCommand::RejectCorrelation { .. } => "reject",
-        RemoteCommand::CloseMessageSubscription { .. } => "close",
+        RemoteCommand::CloseMessageSubscription { .. }
+        | RemoteCommand::CloseMessageSubscriptionByKey { .. } => "close",
         RemoteCommand::MessageSubscriptionClosed { .. } => "closed",
         RemoteCommand::Distribute { .. } => "distribute",
         RemoteCommand::AcknowledgeDistribution { .. } => "acknowledge",
         RemoteCommand::BatchPart { .. } => "batch",
         RemoteCommand::Scaling(_) => "scaling",
+        RemoteCommand::Routing(_) => "routing",
     }
 }
 

@@ -12,11 +12,11 @@ use skep_protocol::value::*;
 use skep_protocol::{Document, Routing};
 use skep_testkit::rig::*;
 
-const FOUNDING: u32 = 2;
-const PARTITIONS: u32 = 4;
+pub(crate) const FOUNDING: u32 = 2;
+pub(crate) const PARTITIONS: u32 = 4;
 
 /// Partitions 3 and 4 exist, but the others do not know yet.
-fn rig() -> Rig {
+pub(crate) fn rig() -> Rig {
     Rig::with_configs(PARTITIONS, |id| EngineConfig {
         routing: Arc::new(if id <= FOUNDING {
             Routing::new(FOUNDING)
@@ -34,7 +34,7 @@ fn process(version: usize) -> Bpmn {
         .end("e")
 }
 
-fn scale_up(rig: &mut Rig) {
+pub(crate) fn scale_up(rig: &mut Rig) {
     scale_up_to(rig, PARTITIONS);
 }
 
@@ -56,14 +56,14 @@ fn broadcast(rig: &mut Rig, partition: u32) {
 }
 
 /// Lets all commands arrive: unanswered ones are repeated.
-fn settle(rig: &mut Rig) {
+pub(crate) fn settle(rig: &mut Rig) {
     rig.fate = Box::new(|_| Fate::Arrives);
     for _ in 0..6 {
         rig.advance(10_000);
     }
 }
 
-fn activate(rig: &mut Rig) {
+pub(crate) fn activate(rig: &mut Rig) {
     activate_on(rig, 1..=PARTITIONS);
 }
 

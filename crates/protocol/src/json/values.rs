@@ -21,9 +21,9 @@ use crate::value::{
     GroupValue, IncidentValue, JobBatchValue, JobResult, JobValue, KeptValue, MappingRuleValue,
     MultiInstanceValue, NO_CATCH_EVENT, ParentType, ProcessEventValue, ProcessInstanceBatchValue,
     ProcessInstanceCreationValue, ProcessInstanceResultValue, ProcessInstanceValue, ProcessValue,
-    ResourceDeletionValue, RoleValue, RuntimeInstructionValue, ScaleValue, SessionValue,
-    TenantValue, TimerValue, UserTaskValue, VariableDocumentValue, VariableElementValue,
-    VariableValue,
+    ResourceDeletionValue, RoleValue, RoutingValue, RuntimeInstructionValue, ScaleValue,
+    SessionValue, TenantValue, TimerValue, UserTaskValue, VariableDocumentValue,
+    VariableElementValue, VariableValue,
 };
 
 /// Their records belong to no tenant.
@@ -142,6 +142,7 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
             }: KeptValue = record.value()?;
             json!({"kind": id.kind.name(), "owner": id.owner.name(), "name": id.name, "title": title, "shared": shared, "changed": changed})
         }
+        ValueType::Routing => routing(&record.value()?),
         ValueType::User => identity::user(&record.value()?),
         ValueType::Group => identity::parent(ParentType::Group, &record.value::<GroupValue>()?.0),
         ValueType::Role => identity::parent(ParentType::Role, &record.value::<RoleValue>()?.0),
@@ -171,6 +172,15 @@ fn render_bare(record: &Record<'_>) -> Result<Option<Value>, DecodeError> {
         }
         _ => return batch_operations::render(record),
     }))
+}
+
+fn routing(value: &RoutingValue) -> Value {
+    json!({
+        "partition": value.partition,
+        "slots": value.slots,
+        "rows": value.rows.len(),
+        "dropped": value.dropped.len(),
+    })
 }
 
 /// Names with the JSON texts of their values, as an object.

@@ -577,6 +577,38 @@ pub fn kept() -> KeptValue {
     }
 }
 
+pub fn routing() -> RoutingValue {
+    RoutingValue {
+        partition: 4,
+        slots: vec![7, 5000],
+        rows: vec![
+            MovedRow::Start {
+                process_instance_key: key(1),
+                bpmn_process_id: "order".into(),
+                correlation_key: "4711".into(),
+                tenant: TenantId::default(),
+            },
+            MovedRow::Message {
+                key: key(2),
+                value: message(),
+                correlated: vec!["order".into()],
+            },
+            MovedRow::Subscription {
+                key: key(3),
+                value: message_subscription(),
+            },
+        ],
+        up_to: RowLocation {
+            kind: RowLocation::SUBSCRIPTION,
+            key: key(3),
+        },
+        dropped: vec![RowLocation {
+            kind: RowLocation::MESSAGE,
+            key: key(2),
+        }],
+    }
+}
+
 pub fn exporting() -> ExportingValue {
     ExportingValue {
         phase: ExportingPhase::SoftPaused,

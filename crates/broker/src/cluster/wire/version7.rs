@@ -1,5 +1,8 @@
-//! What version 7 of the protocol does not know: a node's status is without the logs that it is about and without loads, and a request to
-//! delete history is without what the gateway has found about it. Everything else is written as it is today.
+//! What version 7 of the protocol does not know: a node's status is without the logs that it is about and without loads, a request to
+//! delete history is without what the gateway has found about it, and commands between partitions about slots of correlation keys are not
+//! sent. Everything else is written as it is today.
+
+use skep_engine::RemoteCommand;
 
 use super::NodeMessage;
 
@@ -21,4 +24,14 @@ pub(super) fn instead_of(message: &NodeMessage) -> Option<NodeMessage> {
         partition: *partition,
         request: request.before_version_8()?,
     })
+}
+
+pub(super) fn knows(message: &NodeMessage) -> bool {
+    let NodeMessage::Remote { command, .. } = message else {
+        return true;
+    };
+    !matches!(
+        command.command,
+        RemoteCommand::Routing(_) | RemoteCommand::CloseMessageSubscriptionByKey { .. }
+    )
 }

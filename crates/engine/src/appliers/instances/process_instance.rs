@@ -42,6 +42,7 @@ impl Apply<ProcessInstanceValue> for State {
 pub(in crate::appliers) fn ended(state: &mut State, key: Key, how: Ended) {
     state.banned.remove(key);
     state.message_starts.end(key);
+    state.slots.end_start(key);
     let Some(element) = state.elements.remove(key, how) else {
         return;
     };

@@ -33,7 +33,9 @@ pub(crate) fn process(cx: &mut Context<'_>, command: &CorrelateMessage) -> Outco
     let correlation = value_of(key, &value, Key::NONE);
     cx.event(key, MessageCorrelationIntent::Correlating, &correlation);
     if let Some(request) = cx.request {
-        cx.volatile.awaiting_correlation.insert(key, request);
+        let slot = cx.config.routing.slot_of(correlation_key);
+        let awaiting = &mut cx.volatile.awaiting_correlation;
+        awaiting.insert(key, (request, slot));
     }
     if message_side::correlate_to_waiting(cx, key) != Progress::GoesOn {
         message_side::end_unbuffered(cx, key);
@@ -75,7 +77,7 @@ pub(crate) fn answer(
     message: &MessageValue,
     process_instance_key: Key,
 ) {
-    if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
+    if let Some((request, _)) = cx.volatile.awaiting_correlation.remove(&message_key) {
         let value = value_of(message_key, message, process_instance_key);
         cx.event(message_key, MessageCorrelationIntent::Correlated, &value);
         let answer = Response::MessageCorrelated {
@@ -104,7 +106,7 @@ pub(crate) fn answer_none(
     message_key: Key,
     subscription: &MessageSubscriptionValue,
 ) {
-    if let Some(request) = cx.volatile.awaiting_correlation.remove(&message_key) {
+    if let Some((request, _)) = cx.volatile.awaiting_correlation.remove(&message_key) {
         let value = value_of(message_key, &message_of(subscription), Key::NONE);
         cx.event(message_key, MessageCorrelationIntent::NotCorrelated, &value);
         let refusal = not_found(&subscription.message_name, &subscription.correlation_key);

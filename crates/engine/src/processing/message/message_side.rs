@@ -10,6 +10,7 @@ use skep_protocol::value::{MessageSubscriptionValue, Step};
 use super::correlate;
 use crate::processing::Context;
 use crate::processing::bpmn::subscriptions::start;
+use crate::processing::slots;
 use crate::remote::{CorrelateSubscription, RemoteCommand, Variables};
 
 /// Correlates a message to waiting subscriptions, at most one instance of each process, and to start events. Whatever does
@@ -62,8 +63,13 @@ pub(crate) enum Progress {
     GoesOn,
 }
 
-/// Runs the next turn of a message with many receivers.
+/// Runs the next turn of a message with many receivers. The partition to which its correlation key has moved does so instead.
 pub(crate) fn correlate_next(cx: &mut Context<'_>, message_key: Key) {
+    let message = cx.state.messages.get(message_key);
+    let correlation_key = message.map(|message| message.correlation_key.clone());
+    if correlation_key.is_some_and(|key| !slots::is_here(cx, &key)) {
+        return;
+    }
     if correlate_to_waiting(cx, message_key) != Progress::GoesOn {
         end_unbuffered(cx, message_key);
     }
@@ -247,12 +253,13 @@ fn correlating(
 }
 
 /// MESSAGE_SUBSCRIPTION DELETE. While a message is in transit to the instance, the instance's answer to it comes first: it
-/// decides whether another instance may take the message, and it closes the subscription.
+/// decides whether another instance may take the message, and it closes the subscription. `by_key`: the correlation key is known, and
+/// belongs to this partition.
 pub(crate) fn close(
     cx: &mut Context<'_>,
-    element_instance_key: Key,
-    message_name: &Arc<str>,
+    (element_instance_key, message_name): (Key, &Arc<str>),
     reply_to: u32,
+    by_key: bool,
 ) {
     let key = cx
         .state
@@ -265,6 +272,9 @@ pub(crate) fn close(
             return;
         }
         cx.event(key, Intent::Deleted, &value);
+    } else if !by_key && !cx.state.slots.is_untouched() {
+        // It may be where its correlation key has moved to.
+        return;
     }
     let command = RemoteCommand::MessageSubscriptionClosed {
         element_instance_key,
@@ -286,7 +296,13 @@ pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
         Some(last) if pending.len() == limit => *last,
         _ => Key::NONE,
     };
-    for key in &pending {
+    resend(cx, &pending);
+    pending.len()
+}
+
+/// Sends the messages in transit to these subscriptions again.
+pub(crate) fn resend(cx: &mut Context<'_>, keys: &[Key]) {
+    for key in keys {
         if let Some(value) = cx
             .state
             .message_subscriptions
@@ -297,5 +313,5 @@ pub(crate) fn retry(cx: &mut Context<'_>, limit: usize) -> usize {
             send_correlate(cx, &value);
         }
     }
-    pending.len()
+    cx.begin_work_of(Key::NONE);
 }

@@ -3,6 +3,7 @@
 mod queue;
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use skep_protocol::value::MessageValue;
 use skep_protocol::{Key, TenantId};
 
 use self::queue::Queue;
+use super::sharded::{Name, Sharded};
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::state::undo::Indexed;
 
@@ -74,14 +76,12 @@ impl Row for Message {
 /// Bytes of one entry in the list of processes that took a message, without its text.
 const CORRELATED: usize = size_of::<Arc<str>>();
 
-/// Tenant, name and correlation key.
-type NameAndKey = (TenantId, Arc<str>, Arc<str>);
-/// [`NameAndKey`] with the message id.
+/// [`Name`] with the message id.
 type NameKeyAndId = (TenantId, Arc<str>, Arc<str>, Arc<str>);
 
 pub struct Messages {
     pub table: Table<Message>,
-    by_name: HashMap<NameAndKey, Queue>,
+    by_name: Sharded<Queue>,
     by_id: HashMap<NameKeyAndId, Key>,
     deadlines: BTreeSet<(i64, Key)>,
 }
@@ -90,7 +90,7 @@ impl Messages {
     pub fn open(tables: &Arc<Tables>) -> Result<Messages, StoreError> {
         let mut messages = Messages {
             table: Table::open(tables)?,
-            by_name: HashMap::new(),
+            by_name: Sharded::default(),
             by_id: HashMap::new(),
             deadlines: BTreeSet::new(),
         };
@@ -99,7 +99,26 @@ impl Messages {
     }
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, value: &MessageValue) {
-        let message = Message::of(value);
+        self.add(key, Message::of(value));
+    }
+
+    /// Inserts a message of another partition, which these processes have taken. It may be here already, if that partition has lost its
+    /// knowledge of that in a recovery.
+    pub(in crate::appliers) fn arrive(
+        &mut self,
+        key: Key,
+        value: &MessageValue,
+        correlated: Vec<Arc<str>>,
+    ) {
+        self.remove(key);
+        let message = Message {
+            correlated,
+            ..Message::of(value)
+        };
+        self.add(key, message);
+    }
+
+    fn add(&mut self, key: Key, message: Message) {
         self.add_to_index(key, &message);
         self.table.insert(key, message);
     }
@@ -161,6 +180,14 @@ impl Messages {
         self.by_name.get(&name)?.oldest_for(bpmn_process_id, now)
     }
 
+    /// The messages with correlation keys of these shards, each with its correlation key.
+    pub fn of_shards(&self, shards: RangeInclusive<u16>) -> impl Iterator<Item = (&Arc<str>, Key)> {
+        let queues = self.by_name.of_shards(shards);
+        queues.flat_map(|(correlation_key, queue)| {
+            queue.keys().map(move |key| (correlation_key, key))
+        })
+    }
+
     pub fn expired(&self, now: i64) -> impl Iterator<Item = Key> + '_ {
         self.deadlines
             .range(..=(now, Key(i64::MAX)))
@@ -186,7 +213,7 @@ impl Indexed<Message> for Messages {
     }
 
     fn add_to_index(&mut self, key: Key, row: &Message) {
-        let queue = self.by_name.entry(name_of(row)).or_default();
+        let queue = self.by_name.or_default(name_of(row));
         queue.add(key, row.deadline, &row.correlated);
         if !row.message_id.is_empty() {
             self.by_id.insert(id_of(row), key);
@@ -212,7 +239,7 @@ impl Indexed<Message> for Messages {
     }
 }
 
-fn name_of(message: &Message) -> NameAndKey {
+fn name_of(message: &Message) -> Name {
     (
         message.tenant.clone(),
         message.name.clone(),

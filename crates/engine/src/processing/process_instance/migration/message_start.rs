@@ -10,7 +10,7 @@ use skep_protocol::{Key, Rejection, RejectionType};
 use super::plan::Plan;
 use super::refuse;
 use crate::processing::bpmn::subscriptions::start;
-use crate::processing::{Context, reject};
+use crate::processing::{Context, reject, slots};
 
 /// The version of the protocol between nodes since which nodes know MIGRATED of a correlation key.
 const KEYS_MOVE_SINCE: u32 = 4;
@@ -47,6 +47,11 @@ pub(super) fn migrate(cx: &mut Context<'_>, plan: &Plan) -> Result<(), Rejection
     check(cx, plan)?;
     let is_started = start::has_message(&plan.target.graph);
     if is_started && !changes_process(plan) {
+        return Ok(());
+    }
+    // In the target's process it keeps none from starting: only the partition to which the key has moved could tell whether it may.
+    if slots::starts::is_elsewhere(cx, plan.instance) {
+        slots::starts::release(cx, plan.instance);
         return Ok(());
     }
     let Some(started) = cx.state.message_starts.started_by(plan.instance) else {

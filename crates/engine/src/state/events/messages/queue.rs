@@ -33,6 +33,10 @@ impl Queue {
         self.deadlines.is_empty()
     }
 
+    pub(super) fn keys(&self) -> impl Iterator<Item = Key> {
+        self.deadlines.keys().copied()
+    }
+
     /// Adds a message that these processes have taken.
     pub(super) fn add(&mut self, key: Key, deadline: i64, taken_by: &[Arc<str>]) {
         self.deadlines.insert(key, deadline);

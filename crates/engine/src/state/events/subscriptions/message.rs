@@ -2,13 +2,14 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::value::MessageSubscriptionValue;
 use skep_protocol::{Key, TenantId};
 
+use super::super::sharded::{Name, Sharded};
 use crate::remote::Variables;
 use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
 use crate::state::undo::Indexed;
@@ -69,7 +70,7 @@ impl MessageSubscription {
         }
     }
 
-    fn awaited(&self) -> Awaited {
+    fn awaited(&self) -> Name {
         let (name, key) = (self.message_name.clone(), self.correlation_key.clone());
         (self.tenant.clone(), name, key)
     }
@@ -92,17 +93,16 @@ impl Row for MessageSubscription {
     }
 }
 
-/// An awaited message: tenant, name and correlation key.
-type Awaited = (TenantId, Arc<str>, Arc<str>);
 /// Subscriptions by process id, oldest first.
 type ByProcess = BTreeMap<Arc<str>, BTreeSet<Key>>;
 
 pub struct MessageSubscriptions {
     pub table: Table<MessageSubscription>,
     /// Waiting subscriptions of each process that have no message in transit.
-    waiting: HashMap<Awaited, ByProcess>,
+    waiting: Sharded<ByProcess>,
     by_element: HashMap<(Key, Arc<str>), Key>,
-    correlating: BTreeSet<Key>,
+    /// Those with a message in transit, with their correlation keys.
+    correlating: BTreeMap<Key, Arc<str>>,
     /// Number of subscriptions that each message is in transit to.
     under_way: HashMap<Key, usize>,
 }
@@ -111,9 +111,9 @@ impl MessageSubscriptions {
     pub fn open(tables: &Arc<Tables>) -> Result<Self, StoreError> {
         let mut subscriptions = MessageSubscriptions {
             table: Table::open(tables)?,
-            waiting: HashMap::new(),
+            waiting: Sharded::default(),
             by_element: HashMap::new(),
-            correlating: BTreeSet::new(),
+            correlating: BTreeMap::new(),
             under_way: HashMap::new(),
         };
         tables.scan_by_key::<MessageSubscription>(&mut |key, row| {
@@ -122,8 +122,8 @@ impl MessageSubscriptions {
         Ok(subscriptions)
     }
 
-    fn sent(&mut self, key: Key, message_key: Key) {
-        self.correlating.insert(key);
+    fn sent(&mut self, key: Key, correlation_key: Arc<str>, message_key: Key) {
+        self.correlating.insert(key, correlation_key);
         *self.under_way.entry(message_key).or_default() += 1;
     }
 
@@ -137,13 +137,13 @@ impl MessageSubscriptions {
         }
     }
 
-    fn waits(&mut self, key: Key, message: Awaited, bpmn_process_id: &Arc<str>) {
-        let processes = self.waiting.entry(message).or_default();
+    fn waits(&mut self, key: Key, message: Name, bpmn_process_id: &Arc<str>) {
+        let processes = self.waiting.or_default(message);
         let keys = processes.entry(bpmn_process_id.clone()).or_default();
         keys.insert(key);
     }
 
-    fn waits_no_more(&mut self, key: Key, message: Awaited, bpmn_process_id: &Arc<str>) {
+    fn waits_no_more(&mut self, key: Key, message: Name, bpmn_process_id: &Arc<str>) {
         let Some(processes) = self.waiting.get_mut(&message) else {
             return;
         };
@@ -160,6 +160,22 @@ impl MessageSubscriptions {
 
     pub(in crate::appliers) fn insert(&mut self, key: Key, value: &MessageSubscriptionValue) {
         let row = MessageSubscription::of(value);
+        self.add_to_index(key, &row);
+        self.table.insert(key, row);
+    }
+
+    /// Inserts a subscription as another partition had it, with the message in transit. It may be here already, if that partition has lost
+    /// its knowledge of that in a recovery.
+    pub(in crate::appliers) fn arrive(&mut self, key: Key, value: &MessageSubscriptionValue) {
+        self.remove(key);
+        let message = value.message_key.some();
+        let row = MessageSubscription {
+            under_way: message.map(|message_key| UnderWay {
+                message_key,
+                variables: value.variables.clone(),
+            }),
+            ..MessageSubscription::of(value)
+        };
         self.add_to_index(key, &row);
         self.table.insert(key, row);
     }
@@ -203,7 +219,7 @@ impl MessageSubscriptions {
             None => self.waits_no_more(key, name.clone(), &process),
         }
         match after {
-            Some(message_key) => self.sent(key, message_key),
+            Some(message_key) => self.sent(key, name.2, message_key),
             None => self.waits(key, name, &process),
         }
     }
@@ -245,7 +261,7 @@ impl MessageSubscriptions {
         correlation_key: &Arc<str>,
     ) -> bool {
         let message = (tenant.clone(), name.clone(), correlation_key.clone());
-        self.waiting.contains_key(&message)
+        self.waiting.contains(&message)
     }
 
     /// The oldest subscription of this process that waits for the same message as `like`.
@@ -256,6 +272,24 @@ impl MessageSubscriptions {
         keys.first().copied()
     }
 
+    /// The subscriptions with correlation keys of these shards that have no message in transit, each with its correlation key.
+    pub fn waiting_of_shards(
+        &self,
+        shards: RangeInclusive<u16>,
+    ) -> impl Iterator<Item = (&Arc<str>, Key)> {
+        let waiting = self.waiting.of_shards(shards);
+        waiting.flat_map(|(correlation_key, processes)| {
+            let keys = processes.values().flatten();
+            keys.map(move |key| (correlation_key, *key))
+        })
+    }
+
+    /// The subscriptions that have a message in transit, each with its correlation key.
+    pub fn correlating(&self) -> impl Iterator<Item = (&Arc<str>, Key)> {
+        let correlating = self.correlating.iter();
+        correlating.map(|(key, correlation_key)| (correlation_key, *key))
+    }
+
     /// Whether the message is in transit to any subscription.
     pub fn is_under_way(&self, message_key: Key) -> bool {
         self.under_way.contains_key(&message_key)
@@ -264,7 +298,7 @@ impl MessageSubscriptions {
     /// Unanswered correlations with keys after this one.
     pub fn pending_after(&self, key: Key) -> impl Iterator<Item = Key> + '_ {
         let rest = (Bound::Excluded(key), Bound::Unbounded);
-        self.correlating.range(rest).copied()
+        self.correlating.range(rest).map(|(key, _)| *key)
     }
 }
 
@@ -277,7 +311,7 @@ impl Indexed<MessageSubscription> for MessageSubscriptions {
         let element = (row.element_instance_key, row.message_name.clone());
         self.by_element.insert(element, key);
         match &row.under_way {
-            Some(message) => self.sent(key, message.message_key),
+            Some(message) => self.sent(key, row.correlation_key.clone(), message.message_key),
             None => self.waits(key, row.awaited(), &row.bpmn_process_id),
         }
     }

@@ -1,12 +1,14 @@
 //! Message start events: the definitions that messages start, and the instances started by them.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::value::MessageStartEventSubscriptionValue;
 use skep_protocol::{Key, TenantId};
 
+use super::super::sharded::{self, Sharded};
 use super::{copied, remove_from};
 use crate::state::table::{Row, StoreError, Table, Tables};
 use crate::state::undo::Indexed;
@@ -74,7 +76,7 @@ impl StartedByMessage {
         }
     }
 
-    fn keeps_others(&self) -> Running {
+    fn keeps_others(&self) -> sharded::Name {
         let (id, key) = (self.bpmn_process_id.clone(), self.correlation_key.clone());
         (self.tenant.clone(), id, key)
     }
@@ -82,8 +84,6 @@ impl StartedByMessage {
 
 /// Tenant and name, or process id.
 type Name = (TenantId, Arc<str>);
-/// Tenant, process id and correlation key.
-type Running = (TenantId, Arc<str>, Arc<str>);
 
 impl Row for StartedByMessage {
     const TABLE: u8 = 26;
@@ -99,13 +99,13 @@ pub struct MessageStarts {
     by_name: HashMap<Name, BTreeSet<Key>>,
     by_process: HashMap<Name, BTreeSet<Key>>,
     by_definition: HashMap<Key, BTreeSet<Key>>,
-    running: HashMap<Running, Key>,
+    running: Sharded<Key>,
 }
 
 impl MessageStarts {
     pub fn open(tables: &Arc<Tables>) -> Result<MessageStarts, StoreError> {
         let mut rows = Vec::new();
-        let mut running = HashMap::new();
+        let mut running = Sharded::default();
         let mut starts = MessageStarts {
             table: Table::open_with(tables, |key, row: MessageStart| rows.push((key, row)))?,
             started: Table::open_with(tables, |key, row: StartedByMessage| {
@@ -187,7 +187,13 @@ impl MessageStarts {
         correlation_key: &Arc<str>,
     ) -> bool {
         let (id, key) = (bpmn_process_id.clone(), correlation_key.clone());
-        self.running.contains_key(&(tenant.clone(), id, key))
+        self.running.contains(&(tenant.clone(), id, key))
+    }
+
+    /// The instances that were started with correlation keys of these shards, each with its correlation key.
+    pub fn of_shards(&self, shards: RangeInclusive<u16>) -> impl Iterator<Item = (&Arc<str>, Key)> {
+        let running = self.running.of_shards(shards);
+        running.map(|(correlation_key, instance)| (correlation_key, *instance))
     }
 
     /// The process id and correlation key that the instance occupies, if a message has started it.

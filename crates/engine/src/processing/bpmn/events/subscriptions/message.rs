@@ -62,7 +62,11 @@ pub(crate) fn send_open(cx: &mut Context<'_>, subscription: &ProcessMessageSubsc
         revision: subscription.revision,
     };
     let command = RemoteCommand::OpenMessageSubscription(value);
-    cx.send(subscription.subscription_partition, command);
+    let partition = cx
+        .config
+        .routing
+        .of_correlation(&subscription.correlation_key);
+    cx.send(partition, command);
 }
 
 pub(crate) fn close(cx: &mut Context<'_>, key: Key) {
@@ -75,10 +79,25 @@ pub(crate) fn close(cx: &mut Context<'_>, key: Key) {
 
 /// Asks the message's partition to close its side. Repeated until answered.
 pub(crate) fn send_close(cx: &mut Context<'_>, subscription: &ProcessMessageSubscriptionValue) {
-    let command = RemoteCommand::CloseMessageSubscription {
-        element_instance_key: subscription.element_instance_key,
-        message_name: subscription.message_name.clone(),
-        reply_to: cx.state.partition,
+    let element_instance_key = subscription.element_instance_key;
+    let message_name = subscription.message_name.clone();
+    let correlation_key = subscription.correlation_key.clone();
+    let reply_to = cx.state.partition;
+    let partition = cx.config.routing.of_correlation(&correlation_key);
+    // Keys move only while all nodes know the newer command.
+    let command = if cx.config.oldest_node.version() >= RemoteCommand::CLOSE_BY_KEY_SINCE {
+        RemoteCommand::CloseMessageSubscriptionByKey {
+            element_instance_key,
+            message_name,
+            correlation_key,
+            reply_to,
+        }
+    } else {
+        RemoteCommand::CloseMessageSubscription {
+            element_instance_key,
+            message_name,
+            reply_to,
+        }
     };
-    cx.send(subscription.subscription_partition, command);
+    cx.send(partition, command);
 }

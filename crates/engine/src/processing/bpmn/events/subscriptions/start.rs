@@ -15,8 +15,8 @@ use skep_protocol::value::{
 };
 
 use super::{Owner, conditional, signal, timer};
-use crate::processing::Context;
 use crate::processing::bpmn::Problem;
+use crate::processing::{Context, slots};
 use crate::remote::Variables;
 use crate::state::DeployedProcess;
 
@@ -181,18 +181,28 @@ pub(crate) fn by_message(cx: &mut Context<'_>, start: Key, message_key: Key) -> 
     Some(instance)
 }
 
-/// A start event, and the message that starts the next instance there.
+/// The start of the next instance when one that a message has started is over.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct NextStart {
-    start: Key,
-    message: Key,
+pub(crate) enum NextStart {
+    /// The start event, and the message that starts the next instance there.
+    Here { start: Key, message: Key },
+    /// The partition to which the correlation key has moved decides, when it hears of this instance's end.
+    Elsewhere { over: Key },
 }
 
 /// Finds the start of the next instance when this one is about to end or to leave its process: if a message has started it, the oldest
 /// message that waits for that. Other processes start no instance then: they either have one for this message, or were deployed later.
 pub(crate) fn next_start(cx: &mut Context<'_>, instance: Key) -> Option<NextStart> {
+    if slots::starts::is_elsewhere(cx, instance) {
+        return Some(NextStart::Elsewhere { over: instance });
+    }
+    next_start_here(cx, instance)
+}
+
+/// Like [`next_start`], on the partition that has the correlation key.
+pub(crate) fn next_start_here(cx: &mut Context<'_>, instance: Key) -> Option<NextStart> {
     let started = cx.state.message_starts.started_by(instance)?;
-    let mut next: Option<NextStart> = None;
+    let mut next: Option<(Key, Key)> = None;
     let tenant = &started.tenant;
     let starts = &cx.state.message_starts;
     for start in starts.of_process(tenant, &started.bpmn_process_id) {
@@ -204,18 +214,22 @@ pub(crate) fn next_start(cx: &mut Context<'_>, instance: Key) -> Option<NextStar
         let awaited = (tenant, &name, &started.correlation_key);
         let oldest = cx.state.messages.oldest_for(awaited, process, cx.now);
         if let Some(message) = oldest
-            && next.is_none_or(|other| message < other.message)
+            && next.is_none_or(|(_, other)| message < other)
         {
-            next = Some(NextStart { start, message });
+            next = Some((start, message));
         }
     }
-    next
+    next.map(|(start, message)| NextStart::Here { start, message })
 }
 
 /// Starts the next instance, now that the one before it has ended or left its process.
 pub(crate) fn start_next(cx: &mut Context<'_>, next: Option<NextStart>) {
-    if let Some(NextStart { start, message }) = next {
-        by_message(cx, start, message);
+    match next {
+        Some(NextStart::Here { start, message }) => {
+            by_message(cx, start, message);
+        }
+        Some(NextStart::Elsewhere { over }) => slots::starts::report(cx, over),
+        None => {}
     }
 }
 
