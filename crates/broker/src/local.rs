@@ -15,7 +15,8 @@ use crate::clock::real_time;
 use crate::directory_view::DirectoryView;
 use crate::disk::DiskSpace;
 use crate::flow_control::{
-    MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES, NoPermit, SoleTenants,
+    InboxPermit, MAX_EVALUATING, MAX_NEW_MANY, MAX_WAITING, MAX_WAITING_BYTES, NoPermit, Permit,
+    SoleTenants,
 };
 use crate::freshness::Freshness;
 use crate::hosted::{Hosted, Partitions};
@@ -139,8 +140,8 @@ impl Local {
         started: Instant,
     ) -> Result<Reply, Failure> {
         let (responder, reply) = reply_channel();
-        self.hand_over(handle, partition, (request, responder), started)?;
-        Ok(reply)
+        let handed_over = self.hand_over(handle, partition, (request, responder), started);
+        handed_over.map(|()| reply).map_err(|(failure, _)| failure)
     }
 
     /// Hands a command of this node to a partition that it leads. Nobody waits for the answer: the partition's state shows whether the
@@ -151,43 +152,20 @@ impl Local {
         drop(self.hand_over(handle, partition, asked, Instant::now()));
     }
 
-    fn hand_over(
+    /// The same as [`Local::take`] for a client who waits already. `Err` is the answer to it.
+    pub(crate) fn hand_over(
         &self,
         handle: Option<Arc<PartitionHandle>>,
         partition: u32,
         (request, responder): (Request, Responder),
         started: Instant,
-    ) -> Result<(), Failure> {
-        let handle = handle.ok_or_else(|| self.not_here(partition))?;
-        let status = &handle.status;
-        if !handle.leads() {
-            return Err(Failure::Unavailable(match status.failure() {
-                Some(reason) => format!("Partition {partition} has stopped: {reason}"),
-                None => format!("Partition {partition} has no leader yet; send the request again."),
-            }));
-        }
-        let class = request.command.class();
-        let finishing = class.is_finishing();
-        if let Some(reason) = self.no_disk_space(&handle, class) {
-            status.limit.refuse();
-            return Err(Failure::ResourceExhausted(reason));
-        }
-        if !finishing
-            && class != Class::Polling
-            && let Some(reason) = status.writes.refusal(partition)
-        {
-            return Err(Failure::ResourceExhausted(reason));
-        }
-        let permit = status.limit.acquire(class, || self.tenant_of(&request));
-        let permit = permit.map_err(|why| {
-            Failure::ResourceExhausted(match why {
-                NoPermit::Full => no_permit(status, class),
-                NoPermit::TenantIsFull(tenant, most) => share_is_taken(status, &tenant, most),
-            })
-        })?;
-        let Some(inbox_permit) = status.inbox_capacity.take(request.weight()) else {
-            status.limit.dropped.fetch_add(1, Ordering::Relaxed);
-            return Err(Failure::ResourceExhausted(inbox_is_full(status)));
+    ) -> Result<(), (Failure, Responder)> {
+        let admitted = handle
+            .ok_or_else(|| self.not_here(partition))
+            .and_then(|handle| Ok((self.admit(&handle, partition, &request)?, handle)));
+        let ((permit, inbox_permit), handle) = match admitted {
+            Ok(admitted) => admitted,
+            Err(failure) => return Err((failure, responder)),
         };
         let received = Instant::now();
         let route = received.saturating_duration_since(started);
@@ -203,6 +181,45 @@ impl Local {
         let ring = !skep_service::rings_later();
         self.preparation.hand_on(work, &handle.inbox, ring);
         Ok(())
+    }
+
+    fn admit(
+        &self,
+        handle: &Arc<PartitionHandle>,
+        partition: u32,
+        request: &Request,
+    ) -> Result<(Permit, InboxPermit), Failure> {
+        let status = &handle.status;
+        if !handle.leads() {
+            return Err(Failure::Unavailable(match status.failure() {
+                Some(reason) => format!("Partition {partition} has stopped: {reason}"),
+                None => format!("Partition {partition} has no leader yet; send the request again."),
+            }));
+        }
+        let class = request.command.class();
+        let finishing = class.is_finishing();
+        if let Some(reason) = self.no_disk_space(handle, class) {
+            status.limit.refuse();
+            return Err(Failure::ResourceExhausted(reason));
+        }
+        if !finishing
+            && class != Class::Polling
+            && let Some(reason) = status.writes.refusal(partition)
+        {
+            return Err(Failure::ResourceExhausted(reason));
+        }
+        let permit = status.limit.acquire(class, || self.tenant_of(request));
+        let permit = permit.map_err(|why| {
+            Failure::ResourceExhausted(match why {
+                NoPermit::Full => no_permit(status, class),
+                NoPermit::TenantIsFull(tenant, most) => share_is_taken(status, &tenant, most),
+            })
+        })?;
+        let Some(inbox_permit) = status.inbox_capacity.take(request.weight()) else {
+            status.limit.dropped.fetch_add(1, Ordering::Relaxed);
+            return Err(Failure::ResourceExhausted(inbox_is_full(status)));
+        };
+        Ok((permit, inbox_permit))
     }
 
     /// The tenant that a request belongs to, if that is known without looking up what it refers to.

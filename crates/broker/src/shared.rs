@@ -9,7 +9,7 @@ use skep_protocol::origin::Claims;
 use skep_protocol::response::JobActivation;
 use skep_protocol::{Failure, Routing};
 use skep_query::{Consistency, Query};
-use skep_service::Reply;
+use skep_service::{Answer, Reply, Responder, Timings};
 
 use crate::asking::gone;
 use crate::cluster::Cluster;
@@ -96,6 +96,28 @@ impl Shared {
         self.cluster.give_back(jobs);
     }
 
+    /// Hands the request of a client who waits already to a partition, here or where it is led.
+    fn send_on(&self, partition: u32, request: Request, responder: Responder) {
+        let handle = self.local.partition(partition);
+        if let Some(cluster) = self.others()
+            && !handle.as_deref().is_some_and(PartitionHandle::leads)
+        {
+            return cluster.send_on(partition, request, responder);
+        }
+        let asked = (request, responder);
+        let handed_over = self
+            .local
+            .hand_over(handle, partition, asked, Instant::now());
+        if let Err((failure, responder)) = handed_over {
+            let answer = Answer {
+                result: Err(failure),
+                timings: Timings::default(),
+            };
+            // Its client may be gone.
+            drop(responder.send(answer));
+        }
+    }
+
     fn send_remote(&self, partition: u32, command: Sent) {
         match (self.others(), self.local.partition(partition)) {
             (Some(cluster), _) if !self.local.leads(partition) => {
@@ -149,7 +171,7 @@ impl EffectSink for Shared {
                     responder,
                 },
                 _,
-            ) => self.cluster.send_on(partition, *request, responder),
+            ) => self.send_on(partition, *request, responder),
             (Effect::Replicate(message), Some(cluster)) => cluster.replicate(&message),
             (Effect::RoleChanged, Some(cluster)) => cluster.role_changed(),
             (Effect::MembersChanged, Some(cluster)) => cluster.hurry_change(),

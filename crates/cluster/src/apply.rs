@@ -164,6 +164,11 @@ impl State {
     }
 
     pub(crate) fn end(&mut self, outcome: Outcome, now: i64) {
+        let next = self.next_operation();
+        if next.is_some_and(|(_, operation)| operation.relocates_to().is_some()) {
+            // No more slots begin to move.
+            self.routing_version += 1;
+        }
         let Some(change) = self.running.take() else {
             return;
         };
@@ -245,6 +250,7 @@ impl State {
                     self.replica_is(node, *partition_id, ReplicaState::Leaving, now);
                 }
             }
+            Operation::AwaitRelocation { .. } => self.begin_relocation(),
             Operation::PartitionReconfigurePriority { .. }
             | Operation::DeleteHistory { .. }
             | Operation::UpdateIncarnationNumber
@@ -271,6 +277,9 @@ impl State {
             Operation::DeleteHistory { .. } | Operation::AwaitRedistribution { .. } => {}
             Operation::StartPartitionScaleUp { partition_count } => {
                 self.begin_scaling(*partition_count);
+            }
+            Operation::AwaitRelocation { partition_count } => {
+                self.finish_relocation(*partition_count);
             }
             Operation::UpdateRoutingState { partition_count } => {
                 self.update_routing(*partition_count);

@@ -44,6 +44,8 @@ pub enum Operation {
     StartPartitionScaleUp { partition_count: u32 },
     /// The new partitions get what every partition has.
     AwaitRedistribution { partition_count: u32 },
+    /// Slots of correlation keys move until they are spread over this many partitions.
+    AwaitRelocation { partition_count: u32 },
     /// This many partitions get new instances. New ones among them become active; those above are drained.
     UpdateRoutingState { partition_count: u32 },
     PartitionReconfigurePriority {
@@ -72,6 +74,7 @@ impl Operation {
             Operation::PartitionBootstrap { .. } => "PARTITION_BOOTSTRAP",
             Operation::StartPartitionScaleUp { .. } => "START_PARTITION_SCALE_UP",
             Operation::AwaitRedistribution { .. } => "AWAIT_REDISTRIBUTION",
+            Operation::AwaitRelocation { .. } => "AWAIT_RELOCATION",
             Operation::UpdateRoutingState { .. } => "UPDATE_ROUTING_STATE",
             Operation::PartitionReconfigurePriority { .. } => "PARTITION_RECONFIGURE_PRIORITY",
             Operation::PartitionForceReconfigure { .. } => "PARTITION_FORCE_RECONFIGURE",
@@ -106,13 +109,27 @@ impl Operation {
         }
     }
 
-    /// The desired number of partitions: the node that leads the first one carries the operation out.
+    /// The desired number of partitions: the first one has to know it.
     pub fn scales_up_to(&self) -> Option<u32> {
         match self {
             Operation::StartPartitionScaleUp { partition_count }
             | Operation::AwaitRedistribution { partition_count } => Some(*partition_count),
             _ => None,
         }
+    }
+
+    /// The number of partitions over which slots of correlation keys are being spread. The node that leads the first partition hears from
+    /// the others when that is done.
+    pub fn relocates_to(&self) -> Option<u32> {
+        match self {
+            Operation::AwaitRelocation { partition_count } => Some(*partition_count),
+            _ => None,
+        }
+    }
+
+    /// Whether the node that leads the first partition carries it out.
+    pub fn is_of_first_partition(&self) -> bool {
+        self.scales_up_to().is_some() || self.relocates_to().is_some()
     }
 
     /// Whether it concerns the members of the metadata group, whose leader carries it out.

@@ -213,6 +213,8 @@ impl State {
         partitions: Option<u32>,
     ) -> Result<Vec<Operation>, Refusal> {
         self.check_brokers(brokers)?;
+        // Slots move only if somebody asks for a number of partitions, or did so before the change was given up.
+        let relocates = partitions.is_some() || self.is_scaling_up();
         let partitions = partitions.unwrap_or_else(|| self.wanted_partitions());
         self.check_partitions(partitions)?;
         let copies = copies.unwrap_or_else(|| self.replication_factor());
@@ -241,6 +243,11 @@ impl State {
             });
         }
         self.scale_up(new, &mut operations);
+        if relocates && self.needs_relocation(partitions) {
+            operations.push(Operation::AwaitRelocation {
+                partition_count: partitions,
+            });
+        }
         for (partition, replicas) in old {
             self.move_to(partition, &replicas, &mut operations);
         }

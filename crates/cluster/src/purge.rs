@@ -143,6 +143,7 @@ impl State {
     /// No node has a copy: everything from now on is new.
     pub(crate) fn begin_incarnation(&mut self) {
         self.incarnation += 1;
+        self.forget_relocations();
         for partition in self.purge.iter().flat_map(|purge| purge.copies.keys()) {
             let least = self.least_keys.entry(*partition).or_default();
             *least = least.saturating_add(KEYS);

@@ -58,7 +58,7 @@ impl State {
             revision: self.revision + LEAP,
             version: self.version + 1,
             routing_version: self.routing_version,
-            scaled: self.scaled,
+            scaled: self.scaled.clone(),
             changes: self.changes,
             epoch,
             least_keys,
@@ -99,7 +99,8 @@ mod tests {
             scaled: Some(Scaled {
                 initial: 1,
                 active: 2,
-                accepting: None,
+                spread: vec![2],
+                ..Scaled::default()
             }),
             ..cluster(&[0, 1, 2], 3, 2)
         };

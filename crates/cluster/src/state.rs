@@ -57,16 +57,23 @@ pub struct State {
     pub purge: Option<Purge>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scaled {
-    /// The number of partitions that correlation keys are spread over. Stored states have it under its first name.
+    /// The number of partitions with which the cluster began. Correlation keys are spread over them at first. Stored states have it under its first name.
     #[serde(rename = "founding")]
     pub initial: u32,
     pub active: u32,
     /// Partitions above this number are drained: they get no new instances. `None`: all active partitions get some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepting: Option<u32>,
+    /// The numbers of partitions over which correlation keys were spread since, one after the other: each time only as many slots moved as
+    /// necessary, so the table of slots follows from all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<u32>,
+    /// Slots may have moved for a change that was cancelled: they are not where the table has them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub half_spread: bool,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -156,18 +163,24 @@ impl State {
     /// The routing of keys to partitions.
     pub fn routing(&self) -> Routing {
         let Scaled {
-            initial, active, ..
+            initial,
+            active,
+            spread,
+            ..
         } = self.scaling();
+        let next = self.next_operation();
         Routing::scaled(initial, active, self.partitions)
             .accepting_only(self.accepting_partitions())
+            .spread_over(&spread)
+            .relocating_to(next.and_then(|(_, operation)| operation.relocates_to()))
             .at_version(self.routing_version)
     }
 
     fn scaling(&self) -> Scaled {
-        self.scaled.unwrap_or(Scaled {
+        self.scaled.clone().unwrap_or(Scaled {
             initial: self.partitions,
             active: self.partitions,
-            accepting: None,
+            ..Scaled::default()
         })
     }
 
@@ -201,12 +214,49 @@ impl State {
         let before = self.scaling();
         let active = before.active.max(partitions.min(self.partitions));
         let after = Scaled {
-            initial: before.initial,
             active,
             accepting: Some(partitions.max(before.initial)).filter(|first| *first < active),
+            ..before.clone()
         };
         if after != before {
             self.scaled = Some(after);
+            self.routing_version += 1;
+        }
+    }
+
+    /// Whether slots of correlation keys have to move so that they are spread over this many partitions.
+    pub(crate) fn needs_relocation(&self, partitions: u32) -> bool {
+        let scaling = self.scaling();
+        let spread_over = scaling.spread.last().unwrap_or(&scaling.initial);
+        scaling.half_spread || *spread_over != partitions
+    }
+
+    /// The partitions move slots from now on. Until it ends, some are not where the table has them.
+    pub(crate) fn begin_relocation(&mut self) {
+        let half_spread = true;
+        self.scaled = Some(Scaled {
+            half_spread,
+            ..self.scaling()
+        });
+        self.routing_version += 1;
+    }
+
+    /// All slots are where they are to be.
+    pub(crate) fn finish_relocation(&mut self, partitions: u32) {
+        let mut scaled = self.scaling();
+        scaled.half_spread = false;
+        if scaled.spread.last().unwrap_or(&scaled.initial) != &partitions {
+            scaled.spread.push(partitions);
+        }
+        self.scaled = Some(scaled);
+        self.routing_version += 1;
+    }
+
+    /// After a purge there is nothing that belongs to a slot: each is where it was when the cluster began.
+    pub(crate) fn forget_relocations(&mut self) {
+        if let Some(scaled) = &mut self.scaled {
+            scaled.spread.clear();
+            scaled.half_spread = false;
             self.routing_version += 1;
         }
     }

@@ -76,6 +76,7 @@ fn as_planned(state: &State, operation: &Operation, members: &Members, own: u64)
         | Operation::PartitionBootstrap { .. }
         | Operation::StartPartitionScaleUp { .. }
         | Operation::AwaitRedistribution { .. }
+        | Operation::AwaitRelocation { .. }
         | Operation::UpdateRoutingState { .. }
         | Operation::PartitionReconfigurePriority { .. } => Next::Done,
     }

@@ -6,6 +6,7 @@
 //! there is no way back to the older version.
 
 use skep_cluster::{Operation, Refusal};
+use skep_engine::RemoteCommand;
 use skep_protocol::Failure;
 use skep_protocol::command::Request;
 use skep_transport::PROTOCOL_VERSION;
@@ -22,6 +23,7 @@ fn since_operation(operation: &Operation) -> u32 {
         Operation::StartPartitionScaleUp { .. }
         | Operation::AwaitRedistribution { .. }
         | Operation::UpdateRoutingState { .. } => SECOND,
+        Operation::AwaitRelocation { .. } => RemoteCommand::CLOSE_BY_KEY_SINCE,
         Operation::BrokerAdd { .. }
         | Operation::BrokerRemove { .. }
         | Operation::BrokerForceRemove { .. }

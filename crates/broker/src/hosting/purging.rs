@@ -65,9 +65,9 @@ impl Hosting {
             Operation::PartitionBootstrap { partition_id, .. } => {
                 self.bootstrap(shared, state, partition_id)?
             }
-            Operation::StartPartitionScaleUp { .. } | Operation::AwaitRedistribution { .. } => {
-                scaling::carry_out(shared, &operation)
-            }
+            Operation::StartPartitionScaleUp { .. }
+            | Operation::AwaitRedistribution { .. }
+            | Operation::AwaitRelocation { .. } => scaling::carry_out(shared, &operation),
             // Leaders of groups carry these out, or there is nothing to do.
             Operation::BrokerAdd { .. }
             | Operation::BrokerRemove { .. }
@@ -89,7 +89,7 @@ impl Hosting {
     pub(crate) fn carries_out(&self, shared: &Shared, operation: &Operation) -> bool {
         let leads_first = || shared.local.leads(Routing::FIRST);
         operation.node() == Some(self.config.node_id)
-            || operation.scales_up_to().is_some() && leads_first()
+            || operation.is_of_first_partition() && leads_first()
     }
 
     /// Ends this node's copy and removes its files.

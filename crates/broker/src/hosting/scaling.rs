@@ -19,9 +19,16 @@ pub(crate) fn carry_out(shared: &Shared, operation: &Operation) -> bool {
     else {
         return false;
     };
-    let (Some(partitions), Scaling { desired, whole }) =
-        (operation.scales_up_to(), &first.status.scaling)
-    else {
+    let Scaling {
+        desired,
+        whole,
+        relocated,
+        ..
+    } = &first.status.scaling;
+    if operation.relocates_to().is_some() {
+        return relocated.load(Ordering::Relaxed) == shared.routing().version();
+    }
+    let Some(partitions) = operation.scales_up_to() else {
         return false;
     };
     let is_desired = desired.load(Ordering::Relaxed) == partitions;

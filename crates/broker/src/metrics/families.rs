@@ -128,6 +128,7 @@ metrics! {
         activated_jobs: Family<OfPartition, Gauge> = "skep_jobs_activated", "jobs held by workers";
         stored_bytes: Family<OfPartition, Gauge> = "skep_secondary_storage_bytes", "size of the embedded store's files in bytes";
         cpu: Family<OfPartition, RealCounter> = "skep_partition_cpu_seconds", "CPU time taken by the partition's thread";
+        slots_to_move: Family<OfPartition, Gauge> = "skep_slots_to_move", "slots of correlation keys that are to move to another partition";
         state_bytes: Family<OfPartition, Gauge> = "skep_state_resident_bytes", "estimated size of the state in memory in bytes";
 
         role: Family<OfGroup, Gauge> = "atomix_role", "0 inactive, 1 follower, 2 candidate, 3 leader";

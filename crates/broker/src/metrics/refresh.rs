@@ -53,6 +53,7 @@ impl BrokerMetrics {
         number(&metrics.element_instances, &status.live_element_instances);
         number(&metrics.waiting_jobs, &status.jobs.waiting);
         number(&metrics.activated_jobs, &status.jobs.activated);
+        number(&metrics.slots_to_move, &status.scaling.slots_to_move);
         number(&metrics.state_bytes, &status.state_bytes);
         set(&metrics.stored_bytes, handle.stored_bytes().unwrap_or(0));
         let paused = status.processing_paused.load(Ordering::Relaxed);

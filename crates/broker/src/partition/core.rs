@@ -426,7 +426,10 @@ impl PartitionCore {
     /// Requests whose answers wait for their entry to be committed.
     pub fn in_flight(&self) -> impl Iterator<Item = RequestId> {
         let effects = self.proposed.iter().map(|proposed| &proposed.effects);
-        effects.flat_map(|effects| effects.responses.iter().map(|(id, _)| *id))
+        effects.flat_map(|effects| {
+            let responses = effects.responses.iter().map(|(id, _)| *id);
+            responses.chain(effects.aborted.iter().copied())
+        })
     }
 
     /// Whether there are proposed entries that are uncommitted, or whose effects were not released.

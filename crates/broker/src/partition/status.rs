@@ -35,13 +35,17 @@ pub struct JobCounts {
     pub activated: AtomicUsize,
 }
 
-/// New partitions, as far as the first partition knows of them; 0: it knows of none.
+/// New partitions, as far as the first partition knows of them (0: it knows of none), and slots that move to them.
 #[derive(Debug, Default)]
 pub struct Scaling {
     /// The desired number of partitions.
     pub desired: AtomicU32,
     /// The number of partitions that have everything a partition needs.
     pub whole: AtomicU32,
+    /// The version of the routing up to which all partitions have moved their slots.
+    pub relocated: AtomicU64,
+    /// Slots of this partition that are to move to another one.
+    pub slots_to_move: AtomicUsize,
 }
 
 /// Effects of a disk with little space.

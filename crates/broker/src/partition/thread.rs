@@ -122,6 +122,9 @@ impl Partition {
             self.take_messages()?;
             self.run_scheduled()?;
             self.run_work()?;
+            if self.can_process() {
+                self.thaw()?;
+            }
             self.propose()?;
         }
     }

@@ -1,18 +1,19 @@
-//! Partitions are added under load: nothing is lost, messages are found where they were, and new partitions get work as soon as they have
+//! Partitions are added under load: nothing is lost, messages find what waits for them, and new partitions get work as soon as they have
 //! the global data.
 
-use skep_cluster::{Refusal, Request};
-use skep_protocol::command::ExportingChange;
+use skep_cluster::{Refusal, Request as Change};
+use skep_protocol::command::{ExportingChange, Request};
 use skep_protocol::value::ExportingPhase;
 use skep_query::entities::PROCESS_DEFINITION;
+use tokio::task::JoinHandle;
 
 use super::changes::{ask, change, partitions_of};
 use super::moments::continuous;
 use super::purge::{open_alone, purge, rows};
 use super::*;
 
-fn to(partitions: u32) -> Request {
-    Request::Scale {
+fn to(partitions: u32) -> Change {
+    Change::Scale {
         add: Vec::new(),
         remove: Vec::new(),
         count: None,
@@ -77,6 +78,34 @@ async fn expect_messages_everywhere(rig: &Rig, partitions: u32) {
     }
 }
 
+/// Starts instances that wait for messages, each with its own correlation key, and waits for their ends.
+fn wait_for_orders(rig: &Rig, count: u32) -> Vec<JoinHandle<Result<Response, Failure>>> {
+    let start = |number| {
+        let broker = rig.broker.clone();
+        let variables = format!(r#"{{"order":"order-{number}"}}"#);
+        let all = AwaitResult {
+            fetch_variables: vec![],
+        };
+        let request = Request::internal(create("waits", &variables, Some(all)));
+        tokio::spawn(async move { broker.execute(request).await.result })
+    };
+    (0..count).map(start).collect()
+}
+
+/// Publishes a message for each of these orders. Returns the partitions that have them.
+async fn pay(rig: &Rig, count: u32) -> HashSet<u32> {
+    let mut places = HashSet::new();
+    for number in 0..count {
+        let message = publish("paid", &format!("order-{number}"), "{}");
+        let published = insist(rig, message).await;
+        let Ok(Response::MessagePublished { message_key }) = published else {
+            panic!("{published:?}");
+        };
+        places.extend(message_key.partition());
+    }
+    places
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_is_alone_gets_more_partitions() {
     let nodes = Nodes::new(1, 1);
@@ -85,12 +114,21 @@ async fn a_node_that_is_alone_gets_more_partitions() {
     rig.deploy(&waits()).await;
     let mut created = HashSet::from([create_one(&rig).await]);
     let before = rig.create("waits", r#"{"order":"before"}"#).await.unwrap();
+    let waiting = wait_for_orders(&rig, 60);
     let began = Instant::now();
     change(&[&rig], to(3)).await;
     println!("three partitions after {:?}", began.elapsed());
     created.extend(work_on_all(&rig, 3).await);
     expect_messages_everywhere(&rig, 3).await;
-    // The instance that waited before the change gets its message.
+    // The instances that waited before the change get their messages, on the partitions to which their correlation keys have moved.
+    let places = pay(&rig, 60).await;
+    assert_eq!(places, [1, 2, 3].into());
+    for instance in waiting {
+        let ended = tokio::time::timeout(DEADLINE, instance).await.unwrap();
+        let answer = ended.unwrap();
+        let is_over = matches!(answer, Ok(Response::ProcessInstanceResult { .. }));
+        assert!(is_over, "{answer:?}");
+    }
     rig.send(publish("paid", "before", "{}")).await.unwrap();
     let gone = rig
         .send(Command::CancelProcessInstance {

@@ -250,12 +250,15 @@ fn new_partitions_take_part_once_they_have_all_copies_and_the_global_state() {
             "1 joins 3 with 1",
             "AwaitRedistribution { partition_count: 3 }",
             "UpdateRoutingState { partition_count: 3 }",
+            "AwaitRelocation { partition_count: 3 }",
         ]
     );
     let planned = state.plan(&partitions(3), 0).unwrap();
     assert_eq!(
         planned.expected.routing(),
-        skep_protocol::Routing::scaled(2, 3, 3).at_version(3)
+        skep_protocol::Routing::scaled(2, 3, 3)
+            .spread_over(&[3])
+            .at_version(5)
     );
     state.apply(Entry::Begin {
         revision: state.revision,
@@ -278,7 +281,10 @@ fn new_partitions_take_part_once_they_have_all_copies_and_the_global_state() {
     );
     done(&mut state);
     assert_eq!(routing(&state), (2, 3, 3));
+    assert!(state.routing().targets().is_some(), "slots move");
+    done(&mut state);
     assert!(state.running.is_none());
+    assert!(!state.routing().is_by_remainder());
 }
 
 /// The next operation is carried out.
@@ -311,6 +317,7 @@ fn cancelled_scaling_continues_with_the_next_change() {
         "4 begins on 1 with 1",
         "AwaitRedistribution { partition_count: 4 }",
         "UpdateRoutingState { partition_count: 4 }",
+        "AwaitRelocation { partition_count: 4 }",
     ];
     assert_eq!(names(&state, &partitions(4)), expected);
     assert_eq!(names(&state, &scale(&[], &[], None)), expected);
@@ -353,7 +360,10 @@ fn the_number_of_partitions_is_reduced_by_draining_them() {
     assert_eq!(routed(&state), (2, 4, 4));
     assert_eq!(
         names(&state, &partitions(3)),
-        ["UpdateRoutingState { partition_count: 3 }"]
+        [
+            "UpdateRoutingState { partition_count: 3 }",
+            "AwaitRelocation { partition_count: 3 }",
+        ]
     );
     let version = state.routing_version;
     carried_out(&mut state, &partitions(3));
@@ -362,7 +372,7 @@ fn the_number_of_partitions_is_reduced_by_draining_them() {
         (2, 3, 4),
         "what runs on the fourth goes on there"
     );
-    assert_eq!(state.routing_version, version + 1);
+    assert_eq!(state.routing_version, version + 3);
     assert_eq!(names(&state, &partitions(3)), [""; 0]);
     let decoded = State::decode(&state.encode()).unwrap();
     assert_eq!(decoded, state);
@@ -379,7 +389,10 @@ fn a_partition_that_is_drained_is_taken_back_before_new_ones_come() {
     assert_eq!(routed(&state), (2, 2, 4));
     assert_eq!(
         names(&state, &partitions(3)),
-        ["UpdateRoutingState { partition_count: 3 }"]
+        [
+            "UpdateRoutingState { partition_count: 3 }",
+            "AwaitRelocation { partition_count: 3 }",
+        ]
     );
     assert_eq!(
         names(&state, &partitions(5)),
@@ -388,6 +401,7 @@ fn a_partition_that_is_drained_is_taken_back_before_new_ones_come() {
             "5 begins on 0 with 1",
             "AwaitRedistribution { partition_count: 5 }",
             "UpdateRoutingState { partition_count: 5 }",
+            "AwaitRelocation { partition_count: 5 }",
         ]
     );
     carried_out(&mut state, &partitions(5));
@@ -409,6 +423,7 @@ fn partitions_get_no_new_instances_before_their_nodes_go() {
         names(&state, &request),
         [
             "UpdateRoutingState { partition_count: 1 }",
+            "AwaitRelocation { partition_count: 1 }",
             "0 joins 2 with 1",
             "1 leaves 2",
             "remove 1",
@@ -436,6 +451,56 @@ fn the_number_of_partitions_has_a_minimum_and_a_maximum() {
 }
 
 #[test]
+fn a_relocation_that_is_cancelled_is_taken_up_by_the_next_request_for_partitions() {
+    let mut state = cluster(&[0, 1], 1, 2);
+    let operations = state.plan(&partitions(4), 0).unwrap().operations;
+    let steps = operations.len();
+    state.apply(Entry::Begin {
+        revision: state.revision,
+        operations,
+        now: 0,
+    });
+    // The routing is updated without anybody's help, just before the relocation.
+    for _ in 2..steps {
+        assert!(state.routing().targets().is_none());
+        done(&mut state);
+    }
+    let (moving, version) = (state.routing(), state.routing_version);
+    assert!(moving.targets().is_some() && moving.is_by_remainder());
+    state.apply(Entry::Cancel { change: 1, now: 0 });
+    assert!(state.routing().targets().is_none());
+    assert!(state.routing_version > version, "all hear of it");
+    let relocation = ["AwaitRelocation { partition_count: 4 }"];
+    assert_eq!(names(&state, &partitions(4)), relocation);
+    assert_eq!(
+        names(&state, &partitions(2))[1],
+        "AwaitRelocation { partition_count: 2 }"
+    );
+    // Other changes leave the slots where they are.
+    assert_eq!(names(&state, &scale(&[], &[], None)), [""; 0]);
+    let decoded = State::decode(&state.encode()).unwrap();
+    assert_eq!(decoded, state);
+    carried_out(&mut state, &partitions(4));
+    assert_eq!(names(&state, &partitions(4)), [""; 0]);
+    assert!(!state.routing().is_by_remainder());
+}
+
+/// Its slots were never moved.
+#[test]
+fn a_cluster_that_an_earlier_version_has_scaled_moves_its_slots_when_it_is_asked_for_as_many_partitions()
+ {
+    let mut state = cluster(&[0, 1], 1, 4);
+    state.scaled = Some(crate::Scaled {
+        initial: 2,
+        active: 4,
+        ..crate::Scaled::default()
+    });
+    assert_eq!(names(&state, &scale(&[], &[], None)), [""; 0]);
+    let relocation = ["AwaitRelocation { partition_count: 4 }"];
+    assert_eq!(names(&state, &partitions(4)), relocation);
+}
+
+#[test]
 fn brokers_and_partitions_can_be_added_in_one_change() {
     let state = cluster(&[0], 1, 1);
     let request = Request::Scale {
@@ -454,6 +519,7 @@ fn brokers_and_partitions_can_be_added_in_one_change() {
             "0 joins 2 with 1",
             "AwaitRedistribution { partition_count: 2 }",
             "UpdateRoutingState { partition_count: 2 }",
+            "AwaitRelocation { partition_count: 2 }",
             "1 joins 1 with 1",
             "0 has 2 in 1",
         ]

@@ -21,6 +21,9 @@ pub fn in_words(operation: &Value) -> String {
         "PARTITION_BOOTSTRAP" => format!("{} bootstraps {}", node(), partition()),
         "START_PARTITION_SCALE_UP" => "new partitions are created".to_string(),
         "AWAIT_REDISTRIBUTION" => "new partitions get what every partition has".to_string(),
+        "AWAIT_RELOCATION" => {
+            "correlation keys move to the partitions that are to have them".to_string()
+        }
         "UPDATE_ROUTING_STATE" => "which partitions get new instances is decided".to_string(),
         "PARTITION_RECONFIGURE_PRIORITY" => {
             let priority = field("priority");

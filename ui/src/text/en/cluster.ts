@@ -129,6 +129,7 @@ export const cluster = {
     PARTITION_BOOTSTRAP: ({ broker, partition }) => `Broker ${broker} starts partition ${partition}`,
     START_PARTITION_SCALE_UP: () => "All partitions learn how many there will be",
     AWAIT_REDISTRIBUTION: () => "New partitions get what every partition has",
+    AWAIT_RELOCATION: () => "Correlation keys move to the partitions that are to have them",
     UPDATE_ROUTING_STATE: () => "New instances go to the wanted partitions",
     PARTITION_RECONFIGURE_PRIORITY: ({ broker, partition, priority }) => `Broker ${broker} gets priority ${priority} for partition ${partition}`,
     PARTITION_FORCE_RECONFIGURE: ({ partition }) => `Partition ${partition} goes on with the copies that are left`,

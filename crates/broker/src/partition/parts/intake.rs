@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustc_hash::FxHashSet;
 
 use crate::partition::inbox::Incoming;
-use crate::partition::message::{Message, Report, Work};
+use crate::partition::message::{ClientRequest, Message, Report, Work};
 
 pub struct Intake {
     inbox: Incoming,
@@ -16,6 +16,8 @@ pub struct Intake {
     /// The job types of which a [`Work::StreamHasRoom`] is in the backlog. One serves all streams of a type: clients may open any number of
     /// streams, and each such work looks at all waiting jobs of the type.
     with_room: FxHashSet<Arc<str>>,
+    /// Requests about correlation keys that are about to move to another partition. They are among the requests in flight, which are limited.
+    frozen: VecDeque<ClientRequest>,
 }
 
 impl Intake {
@@ -24,6 +26,7 @@ impl Intake {
             inbox,
             backlog: VecDeque::new(),
             with_room: FxHashSet::default(),
+            frozen: VecDeque::new(),
         }
     }
 
@@ -47,7 +50,7 @@ impl Intake {
 
     /// Whether no work waits to be evaluated.
     pub fn is_empty(&self) -> bool {
-        self.backlog.is_empty() && self.inbox.is_empty()
+        self.backlog.is_empty() && self.frozen.is_empty() && self.inbox.is_empty()
     }
 
     /// Puts work behind all work that waits for room.
@@ -75,15 +78,30 @@ impl Intake {
         std::mem::take(&mut self.backlog)
     }
 
+    /// Keeps a request until its correlation key has moved.
+    pub fn freeze(&mut self, request: ClientRequest) {
+        self.frozen.push_back(request);
+    }
+
+    /// The oldest request about a correlation key that is about to move.
+    pub fn frozen(&self) -> Option<&ClientRequest> {
+        self.frozen.front()
+    }
+
+    pub fn take_frozen(&mut self) -> VecDeque<ClientRequest> {
+        std::mem::take(&mut self.frozen)
+    }
+
     pub fn waiting(&self) -> usize {
         self.backlog.len()
     }
 
     /// Removes the work of clients that are gone. Returns how many there were.
     pub fn forget_abandoned(&mut self) -> usize {
-        let before = self.backlog.len();
+        let before = self.backlog.len() + self.frozen.len();
         self.backlog.retain(|work| !work.is_abandoned());
-        before - self.backlog.len()
+        self.frozen.retain(|it| !it.responder.is_abandoned());
+        before - self.backlog.len() - self.frozen.len()
     }
 }
 

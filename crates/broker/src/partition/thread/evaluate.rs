@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use skep_engine::{Evaluation, RequestId};
+use skep_engine::{Evaluation, Place, RequestId};
 use skep_protocol::command::{Command, Request};
 use skep_protocol::{Key, ValueType};
 use skep_query::Answer;
@@ -61,7 +61,40 @@ impl Partition {
         Ok(())
     }
 
+    /// Requests that have waited for a correlation key to move are carried out, or sent on, once it has.
+    pub(super) fn thaw(&mut self) -> Result<(), CoreError> {
+        let Some(first) = self.intake.frozen() else {
+            return Ok(());
+        };
+        let engine = self.core.engine_mut();
+        if engine.place_of(&first.request.command) != Place::Waits {
+            for request in self.intake.take_frozen() {
+                self.evaluate(Work::Request(request))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the request back if it can be carried out here and now.
+    fn where_it_belongs(&mut self, request: ClientRequest) -> Option<ClientRequest> {
+        match self.core.engine_mut().place_of(&request.request.command) {
+            Place::Here => return Some(request),
+            Place::Waits => self.intake.freeze(request),
+            Place::At(partition) => {
+                self.env.effect_sink.send(Effect::SendOn {
+                    partition,
+                    request: Box::new(request.request),
+                    responder: request.responder,
+                });
+            }
+        }
+        None
+    }
+
     fn evaluate_request(&mut self, now: i64, request: ClientRequest) -> Result<(), CoreError> {
+        let Some(request) = self.where_it_belongs(request) else {
+            return Ok(());
+        };
         let ClientRequest {
             mut request,
             responder,

@@ -15,6 +15,10 @@ use crate::partition::message::Work;
 use crate::partition::parts::effect_sink::Effect;
 use crate::partition::parts::log_pipe::MAX_BYTES_HERE;
 
+/// The answer to a client whose message was in transit for more than a second while its correlation key moved.
+const KEY_MOVED: &str = "the correlation key has moved to another partition before an instance answered; the message may or may not have been \
+                         correlated";
+
 impl Partition {
     pub(super) fn propose(&mut self) -> Result<(), CoreError> {
         let proposed = Instant::now();
@@ -105,6 +109,10 @@ impl Partition {
         for (id, result) in effects.responses {
             let result = result.map_err(Failure::from);
             self.delivery.respond(id, result, timings, env, now);
+        }
+        for id in effects.aborted {
+            let failure = Failure::Aborted(KEY_MOVED.to_string());
+            self.delivery.respond(id, Err(failure), timings, env, now);
         }
         for (stream, job) in effects.pushes {
             self.delivery.push(stream, job, env);

@@ -195,6 +195,9 @@ impl Partition {
         for work in self.intake.take_waiting() {
             self.turn_away(work);
         }
+        for request in self.intake.take_frozen() {
+            self.turn_away(Work::Request(request));
+        }
         self.env.effect_sink.send(Effect::RoleChanged);
     }
 

@@ -181,8 +181,10 @@ impl Partition {
             self.env.status.set_busiest(busiest);
         }
         self.publish_gauges();
+        let leads = self.core.is_leader();
+        let to_move = leads.then(|| self.core.engine_mut().slots_to_move());
         let engine = self.core.engine();
-        let led = self.core.is_leader().then_some(&engine.state);
+        let led = leads.then_some(&engine.state);
         self.delivery.work.look(led);
         let status = &self.env.status;
         let set = |to: &AtomicUsize, value: usize| to.store(value, Ordering::Relaxed);
@@ -193,7 +195,14 @@ impl Partition {
         set(&status.jobs.waiting, state.jobs.activatable_count());
         set(&status.jobs.activated, state.jobs.activated_count());
         set(&status.state_bytes, state.resident_bytes());
-        let Scaling { desired, whole } = &status.scaling;
+        let Scaling {
+            desired,
+            whole,
+            relocated,
+            slots_to_move,
+        } = &status.scaling;
+        set(slots_to_move, to_move.unwrap_or_default());
+        relocated.store(engine.relocated_at().unwrap_or(0), Ordering::Relaxed);
         desired.store(state.scaling.get().desired, Ordering::Relaxed);
         whole.store(engine.scaled_up_to(), Ordering::Relaxed);
         let pinned = state.pinned_clock().unwrap_or(i64::MIN);

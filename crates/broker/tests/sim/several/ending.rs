@@ -196,6 +196,8 @@ impl World {
                     state.process_subscriptions.table.len(),
                 ),
                 ("locks", state.message_starts.started.len()),
+                ("locks on other partitions", state.slots.started.len()),
+                ("moves of slots", state.slots.departures.len()),
                 ("incidents", state.incidents.table.len()),
                 ("continuations", state.continuations.table.len()),
                 ("distributions", state.distributions.table.len()),

@@ -1,5 +1,7 @@
 //! Faults of a world.
 
+use skep_engine::Place;
+
 use super::world::{MACHINES, ReplicaId, World};
 
 const HOUR: u64 = 3_600_000;
@@ -138,7 +140,9 @@ impl World {
         let host = self.any_host();
         let place = (partition, self.leader_of(host, partition).unwrap_or(host));
         let now = self.millis(place.1);
-        if let Some(running) = self.node(place).leading() {
+        if let Some(running) = self.node(place).leading()
+            && running.core.engine_mut().place_of(&request.command) == Place::Here
+        {
             let streams = &mut running.streams;
             running.core.process(now, Some(id), &request, streams);
             self.node(place).panic();

@@ -65,6 +65,10 @@ enum Mutation {
     LostPartitionDirectory,
     /// Give new partitions work before they have what every partition has.
     WorkBeforeState,
+    /// Report that a slot was taken when its last rows arrive at the node, before the partition has stored them.
+    TakenOnArrival,
+    /// Never report the end of an instance to the partition that has its correlation key.
+    EndsUnheard,
     /// Take a returned job away from whoever has it now.
     AnyReturnCounts,
     /// Carry out commands from before a purge.

@@ -23,13 +23,18 @@ pub struct Operators {
 
 impl World {
     pub fn is_changing(&self) -> bool {
-        self.operators.growth.target.is_some() || self.operators.purge.left.is_some()
+        let growth = &self.operators.growth;
+        growth.target.is_some()
+            || growth.relocating.is_some()
+            || self.operators.purge.left.is_some()
     }
 
     /// An operator looks at the cluster and takes the next step of its change, or begins one.
     pub fn operator_looks(&mut self) {
         if let Some(target) = self.operators.growth.target {
             self.go_on_growing(target);
+        } else if let Some(target) = self.operators.growth.relocating {
+            self.go_on_relocating(target);
         } else if self.operators.purge.left.is_some() {
             self.go_on_purging();
         } else if self.calm.faults && self.operators.left.is_empty() {

@@ -129,6 +129,7 @@ impl World {
             self.after(late, comes);
         }
         self.tally.add("purges", 1);
+        self.forget_relocations();
         for partition in self.there() {
             self.groups.insert(partition, Watched::of(self.members()));
             for host in 0..MACHINES {

@@ -2,7 +2,7 @@
 
 use skep_cluster::node_of;
 use skep_engine::remote::Distributed;
-use skep_engine::{Effects, RemoteCommand, RequestId, Sent};
+use skep_engine::{Effects, RemoteCommand, RequestId, RoutingCommand, Sent};
 use skep_protocol::batch::BatchReader;
 use skep_protocol::command::Request;
 use skep_protocol::intent::{Intent, MessageSubscriptionIntent};
@@ -194,6 +194,26 @@ impl World {
             };
             self.hand_on(host, *origin, Sent::from(acknowledge), Way::Own);
         }
+        if self.mutation == Mutation::TakenOnArrival
+            && let RemoteCommand::Routing(RoutingCommand::Arrive(rows)) = &sent.command
+            && rows.is_last
+        {
+            let taken = RoutingCommand::Leave {
+                move_key: rows.move_key,
+                up_to: None,
+            };
+            self.hand_on(
+                host,
+                rows.from,
+                Sent::from(RemoteCommand::Routing(taken)),
+                Way::Own,
+            );
+        }
+        if self.mutation == Mutation::EndsUnheard
+            && let RemoteCommand::Routing(RoutingCommand::EndStart(_)) = &sent.command
+        {
+            return;
+        }
         self.hand_on(host, partition, sent, way);
     }
 
@@ -269,6 +289,16 @@ impl World {
         }
         if !at_once {
             let request = Box::new(request);
+            self.after(*delay, Happening::Request { place, id, request });
+        }
+    }
+
+    /// Sends a request on to the partition that has its correlation key. It may be lost unnoticed.
+    pub fn send_on(&mut self, host: u32, partition: u32, id: RequestId, request: &Request) {
+        if let Some(leader) = self.leader_of(host, partition)
+            && let Some(delay) = self.deliveries(host, leader).first()
+        {
+            let (place, request) = ((partition, leader), Box::new(request.clone()));
             self.after(*delay, Happening::Request { place, id, request });
         }
     }

@@ -13,6 +13,8 @@ use super::world::{Happening, MACHINES, Watched, World};
 /// Maximum number of partitions, and of changes in one world.
 const MOST: u32 = 6;
 const MOST_CHANGES: u32 = 2;
+/// At one look in so many, a relocation is cancelled.
+const CANCELLED: u64 = 20;
 /// Within so many microseconds all machines know what the cluster has agreed on.
 const HEARD_OF: u64 = 200_000;
 
@@ -21,6 +23,9 @@ const HEARD_OF: u64 = 200_000;
 pub struct Growth {
     /// The wanted number, until all of them take part.
     pub target: Option<u32>,
+    /// The number over which correlation keys are being spread, and all over which they were before.
+    pub relocating: Option<u32>,
+    spread: Vec<u32>,
     changes: u32,
 }
 
@@ -39,7 +44,7 @@ impl World {
         }
         growth.changes += 1;
         growth.target = Some(target);
-        self.agree_on(Routing::scaled(self.routing.initial(), active, target));
+        self.agree_on(self.scaled(active, target));
         for partition in active + 1..=target {
             self.groups.insert(partition, Watched::of(self.members()));
             for host in 0..MACHINES {
@@ -76,7 +81,42 @@ impl World {
             self.operators.growth.target = None;
             self.tally.add("grown", 1);
             self.chronicle.grows(target);
-            self.agree_on(Routing::scaled(self.routing.initial(), target, target));
+            self.operators.growth.relocating = Some(target);
+            let routing = self.scaled(target, target);
+            self.agree_on(routing.relocating_to(Some(target)));
+        }
+    }
+
+    /// The routing of so many partitions, by which no slots move.
+    fn scaled(&self, active: u32, partitions: u32) -> Routing {
+        let routing = Routing::scaled(self.routing.initial(), active, partitions);
+        routing.spread_over(&self.operators.growth.spread)
+    }
+
+    /// After a purge, each slot is where it was when the cluster began.
+    pub fn forget_relocations(&mut self) {
+        self.operators.growth.spread.clear();
+        let active = self.routing.count();
+        self.agree_on(self.scaled(active, active));
+    }
+
+    /// The leader of the first partition is asked whether all slots have moved. Operators cancel that at times: the slots that move arrive.
+    pub fn go_on_relocating(&mut self, target: u32) {
+        let active = self.routing.count();
+        if self.calm.faults && self.random.below(CANCELLED) == 0 {
+            self.operators.growth.relocating = None;
+            self.tally.add("cancelled relocations", 1);
+            return self.agree_on(self.scaled(active, active));
+        }
+        let leader = self.leader(Routing::FIRST);
+        let running = leader.and_then(|place| self.replicas[&place].node.running.as_ref());
+        let relocated = running.and_then(|running| running.core.engine().relocated_at());
+        if relocated == Some(self.routing.version()) {
+            let growth = &mut self.operators.growth;
+            growth.relocating = None;
+            growth.spread.push(target);
+            self.tally.add("relocated", 1);
+            self.agree_on(self.scaled(active, active));
         }
     }
 

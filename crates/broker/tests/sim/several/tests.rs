@@ -67,6 +67,7 @@ fn work_that_is_spread_over_partitions_is_done_once_whatever_happens() {
             "checkpoints",
             "hibernates",
             "grown",
+            "relocated",
             "yielded",
             "purges",
         ];
@@ -93,6 +94,8 @@ fn the_checks_catch_partitions_that_work_together_wrongly() {
         Mutation::HangCountsAsFlushed,
         Mutation::FlushHangs,
         Mutation::WorkBeforeState,
+        Mutation::TakenOnArrival,
+        Mutation::EndsUnheard,
         Mutation::AnyReturnCounts,
         Mutation::OldCommandsCount,
     ] {

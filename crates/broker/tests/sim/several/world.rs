@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use skep_broker::partition::Timetable;
 use skep_cluster::node_of;
-use skep_engine::{EngineConfig, IdentityConfig, RequestId, Sent, TurnTime};
+use skep_engine::{EngineConfig, IdentityConfig, Place, RequestId, Sent, TurnTime};
 use skep_protocol::Routing;
 use skep_protocol::command::Request;
 use skep_protocol::response::JobActivation;
@@ -30,6 +30,8 @@ use super::{Mutation, NOW, monotonic};
 
 /// Approximate microseconds between two ticks of a machine.
 pub const TICK: u64 = 10_000;
+/// Microseconds after which a request is tried again whose correlation key is about to move.
+const FROZEN: u64 = 2_000;
 /// Milliseconds after which an unanswered command is repeated.
 pub const RETRY: i64 = 150;
 /// Interval between a partition's checks for unannounced work.
@@ -588,6 +590,20 @@ impl World {
     /// Passes a client's request to a replica, which accepts it if it leads.
     pub fn process(&mut self, place: ReplicaId, id: RequestId, request: &Request) {
         let now = self.millis(place.1);
+        let Some(running) = self.node(place).leading() else {
+            return;
+        };
+        match running.core.engine_mut().place_of(&request.command) {
+            Place::Here => {}
+            Place::Waits => {
+                let request = Box::new(request.clone());
+                return self.after(FROZEN, Happening::Request { place, id, request });
+            }
+            Place::At(partition) => {
+                self.tally.add("sent on", 1);
+                return self.send_on(place.1, partition, id, request);
+            }
+        }
         let Some(running) = self.node(place).leading() else {
             return;
         };

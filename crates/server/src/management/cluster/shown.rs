@@ -42,11 +42,16 @@ fn routing(state: &State) -> Value {
             "inactivePartitions": others,
         })
     };
-    let initial = state.routing().initial();
+    let correlation = state.routing();
+    let correlation = if correlation.is_by_remainder() {
+        json!({ "strategy": "HashMod", "partitionCount": correlation.initial() })
+    } else {
+        json!({ "strategy": "Slots", "partitionCount": correlation.spread() })
+    };
     json!({
         "version": state.routing_version,
         "requestHandling": requests,
-        "messageCorrelation": { "strategy": "HashMod", "partitionCount": initial },
+        "messageCorrelation": correlation,
     })
 }
 
