@@ -78,6 +78,12 @@ impl World {
     fn find_left(&mut self, recovers: Recovers, loses: bool) -> Option<u32> {
         for host in 0..MACHINES {
             self.calms_down(200_000);
+            // A change ends with a relocation, of which machines hear one after the other.
+            for _ in 0..10 {
+                if self.is_changing() {
+                    self.run_for(100_000);
+                }
+            }
             if self.is_changing() {
                 continue;
             }
