@@ -479,6 +479,7 @@ impl Cluster {
                 partition,
                 request,
             } => self.serve(from, id, partition, request),
+            NodeMessage::SentOn(sent) => self.serve_sent_on(from, sent),
             NodeMessage::Answer {
                 id,
                 result,

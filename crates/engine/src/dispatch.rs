@@ -178,5 +178,6 @@ pub(crate) fn dispatch_remote(cx: &mut Context<'_>, command: &RemoteCommand) {
         }
         RemoteCommand::Scaling(command) => scaling::carry_out(cx, command),
         RemoteCommand::Routing(command) => slots::carry_out(cx, command),
+        RemoteCommand::SentOn { command, .. } => dispatch_remote(cx, command),
     }
 }

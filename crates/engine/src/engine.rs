@@ -6,7 +6,7 @@ mod stepping_down;
 use std::sync::Arc;
 
 use skep_protocol::batch::{BatchReader, BatchWriter};
-use skep_protocol::command::{Command, Request};
+use skep_protocol::command::{At, Request};
 use skep_protocol::intent::{ContinuationIntent, Intent, JobIntent};
 use skep_protocol::origin::Origin;
 use skep_protocol::record::DecodeError;
@@ -227,12 +227,15 @@ impl Engine {
         streams: &mut dyn JobStreams,
     ) {
         debug_assert!(
-            self.place_of(&request.command) == Place::Here,
+            self.place_of(request) == Place::Here,
             "a command about a correlation key is processed where that is"
         );
         let mut cx = self.context(now, request_id, streams);
         cx.origin = request.origin();
         cx.tenant = request.tenant.clone();
+        if let At::Correlation(correlation_key) = request.command.at() {
+            slots::adopting::adopt(&mut cx, correlation_key, request.hops);
+        }
         if request.command.record().value_type == ValueType::Error {
             // The event stands alone: the record model has no command for it.
             let outcome = dispatch(&mut cx, &request.command);
@@ -252,7 +255,7 @@ impl Engine {
 
     /// Processes a command from another partition.
     pub fn process_remote(&mut self, now: i64, sent: &Sent, streams: &mut dyn JobStreams) {
-        let command = &sent.command;
+        let (_, command) = sent.command.hops();
         let (key, value_type, intent) = header_of_remote(command);
         let mut cx = self.context(now, None, streams);
         cx.origin = sent
@@ -464,13 +467,13 @@ impl Engine {
         slots::leaving::to_move(&self.config.routing, &mut self.state).count()
     }
 
-    /// Where a client's command can be carried out: elsewhere, [`Engine::process`] would not find what belongs to its correlation key.
-    pub fn place_of(&mut self, command: &Command) -> Place {
-        slots::place_of_command(
+    /// Where a client's request can be carried out: elsewhere, [`Engine::process`] would not find what belongs to its correlation key.
+    pub fn place_of(&mut self, request: &Request) -> Place {
+        slots::place_of_request(
             &self.config.routing,
             &mut self.state,
             &self.volatile,
-            command,
+            request,
         )
     }
 

@@ -75,6 +75,7 @@ pub(crate) fn header_of_remote(command: &RemoteCommand) -> (Key, ValueType, u8) 
             (Key::NONE, ValueType::Scale, intent_of_scaling(command).id())
         }
         RemoteCommand::Routing(command) => header_of_routing(command),
+        RemoteCommand::SentOn { command, .. } => header_of_remote(command),
     }
 }
 

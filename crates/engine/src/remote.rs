@@ -116,6 +116,11 @@ pub enum RemoteCommand {
     },
     /// A command about slots of correlation keys that move, or have moved.
     Routing(RoutingCommand),
+    /// A command about a correlation key that so many partitions have sent on, one after the other: they have given the key away.
+    SentOn {
+        hops: u32,
+        command: Box<RemoteCommand>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,8 +189,17 @@ impl RemoteCommand {
             // A part of the global state would bring purged definitions and users back to a partition that asks for the new one.
             RemoteCommand::Scaling(command) => command.made_with(),
             RemoteCommand::Routing(command) => command.made_with(),
+            RemoteCommand::SentOn { command, .. } => return command.made_with(),
         };
         key.some()
+    }
+
+    /// How many partitions have sent the command on, and the command itself.
+    pub fn hops(&self) -> (u32, &RemoteCommand) {
+        match self {
+            RemoteCommand::SentOn { hops, command } => (*hops, command),
+            command => (0, command),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use skep_engine::remote::{
     MovedRows, RemoteCommand, RoutingCommand, ScalingCommand,
 };
 use skep_engine::state::BatchPart;
+use skep_engine::state::messages::Message;
 use skep_engine::state::subscriptions::StartedByMessage;
 use skep_engine::state::table::EmptyStore;
 use skep_engine::state::{
@@ -554,6 +555,13 @@ fn the_encoding_of_commands_about_slots_is_unchanged() {
             correlation_key: "4711".into(),
             reply_to: 2,
         },
+        RemoteCommand::SentOn {
+            hops: 3,
+            command: Box::new(routing(RoutingCommand::Report {
+                partition: 2,
+                version: 12,
+            })),
+        },
         routing(RoutingCommand::Arrive(MovedRows {
             move_key,
             from: 1,
@@ -624,11 +632,24 @@ fn the_encoding_of_rows_about_slots_is_unchanged() {
         },
         is_over: true,
     };
+    // One that has not moved is written as before.
+    let message = Message {
+        name: "paid".into(),
+        correlation_key: "4711".into(),
+        message_id: "id".into(),
+        time_to_live: 60_000,
+        deadline: 1_767_225_600_000,
+        variables: Vec::new(),
+        tenant: TenantId::default(),
+        correlated: vec!["order".into()],
+        moves: 2,
+    };
     let mut current: Vec<Vec<u8>> = holders.iter().map(write_row).collect();
     current.extend([
         write_row(&departure),
         write_row(&arrival),
         write_row(&started),
+        write_row(&message),
     ]);
     let lines = golden("slots.txt", || {
         current.iter().map(|row| vec![row.clone()]).collect()
@@ -644,4 +665,5 @@ fn the_encoding_of_rows_about_slots_is_unchanged() {
     expect(&lines[3], &departure);
     expect(&lines[4], &arrival);
     expect(&lines[5], &started);
+    expect(&lines[6], &message);
 }

@@ -55,6 +55,9 @@ pub struct Request {
     pub held: Held,
     #[serde(skip)]
     pub peer: Peer,
+    /// How often a partition has sent it on to another one, to which its correlation key has moved. Other nodes get it beside the request.
+    #[serde(skip)]
+    pub hops: u32,
 }
 
 /// Where a request comes from, if that may count: what takes long has a share for each caller, and those without a name have none but
@@ -126,6 +129,7 @@ impl Draft {
             tenant: self.tenant,
             held: Held::default(),
             peer: Peer::default(),
+            hops: 0,
         }
     }
 }

@@ -537,7 +537,8 @@ intents! {
         Leaving = 0 "LEAVING", Arrive = 1 "ARRIVE", Arrived = 2 "ARRIVED", Taken = 3 "TAKEN", Leave = 4 "LEAVE", Gone = 5 "GONE",
         Drop = 6 "DROP", Dropped = 7 "DROPPED", Report = 8 "REPORT", StartLeft = 9 "START_LEFT",
         StartReleased = 10 "START_RELEASED", EndStart = 11 "END_START", StartEnded = 12 "START_ENDED",
-        SettleStart = 13 "SETTLE_START", StartSettled = 14 "START_SETTLED",
+        SettleStart = 13 "SETTLE_START", StartSettled = 14 "START_SETTLED", Adopt = 15 "ADOPT",
+        Adopted = 16 "ADOPTED",
     }
     VariableElementIntent {
         Updated = 0 "UPDATED",

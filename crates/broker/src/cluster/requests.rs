@@ -15,7 +15,7 @@ use skep_transport::{Class, PROTOCOL_VERSION};
 use tokio::task::AbortHandle;
 
 use super::Cluster;
-use super::wire::{NodeMessage, in_version};
+use super::wire::{NodeMessage, SentOn, in_version};
 use crate::clock::real_time;
 use crate::delivered_jobs::DeliveredJobs;
 use crate::metrics::nanos;
@@ -186,7 +186,7 @@ impl Cluster {
         Ok(reply)
     }
 
-    /// Forwards a request of a waiting client, because this node no longer leads its partition.
+    /// Forwards a request of a waiting client, because this node does not lead its partition.
     pub(crate) fn send_on(
         self: &Arc<Self>,
         partition: u32,
@@ -197,10 +197,18 @@ impl Cluster {
         let waits = request.command.awaits_end();
         let held = std::mem::take(&mut request.held);
         let id = self.exchanges.requests.next.fetch_add(1, Ordering::Relaxed);
-        let message = NodeMessage::Request {
-            id,
-            partition,
-            request,
+        let message = match request.hops {
+            0 => NodeMessage::Request {
+                id,
+                partition,
+                request,
+            },
+            hops => NodeMessage::SentOn(SentOn {
+                id,
+                partition,
+                request,
+                hops,
+            }),
         };
         let pending = Pending {
             to: None,
@@ -274,9 +282,12 @@ impl Cluster {
     /// Takes the request back, as this node leads the partition by now.
     fn take_back(self: &Arc<Self>, pending: Pending) {
         // The message was encoded here.
-        let Some(NodeMessage::Request { request, .. }) =
-            NodeMessage::decode(PROTOCOL_VERSION, &pending.message)
-        else {
+        let message = NodeMessage::decode(PROTOCOL_VERSION, &pending.message);
+        let request = if let Some(NodeMessage::SentOn(sent)) = message {
+            sent.request()
+        } else if let Some(NodeMessage::Request { request, .. }) = message {
+            request
+        } else {
             return;
         };
         let reply = self
@@ -358,6 +369,11 @@ impl Cluster {
         if let Ok(Response::JobsActivated { jobs, .. }) = result {
             self.give_back(jobs.iter().map(|job| job.activation()));
         }
+    }
+
+    /// Carries out a request about a correlation key that has moved.
+    pub(super) fn serve_sent_on(self: &Arc<Self>, from: u32, sent: SentOn) {
+        self.serve(from, sent.id, sent.partition, sent.request());
     }
 
     /// Carries out a request of another node's client.

@@ -176,6 +176,8 @@ pub enum NodeMessage {
     Polls(PollMessage),
     /// The sending node's report about itself.
     StatusOf(StatusReport),
+    /// A request about a correlation key that has moved.
+    SentOn(SentOn),
 }
 
 /// All logs begin again when everything is purged, and those of recovered partitions go on from an older entry. Positions in logs from
@@ -194,6 +196,25 @@ impl LogsOf {
         LogsOf {
             epoch: state.epoch,
             incarnation: state.incarnation,
+        }
+    }
+}
+
+/// A request that this many partitions have sent on, one after the other.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SentOn {
+    pub id: u64,
+    pub partition: u32,
+    pub request: Request,
+    pub hops: u32,
+}
+
+impl SentOn {
+    /// The request, which knows the number of hops.
+    pub fn request(self) -> Request {
+        Request {
+            hops: self.hops,
+            ..self.request
         }
     }
 }

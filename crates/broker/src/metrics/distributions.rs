@@ -61,7 +61,8 @@ impl Distributing {
             | RemoteCommand::MessageSubscriptionClosed { .. }
             | RemoteCommand::BatchPart { .. }
             | RemoteCommand::Scaling(_)
-            | RemoteCommand::Routing(_) => {}
+            | RemoteCommand::Routing(_)
+            | RemoteCommand::SentOn { .. } => {}
         }
     }
 

@@ -271,6 +271,7 @@ fn instance_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Key {
         | RemoteCommand::AcknowledgeDistribution { .. }
         | RemoteCommand::Scaling(_)
         | RemoteCommand::Routing(_) => Key::NONE,
+        RemoteCommand::SentOn { command, .. } => instance_of_remote(cx, command),
     }
 }
 

@@ -62,7 +62,7 @@ pub use instances::{
 pub use jobs::{Job, JobState, Jobs};
 pub use joins::Joins;
 pub use kept::{Kept, KeptObjects};
-pub use messages::Messages;
+pub use messages::{Messages, Rank};
 pub use migrations::{Migration, Migrations};
 pub use modifications::{Modification, Modifications};
 pub(crate) use names::Names;

@@ -41,6 +41,7 @@ fn name(command: &RemoteCommand) -> &'static str {
         RemoteCommand::BatchPart { .. } => "batch",
         RemoteCommand::Scaling(_) => "scaling",
         RemoteCommand::Routing(_) => "routing",
+        RemoteCommand::SentOn { command, .. } => name(command),
     }
 }
 

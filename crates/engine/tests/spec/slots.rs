@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use skep_engine::state::subscriptions::MessageSubscription;
 use skep_engine::state::{Row, read_row};
-use skep_engine::{RemoteCommand, RoutingCommand};
+use skep_engine::{NoStreams, RemoteCommand, RoutingCommand, Sent};
 use skep_model::builder::Bpmn;
 use skep_protocol::command::*;
 use skep_protocol::{Key, Response, Routing};
@@ -399,6 +399,115 @@ fn a_cancelled_relocation_leaves_no_slot_halfway_and_goes_on_later() {
     settle(&mut rig);
     assert_eq!(rig.engine(1).relocated_at(), Some(MOVING + 2));
     expect_no_move(&mut rig);
+}
+
+/// Also when a partition with a lower number has the key again: the keys of its messages are lower than those of earlier ones.
+#[test]
+fn messages_are_taken_in_the_order_in_which_they_were_published_wherever_their_key_moves() {
+    let mut rig = rig();
+    let key = moving_key();
+    let mut table = routing();
+    for count in [PARTITIONS, FOUNDING, PARTITIONS, FOUNDING] {
+        publish(&mut rig, "m", &key, "");
+        publish(&mut rig, "m", &key, "");
+        let version = table.version() + MOVING;
+        let moving = table.clone().relocating_to(Some(count));
+        tell(&mut rig, moving.at_version(version));
+        settle(&mut rig);
+        assert_eq!(rig.engine(1).relocated_at(), Some(version));
+        table = table.spread_over(&[count]).at_version(version + 1);
+        tell(&mut rig, table.clone());
+    }
+    publish(&mut rig, "m", &key, "");
+    let published = rig.events("MESSAGE").filter(|it| it.intent == "PUBLISHED");
+    let published: Vec<Key> = published.map(|event| event.key).collect();
+    assert!(!published.is_sorted(), "{published:?}");
+    for _ in &published {
+        create(&mut rig, 2, &key);
+        settle(&mut rig);
+    }
+    let correlated = rig.events("PROCESS_MESSAGE_SUBSCRIPTION");
+    let correlated = correlated.filter(|event| event.intent == "CORRELATED");
+    let taken: Vec<Key> = correlated
+        .map(|event| Key(event.field("messageKey").as_i64().unwrap()))
+        .collect();
+    assert_eq!(taken, published);
+}
+
+/// The partition believes that its slots have arrived, which their receiver does not know, as after a recovery. Returns the receiver and the
+/// slots.
+fn arrival_is_forgotten(rig: &mut Rig, partition: u32) -> (u32, Vec<u32>) {
+    let now = rig.now;
+    let engine = rig.engine(partition);
+    let move_key = engine.state.slots.departing().unwrap();
+    let departure = engine.state.slots.departures.get(move_key).cloned();
+    let taken = RoutingCommand::Leave {
+        move_key,
+        up_to: None,
+    };
+    let taken = Sent::from(RemoteCommand::Routing(taken));
+    engine.process_remote(now, &taken, &mut NoStreams);
+    rig.settle(partition);
+    let departure = departure.unwrap();
+    (departure.to, departure.slots)
+}
+
+/// Rows of these slots never arrive.
+fn lose_rows(rig: &mut Rig, are_lost: impl Fn(&[u32]) -> bool + Send + 'static) {
+    rig.fate = Box::new(move |command| match command {
+        RemoteCommand::Routing(RoutingCommand::Arrive(rows)) if are_lost(&rows.slots) => Fate::Lost,
+        _ => Fate::Arrives,
+    });
+}
+
+fn adopters(rig: &Rig) -> Vec<u32> {
+    let adopted = rig.events("ROUTING").filter(|it| it.intent == "ADOPTED");
+    adopted.map(|event| event.partition).collect()
+}
+
+/// Otherwise two partitions would send what is about the slot to each other for ever.
+#[test]
+fn a_slot_that_no_partition_has_since_a_recovery_is_adopted_by_one() {
+    let mut rig = rig();
+    lose_rows(&mut rig, |_| true);
+    begin_moving(&mut rig);
+    let (to, slots) = arrival_is_forgotten(&mut rig, 1);
+    tell(&mut rig, routing().at_version(MOVING + 1));
+    settle(&mut rig);
+    let back = moved().relocating_to(Some(FOUNDING));
+    let comes_back = |key: &String| {
+        let slot = routing().slot_of(key);
+        slots.contains(&slot) && back.target_of_slot(slot) == Some(1)
+    };
+    let keys = (0..).map(|number| format!("key-{number}"));
+    let key = keys.clone().find(comes_back).unwrap();
+    let correlates = |rig: &mut Rig| {
+        let instance = create(rig, 2, &key);
+        settle(rig);
+        let request = publish(rig, "m", &key, "");
+        settle(rig);
+        assert!(matches!(rig.answer(request), Some(Ok(_))));
+        assert_eq!(work_all(rig, "work"), 1);
+        rig.assert_completed(instance);
+    };
+    correlates(&mut rig);
+    assert_eq!(adopters(&rig), [to], "the one that may have its rows");
+
+    // The slot goes back, and now each of them knows that the other one has it.
+    let slot = routing().slot_of(&key);
+    lose_rows(&mut rig, move |slots| slots.contains(&slot));
+    tell(&mut rig, back.clone().at_version(MOVING + 2));
+    for _ in 0..6 {
+        rig.advance(10_000);
+    }
+    let (from, slots) = arrival_is_forgotten(&mut rig, to);
+    assert!(from == 1 && slots.contains(&slot), "{from}: {slots:?}");
+    let request = publish(&mut rig, "m", &key, "");
+    assert_eq!(rig.aborted(), [request], "moves come first");
+    tell(&mut rig, routing().at_version(MOVING + 3));
+    settle(&mut rig);
+    correlates(&mut rig);
+    assert_eq!(adopters(&rig), [to, 1], "the one of the routing");
 }
 
 /// Events by which rows were dropped.

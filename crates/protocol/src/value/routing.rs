@@ -53,6 +53,8 @@ pub enum MovedRow {
         value: MessageValue,
         /// The processes that have taken it.
         correlated: Vec<Arc<str>>,
+        /// How often it has moved, with this move: of the messages of a correlation key, those that have moved more often are older.
+        moves: u32,
     },
     /// The message side of a subscription, with the message in transit to the instance.
     Subscription {

@@ -592,6 +592,7 @@ pub fn routing() -> RoutingValue {
                 key: key(2),
                 value: message(),
                 correlated: vec!["order".into()],
+                moves: 1,
             },
             MovedRow::Subscription {
                 key: key(3),

@@ -25,14 +25,17 @@ impl Rig {
     }
 
     /// Processes the command where it belongs, or keeps it until that is known.
-    pub(super) fn ask(&mut self, mut partition: u32, id: RequestId, request: Request) {
-        for _ in 0..=self.partitions.len() {
+    pub(super) fn ask(&mut self, mut partition: u32, id: RequestId, mut request: Request) {
+        // More than it takes until a partition adopts a slot that none has.
+        while request.hops < 100 {
             let engine = self.engine(partition);
-            match engine.place_of(&request.command) {
+            match engine.place_of(&request) {
                 Place::Here => return self.process(partition, id, &request),
                 Place::Waits => return self.requests.frozen.push((partition, id, request)),
                 Place::At(other) => partition = other,
+                Place::Lost => return self.requests.aborted.push(id),
             }
+            request.hops += 1;
         }
         panic!("the partitions send a command on for ever: {request:?}");
     }

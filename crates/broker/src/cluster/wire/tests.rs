@@ -194,11 +194,11 @@ fn nodes_of_version_5_get_messages_of_long_polling_without_tenants() {
 }
 
 #[test]
-fn nodes_of_version_7_get_a_status_without_its_logs_and_loads_and_nothing_about_slots() {
-    for message in added(8, 6) {
+fn nodes_of_version_7_get_a_status_without_its_logs_and_loads_and_nothing_about_keys_that_move() {
+    for message in added(8, 8) {
         let expected = match &message {
             NodeMessage::StatusOf(report) => Some(NodeMessage::Status(report.status.clone())),
-            NodeMessage::Remote { .. } => None,
+            NodeMessage::Remote { .. } | NodeMessage::SentOn(_) => None,
             NodeMessage::Request {
                 id,
                 partition,

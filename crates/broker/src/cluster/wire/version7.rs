@@ -1,6 +1,6 @@
 //! What version 7 of the protocol does not know: a node's status is without the logs that it is about and without loads, a request to
-//! delete history is without what the gateway has found about it, and commands between partitions about slots of correlation keys are not
-//! sent. Everything else is written as it is today.
+//! delete history is without what the gateway has found about it, and requests and commands between partitions about correlation keys that
+//! move are not sent. Everything else is written as it is today.
 
 use skep_engine::RemoteCommand;
 
@@ -27,11 +27,13 @@ pub(super) fn instead_of(message: &NodeMessage) -> Option<NodeMessage> {
 }
 
 pub(super) fn knows(message: &NodeMessage) -> bool {
-    let NodeMessage::Remote { command, .. } = message else {
-        return true;
-    };
-    !matches!(
-        command.command,
-        RemoteCommand::Routing(_) | RemoteCommand::CloseMessageSubscriptionByKey { .. }
-    )
+    if let NodeMessage::Remote { command, .. } = message {
+        return !matches!(
+            command.command,
+            RemoteCommand::Routing(_)
+                | RemoteCommand::SentOn { .. }
+                | RemoteCommand::CloseMessageSubscriptionByKey { .. }
+        );
+    }
+    !matches!(message, NodeMessage::SentOn(_))
 }

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use skep_engine::{Evaluation, Place, RequestId};
 use skep_protocol::command::{Command, Request};
-use skep_protocol::{Key, ValueType};
+use skep_protocol::{Failure, Key, ValueType};
 use skep_query::Answer;
+use skep_service::Timings;
 
 use super::Partition;
 use crate::flow_control::InboxPermit;
@@ -18,6 +19,9 @@ use crate::partition::requests::Waiting;
 
 /// Maximum number of jobs pushed in one go when a stream has room again.
 const PUSH_BURST: usize = 64;
+/// The answer to a client whose request partitions have sent on to each other, as they were recovered from earlier copies.
+const NOBODY_HAS_IT: &str = "no partition knows that it has the correlation key, as a recovery from an earlier copy has lost that. Nothing was \
+                             done; send the request again when no change of the cluster is under way.";
 
 impl Partition {
     pub(super) fn evaluate(&mut self, work: Work) -> Result<(), CoreError> {
@@ -67,7 +71,7 @@ impl Partition {
             return Ok(());
         };
         let engine = self.core.engine_mut();
-        if engine.place_of(&first.request.command) != Place::Waits {
+        if engine.place_of(&first.request) != Place::Waits {
             for request in self.intake.take_frozen() {
                 self.evaluate(Work::Request(request))?;
             }
@@ -76,16 +80,24 @@ impl Partition {
     }
 
     /// Gives the request back if it can be carried out here and now.
-    fn where_it_belongs(&mut self, request: ClientRequest) -> Option<ClientRequest> {
-        match self.core.engine_mut().place_of(&request.request.command) {
+    fn where_it_belongs(&mut self, mut request: ClientRequest) -> Option<ClientRequest> {
+        match self.core.engine_mut().place_of(&request.request) {
             Place::Here => return Some(request),
             Place::Waits => self.intake.freeze(request),
             Place::At(partition) => {
+                request.request.hops = request.request.hops.saturating_add(1);
                 self.env.effect_sink.send(Effect::SendOn {
                     partition,
                     request: Box::new(request.request),
                     responder: request.responder,
                 });
+            }
+            Place::Lost => {
+                // Its client may be gone.
+                drop(request.responder.send(skep_service::Answer {
+                    result: Err(Failure::Aborted(NOBODY_HAS_IT.to_string())),
+                    timings: Timings::default(),
+                }));
             }
         }
         None

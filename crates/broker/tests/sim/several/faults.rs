@@ -141,7 +141,7 @@ impl World {
         let place = (partition, self.leader_of(host, partition).unwrap_or(host));
         let now = self.millis(place.1);
         if let Some(running) = self.node(place).leading()
-            && running.core.engine_mut().place_of(&request.command) == Place::Here
+            && running.core.engine_mut().place_of(&request) == Place::Here
         {
             let streams = &mut running.streams;
             running.core.process(now, Some(id), &request, streams);

@@ -593,7 +593,7 @@ impl World {
         let Some(running) = self.node(place).leading() else {
             return;
         };
-        match running.core.engine_mut().place_of(&request.command) {
+        match running.core.engine_mut().place_of(request) {
             Place::Here => {}
             Place::Waits => {
                 let request = Box::new(request.clone());
@@ -603,6 +603,8 @@ impl World {
                 self.tally.add("sent on", 1);
                 return self.send_on(place.1, partition, id, request);
             }
+            // Its client hears that nothing was done, or nothing at all.
+            Place::Lost => return self.tally.add("lost", 1),
         }
         let Some(running) = self.node(place).leading() else {
             return;

@@ -61,6 +61,7 @@ impl Apply<RoutingValue> for State {
                     self.slots.end_departure(key);
                 }
             }
+            Intent::Adopted => self.slots.hold(&value.slots, Holder::Here),
             Intent::StartLeft => start_left(self, key),
             Intent::StartReleased => self.slots.end_start(key),
             Intent::StartEnded => self.message_starts.end(key),
@@ -70,7 +71,8 @@ impl Apply<RoutingValue> for State {
             | Intent::Drop
             | Intent::Report
             | Intent::EndStart
-            | Intent::SettleStart => {}
+            | Intent::SettleStart
+            | Intent::Adopt => {}
         }
     }
 }
@@ -108,7 +110,11 @@ fn arrive(state: &mut State, row: &MovedRow) {
             key,
             value,
             correlated,
-        } => state.messages.arrive(*key, value, correlated.clone()),
+            moves,
+        } => {
+            let taken = (correlated.clone(), *moves);
+            state.messages.arrive(*key, value, taken);
+        }
         MovedRow::Subscription { key, value } => state.message_subscriptions.arrive(*key, value),
     }
 }

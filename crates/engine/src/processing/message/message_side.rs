@@ -139,7 +139,7 @@ fn correlate_buffered(cx: &mut Context<'_>, key: Key) {
     let awaited = (&value.tenant, &value.message_name, &value.correlation_key);
     let messages = &mut cx.state.messages;
     let oldest = messages.oldest_for(awaited, &value.bpmn_process_id, cx.now);
-    let Some(message_key) = oldest else {
+    let Some(message_key) = oldest.map(|oldest| oldest.key) else {
         return;
     };
     let Some(message) = messages.get(message_key) else {

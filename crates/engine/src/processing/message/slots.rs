@@ -4,8 +4,10 @@
 //! starting. The partition that has the slot ([`leaving`]) freezes it and sends the rows, in parts, to the one that is to have it
 //! ([`arriving`]), which owns the slot with the last part. Both repeat what is not answered, and a move that has begun ends. What is about
 //! a slot waits while that is frozen; from then on the earlier partition sends it on, so it does not matter how up to date the sender's
-//! routing is. [`starts`] is about instances whose partition does not have their correlation key any more.
+//! routing is. [`starts`] is about instances whose partition does not have their correlation key any more, and [`adopting`] about slots that
+//! no partition has since one of them was recovered from an earlier copy.
 
+pub(crate) mod adopting;
 pub(crate) mod arriving;
 pub(crate) mod leaving;
 pub(crate) mod starts;
@@ -14,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use skep_protocol::command::{At, Command};
+use skep_protocol::command::{At, Request};
 use skep_protocol::record::encode;
 use skep_protocol::value::RowLocation;
 use skep_protocol::{Key, Routing, ValueType};
@@ -38,6 +40,8 @@ pub enum Place {
     Waits,
     /// On this other partition, which may have to send it on.
     At(u32),
+    /// Nowhere: it has been sent on so often that it is not clear which partition has the key.
+    Lost,
 }
 
 /// The leader's memory of moves. A new leader begins without.
@@ -88,13 +92,14 @@ pub(crate) fn is_here(cx: &mut Context<'_>, correlation_key: &str) -> bool {
     place_of_key(&cx.config.routing, cx.state, correlation_key) == Place::Here
 }
 
-/// The place of a client's command.
-pub(crate) fn place_of_command(
+/// The place of a client's request.
+pub(crate) fn place_of_request(
     routing: &Routing,
     state: &mut State,
     volatile: &Volatile,
-    command: &Command,
+    request: &Request,
 ) -> Place {
+    let command = &request.command;
     let At::Correlation(correlation_key) = command.at() else {
         return Place::Here;
     };
@@ -105,16 +110,14 @@ pub(crate) fn place_of_command(
     {
         return Place::Waits;
     }
-    place_of_key(routing, state, correlation_key)
+    let place = place_of_key(routing, state, correlation_key);
+    adopting::after_hops(routing, state, (correlation_key, request.hops), place)
 }
 
-/// The place of a command of another partition. A row that is not here cannot tell its correlation key: such a command is carried out here,
-/// where it has no effect.
-fn place_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Place {
-    if is_untouched(&cx.config.routing, cx.state) {
-        return Place::Here;
-    }
-    let correlation_key = match command {
+/// The correlation key that a command of another partition is about. A row that is not here cannot tell its key: such a command is carried
+/// out here, where it has no effect.
+fn correlation_key_of(cx: &mut Context<'_>, command: &RemoteCommand) -> Option<Arc<str>> {
+    match command {
         RemoteCommand::OpenMessageSubscription(value) => Some(value.correlation_key.clone()),
         RemoteCommand::CloseMessageSubscriptionByKey {
             correlation_key, ..
@@ -143,18 +146,35 @@ fn place_of_remote(cx: &mut Context<'_>, command: &RemoteCommand) -> Place {
             row.map(|row| row.correlation_key.clone())
         }
         _ => None,
-    };
-    let key = correlation_key.as_deref();
-    key.map_or(Place::Here, |key| {
-        place_of_key(&cx.config.routing, cx.state, key)
-    })
+    }
 }
 
-/// Whether the command is to be carried out here and now. Otherwise it has been sent on, or waits.
+/// Whether the command is to be carried out here and now. Otherwise it has been sent on, or waits, or its sender repeats it.
 pub(crate) fn admits(cx: &mut Context<'_>, sent: &Sent) -> bool {
-    match place_of_remote(cx, &sent.command) {
-        Place::Here => return true,
-        Place::At(partition) => cx.effects.sends.push((partition, sent.clone())),
+    if is_untouched(&cx.config.routing, cx.state) {
+        return true;
+    }
+    let (hops, command) = sent.command.hops();
+    let Some(key) = correlation_key_of(cx, command) else {
+        return true;
+    };
+    let (routing, state) = (&cx.config.routing, &mut *cx.state);
+    let place = place_of_key(routing, state, &key);
+    match adopting::after_hops(routing, state, (&key, hops), place) {
+        Place::Here => {
+            adopting::adopt(cx, &key, hops);
+            return true;
+        }
+        Place::At(partition) => {
+            let command = Box::new(command.clone());
+            let hops = hops.saturating_add(1);
+            let sent = Sent {
+                origin: sent.origin.clone(),
+                command: RemoteCommand::SentOn { hops, command },
+            };
+            cx.effects.sends.push((partition, sent));
+        }
+        Place::Lost => {}
         Place::Waits => {
             let bytes = encode(sent).len();
             let moving = &mut cx.volatile.moving;

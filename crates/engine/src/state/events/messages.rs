@@ -8,12 +8,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use skep_protocol::document::JsonText;
+use skep_protocol::record::decode;
 use skep_protocol::value::MessageValue;
 use skep_protocol::{Key, TenantId};
 
+pub use self::queue::Rank;
+
 use self::queue::Queue;
 use super::sharded::{Name, Sharded};
-use crate::state::table::{Row, StoreError, Table, Tables, weight_of};
+use crate::state::table::{ReadEarlier, Row, StoreError, Table, Tables, weight_of};
 use crate::state::undo::Indexed;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +32,17 @@ pub struct Message {
     pub tenant: TenantId,
     /// Processes that took the message: at most one instance of each gets it.
     pub correlated: Vec<Arc<str>>,
+    /// How often it has moved to another partition, with its correlation key. Only the second version of the row has it.
+    #[serde(skip_serializing_if = "has_not_moved")]
+    pub moves: u32,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn has_not_moved(moves: &u32) -> bool {
+    *moves == 0
 }
 
 impl Message {
@@ -42,7 +56,13 @@ impl Message {
             variables: value.variables.clone(),
             tenant: value.tenant.clone(),
             correlated: Vec::new(),
+            moves: 0,
         }
+    }
+
+    /// Its place among the messages of its name and correlation key, by its own key.
+    pub fn rank(&self, key: Key) -> Rank {
+        Rank::new(self.moves, key)
     }
 
     /// The record value.
@@ -61,6 +81,16 @@ impl Message {
 
 impl Row for Message {
     const TABLE: u8 = 6;
+    const VERSION: u8 = 2;
+
+    fn version(&self) -> u8 {
+        if self.moves == 0 { 1 } else { 2 }
+    }
+
+    fn read_earlier(version: u8, bytes: &[u8]) -> ReadEarlier<Self> {
+        // A zero is encoded as one byte.
+        (version == 1).then(|| decode(&[bytes, &[0]].concat()))
+    }
 
     fn weight(&self) -> usize {
         let texts = [&self.name, &self.correlation_key, &self.message_id];
@@ -102,17 +132,18 @@ impl Messages {
         self.add(key, Message::of(value));
     }
 
-    /// Inserts a message of another partition, which these processes have taken. It may be here already, if that partition has lost its
-    /// knowledge of that in a recovery.
+    /// Inserts a message of another partition, which these processes have taken, after so many moves. It may be here already, if that
+    /// partition has lost its knowledge of that in a recovery.
     pub(in crate::appliers) fn arrive(
         &mut self,
         key: Key,
         value: &MessageValue,
-        correlated: Vec<Arc<str>>,
+        (correlated, moves): (Vec<Arc<str>>, u32),
     ) {
         self.remove(key);
         let message = Message {
             correlated,
+            moves,
             ..Message::of(value)
         };
         self.add(key, message);
@@ -133,10 +164,10 @@ impl Messages {
     pub(in crate::appliers) fn add_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
         if let Some(message) = self.table.get_mut(key) {
             message.correlated.push(bpmn_process_id.clone());
-            let name = name_of(message);
+            let (name, rank) = (name_of(message), message.rank(key));
             self.table.add_weight(CORRELATED + bpmn_process_id.len());
             if let Some(queue) = self.by_name.get_mut(&name) {
-                queue.take(key, bpmn_process_id);
+                queue.take(rank, bpmn_process_id);
             }
         }
     }
@@ -145,9 +176,9 @@ impl Messages {
     pub(in crate::appliers) fn remove_correlated(&mut self, key: Key, bpmn_process_id: &Arc<str>) {
         if let Some(message) = self.table.get_mut(key) {
             message.correlated.retain(|id| id != bpmn_process_id);
-            let name = name_of(message);
+            let (name, rank) = (name_of(message), message.rank(key));
             if let Some(queue) = self.by_name.get_mut(&name) {
-                queue.give_back(key, bpmn_process_id);
+                queue.give_back(rank, bpmn_process_id);
             }
         }
     }
@@ -175,7 +206,7 @@ impl Messages {
         (tenant, name, correlation_key): (&TenantId, &Arc<str>, &Arc<str>),
         bpmn_process_id: &str,
         now: i64,
-    ) -> Option<Key> {
+    ) -> Option<Rank> {
         let name = (tenant.clone(), name.clone(), correlation_key.clone());
         self.by_name.get(&name)?.oldest_for(bpmn_process_id, now)
     }
@@ -214,7 +245,7 @@ impl Indexed<Message> for Messages {
 
     fn add_to_index(&mut self, key: Key, row: &Message) {
         let queue = self.by_name.or_default(name_of(row));
-        queue.add(key, row.deadline, &row.correlated);
+        queue.add(row.rank(key), row.deadline, &row.correlated);
         if !row.message_id.is_empty() {
             self.by_id.insert(id_of(row), key);
         }
@@ -227,7 +258,7 @@ impl Indexed<Message> for Messages {
     fn take_from_index(&mut self, key: Key, row: &Message) {
         let name = name_of(row);
         if let Some(queue) = self.by_name.get_mut(&name) {
-            queue.remove(key);
+            queue.remove(row.rank(key));
             if queue.is_empty() {
                 self.by_name.remove(&name);
             }

@@ -81,7 +81,8 @@ fn take_over(cx: &mut Context<'_>, slots: &[u32]) {
         let of_slot = of_shards.filter(|(key, _)| routing.slot_of(key) == *slot);
         messages.extend(of_slot.map(|(_, key)| key));
     }
-    messages.sort_unstable();
+    let table = &mut cx.state.messages;
+    messages.sort_by_cached_key(|key| table.get(*key).map(|message| message.rank(*key)));
     for message_key in messages {
         if may_be_taken(cx, message_key) {
             cx.steps.push(Step::CorrelateMessage(message_key));

@@ -198,6 +198,7 @@ fn row_at(state: &mut State, location: RowLocation) -> Option<MovedRow> {
                 key,
                 value: message.value(),
                 correlated: message.correlated.clone(),
+                moves: message.moves.saturating_add(1),
             }
         }
         _ => MovedRow::Subscription {

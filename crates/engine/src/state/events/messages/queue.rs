@@ -1,6 +1,7 @@
 //! The buffered messages of one name and correlation key, and how far each process has taken them: the next one for a process is found
 //! without looking at those that it already has, however many are buffered.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -8,8 +9,25 @@ use std::sync::Arc;
 use skep_protocol::Key;
 use smallvec::SmallVec;
 
+/// The place of a message among those of its name and correlation key, the oldest first.
+///
+/// Keys tell the age of messages that one partition has made. A correlation key that moves to another partition takes all of its messages
+/// along, so those that have moved more often are older.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    moves: Reverse<u32>,
+    pub key: Key,
+}
+
+impl Rank {
+    pub fn new(moves: u32, key: Key) -> Rank {
+        let moves = Reverse(moves);
+        Rank { moves, key }
+    }
+}
+
 /// Messages with the ends of their times to live.
-type Deadlines = BTreeMap<Key, i64>;
+type Deadlines = BTreeMap<Rank, i64>;
 
 /// See the [module](self).
 #[derive(Default)]
@@ -22,10 +40,10 @@ pub(super) struct Queue {
 /// The messages that a process has taken. It takes the oldest one first, so they are nearly always those up to some message.
 #[derive(Default)]
 struct Taken {
-    /// All up to this one.
-    up_to: Key,
+    /// All up to this one. `None`: not even the first one.
+    up_to: Option<Rank>,
     /// And these later ones. The message that follows `up_to` is not among them.
-    later: BTreeSet<Key>,
+    later: BTreeSet<Rank>,
 }
 
 impl Queue {
@@ -34,68 +52,69 @@ impl Queue {
     }
 
     pub(super) fn keys(&self) -> impl Iterator<Item = Key> {
-        self.deadlines.keys().copied()
+        self.deadlines.keys().map(|rank| rank.key)
     }
 
     /// Adds a message that these processes have taken.
-    pub(super) fn add(&mut self, key: Key, deadline: i64, taken_by: &[Arc<str>]) {
-        self.deadlines.insert(key, deadline);
+    pub(super) fn add(&mut self, rank: Rank, deadline: i64, taken_by: &[Arc<str>]) {
+        self.deadlines.insert(rank, deadline);
         // It may be older than others: a removal was taken back.
         for (_, taken) in &mut self.taken {
-            taken.give_back(key, &self.deadlines);
+            taken.give_back(rank, &self.deadlines);
         }
         for process in taken_by {
-            self.take(key, process);
+            self.take(rank, process);
         }
     }
 
-    pub(super) fn remove(&mut self, key: Key) {
-        self.deadlines.remove(&key);
+    pub(super) fn remove(&mut self, rank: Rank) {
+        self.deadlines.remove(&rank);
         for (_, taken) in &mut self.taken {
-            taken.later.remove(&key);
+            taken.later.remove(&rank);
             taken.advance(&self.deadlines);
         }
     }
 
     /// The process has taken the message.
-    pub(super) fn take(&mut self, key: Key, process: &Arc<str>) {
+    pub(super) fn take(&mut self, rank: Rank, process: &Arc<str>) {
         let known = self.taken.iter().position(|(other, _)| other == process);
         let at = known.unwrap_or_else(|| {
             self.taken.push((process.clone(), Taken::default()));
             self.taken.len() - 1
         });
         if let Some((_, taken)) = self.taken.get_mut(at)
-            && key > taken.up_to
+            && Some(rank) > taken.up_to
         {
-            taken.later.insert(key);
+            taken.later.insert(rank);
             taken.advance(&self.deadlines);
         }
     }
 
     /// The process has not taken the message after all.
-    pub(super) fn give_back(&mut self, key: Key, process: &str) {
+    pub(super) fn give_back(&mut self, rank: Rank, process: &str) {
         let mut taken = self.taken.iter_mut();
         if let Some((_, taken)) = taken.find(|(other, _)| &**other == process) {
-            taken.give_back(key, &self.deadlines);
+            taken.give_back(rank, &self.deadlines);
         }
     }
 
     /// The oldest message that the process has not taken and that has not expired.
-    pub(super) fn oldest_for(&self, process: &str, now: i64) -> Option<Key> {
+    pub(super) fn oldest_for(&self, process: &str, now: i64) -> Option<Rank> {
         let mut taken = self.taken.iter();
         let taken = taken.find(|(other, _)| &**other == process);
         let taken = taken.map(|(_, taken)| taken);
-        let up_to = taken.map_or(Key::NONE, |taken| taken.up_to);
+        let up_to = taken.and_then(|taken| taken.up_to);
         let mut rest = after(&self.deadlines, up_to);
-        let oldest = rest.find(|(key, deadline)| {
-            **deadline > now && taken.is_none_or(|taken| !taken.later.contains(*key))
+        let oldest = rest.find(|(rank, deadline)| {
+            **deadline > now && taken.is_none_or(|taken| !taken.later.contains(*rank))
         });
-        oldest.map(|(key, _)| *key)
+        oldest.map(|(rank, _)| *rank)
     }
 }
 
-fn after(messages: &Deadlines, key: Key) -> impl Iterator<Item = (&Key, &i64)> {
-    messages.range((Bound::Excluded(key), Bound::Unbounded))
+fn after(messages: &Deadlines, rank: Option<Rank>) -> impl Iterator<Item = (&Rank, &i64)> {
+    let first = rank.map_or(Bound::Unbounded, Bound::Excluded);
+    messages.range((first, Bound::Unbounded))
 }
 
 impl Taken {
@@ -104,11 +123,11 @@ impl Taken {
         if self.later.is_empty() {
             return;
         }
-        for (key, _) in after(messages, self.up_to) {
-            if !self.later.remove(key) {
+        for (rank, _) in after(messages, self.up_to) {
+            if !self.later.remove(rank) {
                 return;
             }
-            self.up_to = *key;
+            self.up_to = Some(*rank);
             if self.later.is_empty() {
                 // An empty set would keep its memory.
                 self.later = BTreeSet::new();
@@ -117,15 +136,15 @@ impl Taken {
         }
     }
 
-    fn give_back(&mut self, key: Key, messages: &Deadlines) {
-        self.later.remove(&key);
-        if key > self.up_to {
+    fn give_back(&mut self, rank: Rank, messages: &Deadlines) {
+        self.later.remove(&rank);
+        let Some(up_to) = self.up_to.filter(|up_to| rank <= *up_to) else {
             return;
-        }
-        let behind = (Bound::Excluded(key), Bound::Included(self.up_to));
+        };
+        let behind = (Bound::Excluded(rank), Bound::Included(up_to));
         self.later
-            .extend(messages.range(behind).map(|(key, _)| *key));
-        self.up_to = Key(key.0.saturating_sub(1));
+            .extend(messages.range(behind).map(|(rank, _)| *rank));
+        self.up_to = messages.range(..rank).next_back().map(|(rank, _)| *rank);
     }
 }
 
@@ -137,10 +156,15 @@ mod tests {
 
     const NOW: i64 = 1_000;
 
+    /// The message with this key, which has not moved.
+    fn at(key: i64) -> Rank {
+        Rank::new(0, Key(key))
+    }
+
     fn of(count: i64) -> Queue {
         let mut queue = Queue::default();
         for key in 1..=count {
-            queue.add(Key(key), NOW + 1, &[]);
+            queue.add(at(key), NOW + 1, &[]);
         }
         queue
     }
@@ -151,22 +175,22 @@ mod tests {
         let mut queue = of(100_000);
         let process: Arc<str> = "p".into();
         for key in 1..=100_000 {
-            assert_eq!(queue.oldest_for(&process, NOW), Some(Key(key)));
-            queue.take(Key(key), &process);
+            assert_eq!(queue.oldest_for(&process, NOW), Some(at(key)));
+            queue.take(at(key), &process);
         }
         assert_eq!(queue.oldest_for(&process, NOW), None);
-        assert_eq!(queue.oldest_for("q", NOW), Some(Key(1)));
+        assert_eq!(queue.oldest_for("q", NOW), Some(at(1)));
     }
 
     #[test]
     fn what_was_taken_out_of_turn_is_passed_over() {
         let mut queue = of(4);
         let process: Arc<str> = "p".into();
-        queue.take(Key(2), &process);
-        queue.take(Key(3), &process);
-        assert_eq!(queue.oldest_for(&process, NOW), Some(Key(1)));
-        queue.remove(Key(1));
-        assert_eq!(queue.oldest_for(&process, NOW), Some(Key(4)));
+        queue.take(at(2), &process);
+        queue.take(at(3), &process);
+        assert_eq!(queue.oldest_for(&process, NOW), Some(at(1)));
+        queue.remove(at(1));
+        assert_eq!(queue.oldest_for(&process, NOW), Some(at(4)));
     }
 
     #[test]
@@ -174,20 +198,38 @@ mod tests {
         let mut queue = of(3);
         let process: Arc<str> = "p".into();
         for key in 1..=3 {
-            queue.take(Key(key), &process);
+            queue.take(at(key), &process);
         }
-        queue.give_back(Key(2), &process);
-        assert_eq!(queue.oldest_for(&process, NOW), Some(Key(2)));
-        queue.take(Key(2), &process);
+        queue.give_back(at(2), &process);
+        assert_eq!(queue.oldest_for(&process, NOW), Some(at(2)));
+        queue.take(at(2), &process);
         assert_eq!(queue.oldest_for(&process, NOW), None);
     }
 
     #[test]
     fn expired_messages_are_passed_over() {
         let mut queue = of(2);
-        queue.add(Key(3), NOW + 2, &[]);
-        assert_eq!(queue.oldest_for("p", NOW + 1), Some(Key(3)));
+        queue.add(at(3), NOW + 2, &[]);
+        assert_eq!(queue.oldest_for("p", NOW + 1), Some(at(3)));
         assert_eq!(queue.oldest_for("p", NOW + 2), None);
+    }
+
+    /// Whatever the numbers of their partitions: those that have moved more often were published before.
+    #[test]
+    fn messages_that_have_moved_are_older_than_those_published_where_they_are() {
+        let mut queue = Queue::default();
+        let of = |moves, partition, counter| Rank::new(moves, Key::new(partition, counter));
+        let ranks = [of(2, 1, 9), of(1, 4, 7), of(1, 4, 8), of(0, 2, 3)];
+        for rank in ranks.iter().rev() {
+            queue.add(*rank, NOW + 1, &[]);
+        }
+        let process: Arc<str> = "p".into();
+        for rank in ranks {
+            assert_eq!(queue.oldest_for(&process, NOW), Some(rank));
+            queue.take(rank, &process);
+        }
+        queue.give_back(ranks[1], &process);
+        assert_eq!(queue.oldest_for(&process, NOW), Some(ranks[1]));
     }
 
     proptest! {
@@ -198,36 +240,36 @@ mod tests {
         ) {
             let processes: [Arc<str>; 2] = ["p".into(), "q".into()];
             let mut queue = Queue::default();
-            let mut all: BTreeMap<Key, BTreeSet<Arc<str>>> = BTreeMap::new();
+            let mut all: BTreeMap<Rank, BTreeSet<Arc<str>>> = BTreeMap::new();
             for (what, key, process) in steps {
-                let (key, process) = (Key(key), &processes[process]);
-                let taken_by = all.get_mut(&key);
+                let (rank, process) = (Rank::new((key % 3) as u32, Key(key)), &processes[process]);
+                let taken_by = all.get_mut(&rank);
                 match (what, taken_by) {
                     (0, None) => {
-                        queue.add(key, NOW + 1, std::slice::from_ref(process));
-                        all.insert(key, [process.clone()].into());
+                        queue.add(rank, NOW + 1, std::slice::from_ref(process));
+                        all.insert(rank, [process.clone()].into());
                     }
                     (1, None) => {
-                        queue.add(key, NOW + 1, &[]);
-                        all.insert(key, BTreeSet::new());
+                        queue.add(rank, NOW + 1, &[]);
+                        all.insert(rank, BTreeSet::new());
                     }
                     (0 | 1, Some(taken_by)) => {
-                        queue.take(key, process);
+                        queue.take(rank, process);
                         taken_by.insert(process.clone());
                     }
                     (2, Some(taken_by)) => {
-                        queue.give_back(key, process);
+                        queue.give_back(rank, process);
                         taken_by.remove(process);
                     }
                     (3, Some(_)) => {
-                        queue.remove(key);
-                        all.remove(&key);
+                        queue.remove(rank);
+                        all.remove(&rank);
                     }
                     _ => {}
                 }
                 for process in &processes {
                     let mut rest = all.iter().filter(|(_, taken_by)| !taken_by.contains(process));
-                    let expected = rest.next().map(|(key, _)| *key);
+                    let expected = rest.next().map(|(rank, _)| *rank);
                     prop_assert_eq!(queue.oldest_for(process, NOW), expected);
                 }
                 prop_assert_eq!(queue.is_empty(), all.is_empty());

@@ -18,7 +18,7 @@ use super::{Owner, conditional, signal, timer};
 use crate::processing::bpmn::Problem;
 use crate::processing::{Context, slots};
 use crate::remote::Variables;
-use crate::state::DeployedProcess;
+use crate::state::{DeployedProcess, Rank};
 
 /// The triggered start events of the process itself, in reverse document order.
 fn start_events(graph: &Process) -> impl Iterator<Item = (ElementIndex, &CatchEvent)> {
@@ -202,7 +202,7 @@ pub(crate) fn next_start(cx: &mut Context<'_>, instance: Key) -> Option<NextStar
 /// Like [`next_start`], on the partition that has the correlation key.
 pub(crate) fn next_start_here(cx: &mut Context<'_>, instance: Key) -> Option<NextStart> {
     let started = cx.state.message_starts.started_by(instance)?;
-    let mut next: Option<(Key, Key)> = None;
+    let mut next: Option<(Key, Rank)> = None;
     let tenant = &started.tenant;
     let starts = &cx.state.message_starts;
     for start in starts.of_process(tenant, &started.bpmn_process_id) {
@@ -219,7 +219,10 @@ pub(crate) fn next_start_here(cx: &mut Context<'_>, instance: Key) -> Option<Nex
             next = Some((start, message));
         }
     }
-    next.map(|(start, message)| NextStart::Here { start, message })
+    next.map(|(start, message)| NextStart::Here {
+        start,
+        message: message.key,
+    })
 }
 
 /// Starts the next instance, now that the one before it has ended or left its process.
