@@ -17,6 +17,7 @@ mod questions;
 mod reads;
 mod scaling;
 mod shared_stores;
+mod slots;
 mod stores;
 mod streams;
 #[path = "../support/mod.rs"]

@@ -407,6 +407,12 @@ impl Node {
         }
     }
 
+    /// Whether parts of a snapshot have arrived, and others have not.
+    pub fn takes_snapshot(&self) -> bool {
+        let running = self.running.as_ref();
+        running.is_some_and(|running| !running.chunks.is_empty())
+    }
+
     /// Takes the changed rows out of the state; they are stored when their entry is committed.
     pub fn capture_checkpoint(&mut self) {
         let Some(running) = &mut self.running else {

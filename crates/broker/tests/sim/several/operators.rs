@@ -8,7 +8,8 @@ use super::world::{Happening, ReplicaId, World};
 
 /// Microseconds between two looks.
 pub const LOOK: u64 = 30_000;
-/// Without a change under way, partitions are added at one look in so many. A purge, of which a world has one, begins at four.
+/// Without a change under way, partitions are added at one look in so many. A purge, of which a world has one, begins at four, and correlation
+/// keys are spread over another number of partitions at three.
 const RARELY: u64 = 15;
 
 #[derive(Default)]
@@ -39,8 +40,10 @@ impl World {
             self.go_on_purging();
         } else if self.calm.faults && self.operators.left.is_empty() {
             match self.random.below(RARELY) {
+                _ if self.operators.growth.moves_on => self.begin_relocating(),
                 0 => self.begin_growing(),
                 1..5 => self.begin_purging(),
+                5..8 => self.begin_relocating(),
                 _ => {}
             }
         }

@@ -210,7 +210,7 @@ impl World {
             );
         }
         if self.mutation == Mutation::EndsUnheard
-            && let RemoteCommand::Routing(RoutingCommand::EndStart(_)) = &sent.command
+            && let (_, RemoteCommand::Routing(RoutingCommand::EndStart(_))) = sent.command.hops()
         {
             return;
         }
@@ -298,7 +298,8 @@ impl World {
         if let Some(leader) = self.leader_of(host, partition)
             && let Some(delay) = self.deliveries(host, leader).first()
         {
-            let (place, request) = ((partition, leader), Box::new(request.clone()));
+            let (place, mut request) = ((partition, leader), Box::new(request.clone()));
+            request.hops += 1;
             self.after(*delay, Happening::Request { place, id, request });
         }
     }

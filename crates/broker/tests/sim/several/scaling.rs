@@ -13,8 +13,10 @@ use super::world::{Happening, MACHINES, Watched, World};
 /// Maximum number of partitions, and of changes in one world.
 const MOST: u32 = 6;
 const MOST_CHANGES: u32 = 2;
+/// Relocations of one world that follow from no new partitions.
+const MOST_RELOCATIONS: u32 = 3;
 /// At one look in so many, a relocation is cancelled.
-const CANCELLED: u64 = 20;
+const CANCELLED: u64 = 40;
 /// Within so many microseconds all machines know what the cluster has agreed on.
 const HEARD_OF: u64 = 200_000;
 
@@ -27,6 +29,9 @@ pub struct Growth {
     pub relocating: Option<u32>,
     spread: Vec<u32>,
     changes: u32,
+    relocations: u32,
+    /// Whether operators only move correlation keys, all the time.
+    pub moves_on: bool,
 }
 
 impl World {
@@ -81,9 +86,7 @@ impl World {
             self.operators.growth.target = None;
             self.tally.add("grown", 1);
             self.chronicle.grows(target);
-            self.operators.growth.relocating = Some(target);
-            let routing = self.scaled(target, target);
-            self.agree_on(routing.relocating_to(Some(target)));
+            self.relocate(target, target);
         }
     }
 
@@ -98,6 +101,27 @@ impl World {
         self.operators.growth.spread.clear();
         let active = self.routing.count();
         self.agree_on(self.scaled(active, active));
+    }
+
+    /// Correlation keys move as when partitions are drained, or get work again.
+    pub fn begin_relocating(&mut self) {
+        let (initial, active) = (self.routing.initial(), self.routing.count());
+        let growth = &mut self.operators.growth;
+        // Slots of the initial partitions can move too, which no operator may ask for.
+        let least = if growth.moves_on { 1 } else { initial };
+        if active == least || growth.relocations >= MOST_RELOCATIONS && !growth.moves_on {
+            return;
+        }
+        growth.relocations += 1;
+        let target = least + self.random.below(u64::from(active - least + 1)) as u32;
+        self.relocate(active, target);
+    }
+
+    /// Spreads correlation keys over `target` of the partitions that take part.
+    fn relocate(&mut self, active: u32, target: u32) {
+        self.operators.growth.relocating = Some(target);
+        let routing = self.scaled(active, active);
+        self.agree_on(routing.relocating_to(Some(target)));
     }
 
     /// The leader of the first partition is asked whether all slots have moved. Operators cancel that at times: the slots that move arrive.
