@@ -108,19 +108,47 @@ impl World {
     /// Unfinished work of each partition, as known to its leader.
     fn open(&self, what: impl Fn(&skep_engine::Engine) -> String) -> String {
         let each = self.there().map(|partition| {
-            let leader = self.leader(partition)?;
-            let running = self.replicas[&leader].node.running.as_ref()?;
-            Some((partition, what(running.core.engine())))
+            let leader = self.leader(partition);
+            let running = leader.and_then(|leader| self.replicas[&leader].node.running.as_ref());
+            let open = match running {
+                Some(running) => what(running.core.engine()),
+                None => format!("no leader of {}", self.replicas_of(partition)),
+            };
+            (partition, open)
         });
         let each: Vec<String> = each
-            .map(|of| match of {
-                None => "no leader".into(),
-                Some((_, open)) if open.is_empty() => open,
-                Some((partition, open)) => format!("partition {partition}: {open}"),
-            })
-            .filter(|open| !open.is_empty())
+            .filter(|(_, open)| !open.is_empty())
+            .map(|(partition, open)| format!("partition {partition}: {open}"))
             .collect();
         each.join("; ")
+    }
+
+    /// The replicas of a partition, for those who look for the reason why nobody leads.
+    fn replicas_of(&self, partition: u32) -> String {
+        let of_partition = |it: &(&ReplicaId, &Replica)| it.0.0 == partition;
+        let replicas = self.replicas.iter().filter(of_partition);
+        let each = replicas.map(|(place, replica)| {
+            let Some(running) = &replica.node.running else {
+                return format!("{place:?} died: {:?}", replica.died);
+            };
+            let group = running.core.group();
+            let ends = (group.term_at(group.last_index()), group.last_index());
+            format!(
+                "{place:?} in term {} is {:?}, leader {:?}, hangs: {} {} {}, appends {}, log {:?}..{ends:?}, committed {} of {}, applied {}",
+                group.term(),
+                group.role(),
+                group.leader(),
+                self.hangs(*place),
+                replica.hangs_until > self.agenda.now,
+                group.disk_hangs(),
+                running.queue.len(),
+                group.base(),
+                group.commit_index(),
+                group.known_commit(),
+                running.core.applied(),
+            )
+        });
+        each.collect::<Vec<_>>().join("\n")
     }
 
     pub fn until_nothing_is_under_way(&mut self, when: &str) {
