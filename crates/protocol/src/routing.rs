@@ -6,6 +6,7 @@
 
 mod slots;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -159,8 +160,25 @@ impl Routing {
 
     /// How many partitions have slots.
     pub fn spread(&self) -> usize {
-        let of: std::collections::BTreeSet<u32> = self.table.iter().copied().collect();
+        let of: BTreeSet<u32> = self.table.iter().copied().collect();
         of.len()
+    }
+
+    /// How many slots the partition has.
+    pub fn slots_of(&self, partition: u32) -> u32 {
+        let slots = self.table.iter().filter(|of| **of == partition);
+        slots.map(|_| 1).sum()
+    }
+
+    /// How many slots move from one partition to another so that they are spread over `count` partitions.
+    pub fn moves(&self, count: u32) -> BTreeMap<(u32, u32), u32> {
+        let target = slots::spread(&self.table, count);
+        let pairs = self.table.iter().copied().zip(target.iter().copied());
+        let mut moves = BTreeMap::new();
+        for pair in pairs.filter(|(from, to)| from != to) {
+            *moves.entry(pair).or_default() += 1;
+        }
+        moves
     }
 
     /// Whether each key belongs to the remainder of its hash by the number of partitions with which the cluster began.
@@ -221,9 +239,18 @@ mod tests {
                 let (least, most) = (counts.iter().min(), counts.iter().max());
                 prop_assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 1), "{:?}", counts);
                 prop_assert_eq!(counts.iter().sum::<usize>(), before.len());
+                let moves = target.moves(count);
                 // A partition either gets slots or gives some away.
                 for partition in 1..=40 {
                     let (had, has) = (of(&before, partition), of(&routing.table, partition));
+                    prop_assert_eq!(target.slots_of(partition) as usize, had);
+                    let sum = |is_of: &dyn Fn(&(u32, u32)) -> bool| {
+                        let slots = moves.iter().filter(|(pair, _)| is_of(pair));
+                        slots.map(|(_, slots)| *slots as usize).sum::<usize>()
+                    };
+                    let given = sum(&|(from, _)| *from == partition);
+                    let got = sum(&|(_, to)| *to == partition);
+                    prop_assert_eq!((given, got), (had.saturating_sub(has), has.saturating_sub(had)));
                     let pairs = before.iter().zip(routing.table.iter());
                     let kept = pairs.filter(|(a, b)| **a == partition && **b == partition).count();
                     prop_assert_eq!(kept, had.min(has));

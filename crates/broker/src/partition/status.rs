@@ -46,6 +46,8 @@ pub struct Scaling {
     pub relocated: AtomicU64,
     /// Slots of this partition that are to move to another one.
     pub slots_to_move: AtomicUsize,
+    /// Rows that move with the correlation keys of this partition.
+    pub correlation_rows: AtomicUsize,
 }
 
 /// Effects of a disk with little space.

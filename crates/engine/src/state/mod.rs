@@ -395,6 +395,12 @@ impl State {
         tables.map(|rows| rows.evict(limit, &mut resident)).sum()
     }
 
+    /// Rows that move with correlation keys.
+    pub fn correlation_rows(&self) -> usize {
+        let subscriptions = self.message_subscriptions.table.len();
+        self.messages.len() + subscriptions + self.message_starts.started.len()
+    }
+
     /// Estimated bytes of rows in memory.
     pub fn resident_bytes(&self) -> usize {
         let tables = self.rows().into_iter();

@@ -21,9 +21,7 @@ pub fn in_words(operation: &Value) -> String {
         "PARTITION_BOOTSTRAP" => format!("{} bootstraps {}", node(), partition()),
         "START_PARTITION_SCALE_UP" => "new partitions are created".to_string(),
         "AWAIT_REDISTRIBUTION" => "new partitions get what every partition has".to_string(),
-        "AWAIT_RELOCATION" => {
-            "correlation keys move to the partitions that are to have them".to_string()
-        }
+        "AWAIT_RELOCATION" => relocation(operation),
         "UPDATE_ROUTING_STATE" => "which partitions get new instances is decided".to_string(),
         "PARTITION_RECONFIGURE_PRIORITY" => {
             let priority = field("priority");
@@ -34,6 +32,25 @@ pub fn in_words(operation: &Value) -> String {
         }
         _ => name,
     }
+}
+
+/// A plan names the moves, and a change under way does not.
+fn relocation(operation: &Value) -> String {
+    let mut text = "correlation keys move to the partitions that are to have them".to_string();
+    let moves = operation.get("moves").and_then(Value::as_array);
+    for (number, one) in moves.into_iter().flatten().enumerate() {
+        let [from, to, slots, rows] =
+            ["fromPartitionId", "toPartitionId", "slots", "estimatedRows"]
+                .map(|name| one.get(name).and_then(Value::as_u64));
+        let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
+        let slots = slots.unwrap_or_default();
+        let before = if number == 0 { ": " } else { ", " };
+        text += &format!("{before}{slots} slots from partition {from} to {to}");
+        if let Some(rows) = rows {
+            text += &format!(" with about {rows} messages and subscriptions");
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -50,5 +67,15 @@ mod tests {
         let scale = json!({"operation": "START_PARTITION_SCALE_UP"});
         assert_eq!(in_words(&scale), "new partitions are created");
         assert_eq!(in_words(&json!({"operation": "LATER"})), "LATER");
+        let relocation = json!({"operation": "AWAIT_RELOCATION"});
+        let text = "correlation keys move to the partitions that are to have them";
+        assert_eq!(in_words(&relocation), text);
+        let moves = json!([
+            {"fromPartitionId": 1, "toPartitionId": 3, "slots": 512, "estimatedRows": 70},
+            {"fromPartitionId": 2, "toPartitionId": 3, "slots": 513, "estimatedRows": null},
+        ]);
+        let planned = json!({"operation": "AWAIT_RELOCATION", "moves": moves});
+        let moved = "512 slots from partition 1 to 3 with about 70 messages and subscriptions, 513 slots from partition 2 to 3";
+        assert_eq!(in_words(&planned), format!("{text}: {moved}"));
     }
 }

@@ -1,5 +1,6 @@
 //! `/actuator/cluster`: the state of the cluster, and changes to it. Any node answers.
 
+mod moves;
 mod shown;
 
 use http::{Method, StatusCode};
@@ -9,6 +10,7 @@ use skep_broker::cluster::{Answer as ClusterAnswer, Ask};
 use skep_cluster::{Planned, Refusal, Request, UnsafeRecovery};
 
 use super::reply::{self, Answer, Handled, Incoming, allow, bad_request, message, ok};
+use moves::Rows;
 use shown::brokers;
 
 /// Handles requests to paths below `/actuator/cluster`.
@@ -173,13 +175,18 @@ impl Target<'_> {
         if !dry_run {
             tracing::info!(?request, "operator action on the cluster");
         }
-        let answer = self.ask(Ask::Change { request, dry_run }).await?;
-        self.answered(answer)
+        match self.ask(Ask::Change { request, dry_run }).await? {
+            ClusterAnswer::Planned(planned) if dry_run && relocates(&planned) => {
+                let rows = moves::rows(self.broker).await;
+                Ok(self.planned(&planned, &rows))
+            }
+            answer => self.answered(answer),
+        }
     }
 
     fn answered(&self, answer: ClusterAnswer) -> Handled {
         match answer {
-            ClusterAnswer::Planned(planned) => Ok(self.planned(&planned)),
+            ClusterAnswer::Planned(planned) => Ok(self.planned(&planned, &Rows::new())),
             ClusterAnswer::State(state) => Ok(ok(&shown::topology(self.broker, &state))),
             // Only nodes ask each other for this.
             ClusterAnswer::Survivor(_)
@@ -191,8 +198,18 @@ impl Target<'_> {
         }
     }
 
-    fn planned(&self, planned: &Planned) -> Answer {
-        let operations: Vec<Value> = planned.operations.iter().map(shown::operation).collect();
+    fn planned(&self, planned: &Planned, rows: &Rows) -> Answer {
+        let operations = planned.operations.iter().map(|operation| {
+            let mut shown = shown::operation(operation);
+            if let (Some(partitions), Some(shown)) =
+                (operation.relocates_to(), shown.as_object_mut())
+            {
+                let moves = moves::of(&planned.current.routing(), partitions, rows);
+                shown.insert("moves".to_string(), moves);
+            }
+            shown
+        });
+        let operations: Vec<Value> = operations.collect();
         let mut body = json!({
             "changeId": planned.change,
             "currentTopology": brokers(self.broker, &planned.current),
@@ -222,6 +239,12 @@ impl Target<'_> {
         let answer = self.broker.ask_for(ask).await;
         answer.map_err(|refusal| refused(&refusal))
     }
+}
+
+/// Whether slots of correlation keys move.
+fn relocates(planned: &Planned) -> bool {
+    let mut operations = planned.operations.iter();
+    operations.any(|operation| operation.relocates_to().is_some())
 }
 
 /// The answer to a request that the cluster refused.

@@ -69,6 +69,7 @@ fn one(broker: &Broker, handle: &PartitionHandle) -> Value {
         "isDraining": !is_being_added && status.partition > routing.accepting(),
         "liveElementInstances": status.live_element_instances.load(Ordering::Relaxed),
         "waitingJobs": status.jobs.waiting.load(Ordering::Relaxed),
+        "correlationRows": status.scaling.correlation_rows.load(Ordering::Relaxed),
         "bannedInstances": status.banned_instances.load(Ordering::Relaxed),
         "clock": clock(broker, status),
         "health": tree(status),

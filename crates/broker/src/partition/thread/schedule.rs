@@ -200,8 +200,10 @@ impl Partition {
             whole,
             relocated,
             slots_to_move,
+            correlation_rows,
         } = &status.scaling;
         set(slots_to_move, to_move.unwrap_or_default());
+        set(correlation_rows, state.correlation_rows());
         relocated.store(engine.relocated_at().unwrap_or(0), Ordering::Relaxed);
         desired.store(state.scaling.get().desired, Ordering::Relaxed);
         whole.store(engine.scaled_up_to(), Ordering::Relaxed);

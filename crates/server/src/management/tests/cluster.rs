@@ -100,6 +100,28 @@ async fn a_node_that_is_alone_is_purged_and_says_how_far_it_is() {
 }
 
 #[tokio::test]
+async fn a_plan_names_the_slots_that_move() {
+    let server = Server::started().await;
+    let path = "/actuator/cluster?dryRun=true";
+    let body = r#"{"partitions":{"count":4}}"#;
+    let (status, answer) = server.send("PATCH", path, body).await;
+    assert_eq!(status, 202, "{answer}");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let planned = answer["plannedChanges"].as_array().unwrap();
+    let move_of = |from: u32, to: u32| {
+        json!({
+            "fromPartitionId": from,
+            "toPartitionId": to,
+            "slots": 512,
+            "estimatedRows": 0,
+        })
+    };
+    let moves = [move_of(1, 3), move_of(1, 4), move_of(2, 3), move_of(2, 4)];
+    let relocation = json!({ "operation": "AWAIT_RELOCATION", "moves": moves });
+    assert_eq!(planned.last(), Some(&relocation), "{planned:?}");
+}
+
+#[tokio::test]
 async fn a_change_of_the_cluster_is_planned_begun_and_shown() {
     let server = first_of_several().await;
     let body = r#"{"brokers":{"add":[1]},"partitions":{"replicationFactor":2}}"#;

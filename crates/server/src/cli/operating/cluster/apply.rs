@@ -32,13 +32,16 @@ pub struct ApplyArgs {
     /// Only remove nodes: run it before pods are removed.
     #[arg(long)]
     shrink_only: bool,
+    /// Only print the steps of the change.
+    #[arg(long, conflicts_with_all = ["shrink_only", "wait"])]
+    dry_run: bool,
     /// Return when the change is complete; without it, when the cluster has started it.
     #[arg(long)]
     wait: bool,
     /// Give up after this time, as in 90s or 10m; a change that has started continues. A number without a unit is in seconds.
     #[arg(long, default_value = "10m", value_name = "TIME", value_parser = given::patience)]
     timeout: Duration,
-    /// Print the cluster as JSON, as the management port returns it.
+    /// Print the cluster as JSON, as the management port returns it, or with `--dry-run` the plan.
     #[arg(long)]
     json: bool,
 }
@@ -53,6 +56,9 @@ pub async fn run(args: ApplyArgs) -> anyhow::Result<()> {
     if wish.copies.is_some_and(|copies| copies > wish.size) {
         let text = "--replication-factor is greater than --size: copies of a partition are on different nodes";
         return Err(Usage(text.to_string()).into());
+    }
+    if args.dry_run {
+        return print_plan(&args, wish).await;
     }
     let deadline = Instant::now() + args.timeout;
     let mut said = String::new();
@@ -84,6 +90,25 @@ async fn print_cluster(management: &str) -> anyhow::Result<()> {
     }
     let cluster: Value = serde_json::from_slice(&body)?;
     crate::cli::print(&format!("{cluster:#}\n"))
+}
+
+async fn print_plan(args: &ApplyArgs, wish: Wish) -> anyhow::Result<()> {
+    let management = &args.server.management;
+    let (path, body) = (format!("{PATH}?dryRun=true"), wish.body().to_string());
+    let (status, body) = fetch::request(Method::PATCH, management, &path, body, ANSWER).await?;
+    if !status.is_success() {
+        return Err(refusal(management, status, &body));
+    }
+    let planned: Value = serde_json::from_slice(&body)?;
+    if args.json {
+        return crate::cli::print(&format!("{planned:#}\n"));
+    }
+    let steps = planned.get("plannedChanges").and_then(Value::as_array);
+    let steps: Vec<String> = steps.into_iter().flatten().map(in_words).collect();
+    if steps.is_empty() {
+        return crate::cli::print("The cluster is as requested.\n");
+    }
+    crate::cli::print(&format!("{}\n", steps.join("\n")))
 }
 
 enum Step {
@@ -271,6 +296,7 @@ mod tests {
                 replication_factor: None,
                 partitions: None,
                 shrink_only: false,
+                dry_run: false,
                 wait: false,
                 timeout: Duration::from_secs(600),
                 json: false,
