@@ -146,28 +146,22 @@ impl Cluster {
         stream: StreamId,
         opened: (ActivateJobs, Claims),
     ) {
-        let Some(local) = self.local() else {
-            return;
-        };
         self.close_for(node, stream);
+        // A node that has not begun has no partitions yet. Those that it opens look for the streams then, which are not announced again.
+        let streams = &self.local.streams;
         let elsewhere = Elsewhere { node, stream };
         let peers: Arc<dyn StreamPeers> = self.clone();
-        let opened = Stream::new(
-            local.streams.next_id(),
-            opened,
-            Some(&peers),
-            Some(elsewhere),
-        );
+        let opened = Stream::new(streams.next_id(), opened, Some(&peers), Some(elsewhere));
         let mut of_others = self.streams.of_others.lock();
         of_others.insert((node, stream), opened.clone());
         drop(of_others);
-        local.streams.announce(&opened, true);
+        streams.announce(&opened, true);
     }
 
     pub(super) fn close_for(&self, node: u32, stream: StreamId) {
         let closed = self.streams.of_others.lock().remove(&(node, stream));
-        if let (Some(stream), Some(local)) = (closed, self.local()) {
-            local.streams.announce(&stream, false);
+        if let Some(stream) = closed {
+            self.local.streams.announce(&stream, false);
         }
     }
 
@@ -256,10 +250,10 @@ impl Cluster {
     /// Clients of the node have taken jobs that were pushed from here.
     pub(super) fn credit(&self, node: u32, stream: StreamId, amount: u32) {
         let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
-        if let (Some(stream), Some(local)) = (found, self.local())
+        if let Some(stream) = found
             && stream.add_credit(i64::from(amount))
         {
-            local.streams.has_room(&stream.spec.job_type);
+            self.local.streams.has_room(&stream.spec.job_type);
         }
     }
 
@@ -335,10 +329,10 @@ impl Cluster {
     /// A node gives more credit for its stream.
     pub(super) fn grow(&self, node: u32, stream: StreamId, amount: u32) {
         let found = self.streams.of_others.lock().get(&(node, stream)).cloned();
-        if let (Some(found), Some(local)) = (found, self.local())
+        if let Some(found) = found
             && found.grow(amount)
         {
-            local.streams.has_room(&found.spec.job_type);
+            self.local.streams.has_room(&found.spec.job_type);
         }
     }
 }

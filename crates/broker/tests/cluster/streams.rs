@@ -1,6 +1,8 @@
-//! Job streams while connections between nodes break: each connection is one direction, and both sides notice the break.
+//! Job streams while connections between nodes break, each of which is one direction, and while nodes join.
 
+use super::changes::{change, nodes_waiting, scale, with_initial_nodes};
 use super::*;
+use skep_cluster::Request;
 use skep_protocol::origin::Claims;
 
 /// Message classes, each with its own connection.
@@ -69,5 +71,43 @@ async fn a_stream_gets_jobs_after_connections_in_one_direction_broke_and_its_cre
         let job = next(&mut stream).await.unwrap();
         left.remove(&job.process_instance_key);
         rigs[client].complete(job.key).await.unwrap();
+    }
+}
+
+/// The new node hears of the stream while it waits to be added, and never again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_gets_the_jobs_of_a_node_that_joins_later() {
+    let nodes = Nodes {
+        copies: Some(1),
+        ..Nodes::new(3, 1)
+    };
+    let nodes = with_initial_nodes(2, nodes);
+    let mut rigs = nodes.all().await;
+    rigs[0].deploy(&one_task()).await;
+    let broker = &rigs[0].broker;
+    let mut stream = broker.open_job_stream(jobs(30), Claims::Internal);
+    rigs.push(nodes_waiting(&nodes, &rigs, 2, scale(&[2], &[], None)).await);
+    let three = Request::Scale {
+        add: Vec::new(),
+        remove: Vec::new(),
+        count: None,
+        partitions: Some(3),
+        replication_factor: None,
+    };
+    let all: Vec<&Rig> = rigs.iter().collect();
+    change(&all, three).await;
+    wait_until("leaders", || rigs.iter().all(knows_all_leaders)).await;
+    let topology = rigs[0].broker.topology();
+    let led = (1..=3).find(|partition| leader(&topology, *partition) == Some(2));
+    let led = led.expect("the new node has one of three partitions");
+    let began = Instant::now();
+    let mut of_new_node = false;
+    while !of_new_node {
+        assert!(began.elapsed() < DEADLINE, "partition {led} gets no work");
+        let created = create_one(&rigs[0]).await;
+        let job = next(&mut stream).await.expect("the job of an instance");
+        assert_eq!(job.process_instance_key, created);
+        rigs[0].complete(job.key).await.unwrap();
+        of_new_node = created.partition() == Some(led);
     }
 }
