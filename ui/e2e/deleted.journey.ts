@@ -12,8 +12,10 @@ const waits = (more: string) =>
 const mark = { exact: true } as const;
 
 test("a process that was deleted is marked in the choice, on its page, in the list, on the instance and by Ctrl K", async ({ page, open, api }) => {
-  await api.deploy([["left.bpmn", bpmn("left-over", "Left over")]]);
+  const order = await readFile(new URL("../../examples/first-process.bpmn", import.meta.url), "utf8");
+  await api.deploy([["left.bpmn", order.replace('id="order" name="Order"', 'id="left-over" name="Left over"').replace('bpmnElement="order"', 'bpmnElement="left-over"')]]);
   const { processInstanceKey } = await api.start("left-over");
+  await api.post(`/process-instances/${processInstanceKey}/cancellation`);
   const { items: [one] } = await api.post("/process-definitions/search", { filter: { processDefinitionId: "left-over" } });
   const key = String(one?.processDefinitionKey);
   await page.clock.install();
@@ -29,6 +31,11 @@ test("a process that was deleted is marked in the choice, on its page, in the li
   const choice = page.getByRole("combobox", { name: "Process" }).locator('optgroup[label="Deleted, with history"] option');
   await passing(page, () => expect(choice.filter({ hasText: "Left over" })).toHaveCount(1, { timeout: 500 }));
   await sound(page, "a deleted process");
+  await page.setViewportSize({ width: 360, height: 760 });
+  const [said, drawnBy] = [await page.locator(".drawing-notes").boundingBox(), await page.locator(".bjs-powered-by").boundingBox()];
+  expect(said?.x ?? 0).toBeGreaterThan(0);
+  expect((said?.x ?? 0) + (said?.width ?? 0), "what is said ends before the mark of bpmn.io").toBeLessThanOrEqual(drawnBy?.x ?? 0);
+  await page.setViewportSize({ width: 1280, height: 800 });
   await open(`/processes/i/${String(processInstanceKey)}`);
   await expect(page.locator(".instance-facts").getByText("Deleted", mark)).toBeVisible();
   await page.keyboard.press("Control+k");

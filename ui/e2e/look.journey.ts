@@ -34,6 +34,14 @@ test("a row of instances is read from one end of a wide screen to the other", as
   expect((to?.x ?? 0) - (from?.x ?? 0), "from a key to what comes next").toBeLessThan(260);
 });
 
+test("on a phone the place of a task in its process is drawn as high as there is room", async ({ page, open, api }) => {
+  await page.setViewportSize({ width: 360, height: 760 });
+  const { items: [task] } = await api.post("/user-tasks/search", { filter: { elementId: "assess", state: "CREATED" }, page: { limit: 1 } });
+  await open(`/tasks?task=${String(task?.userTaskKey)}&tab=process`);
+  await expect(page.locator(".task-drawing .djs-shape").first()).toBeVisible();
+  expect((await page.locator(".task-drawing .diagram").boundingBox())?.height ?? 0).toBeGreaterThan(300);
+});
+
 test("on a phone what belongs together in the studio stays in one line", async ({ page, open }) => {
   await page.setViewportSize({ width: 360, height: 760 });
   await open("/studio?sample=order");

@@ -53,7 +53,7 @@ const base: readonly Col<Instance>[] = [
     id: "processDefinitionName",
     name: t.process,
     width: "2fr",
-    minWidth: 140,
+    minWidth: 184,
     sorts: true,
     cell: (row) => (
       <>
