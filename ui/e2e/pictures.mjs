@@ -14,7 +14,15 @@ const { shoot, close } = await camera(to);
 
 const full = await startServer();
 await seed(full.url);
-const { stuck, task, error, failedDecision } = await places(client(full.url));
+const api = client(full.url);
+const { stuck, task, error, failedDecision } = await places(api);
+/** Work for as long as the monitor needs for a few points. */
+const work = async (page) => {
+  for (let n = 0; n < 50; n += 1) {
+    await api.start("order", { orderId: `w-${n}`, amount: n });
+    await page.waitForTimeout(400);
+  }
+};
 const pages = [
   ["home", "/"],
   ["processes", "/processes?process=order&state=active,incident", (page) => page.locator(".pill.incident").first().waitFor()],
@@ -22,7 +30,7 @@ const pages = [
   ["incidents", `/incidents?error=${error}`],
   ["task", `/tasks?task=${task}`, (page) => page.locator(".fjs-form").waitFor()],
   ["decision", `/decisions/i/${failedDecision}`],
-  ["monitor", "/monitor"],
+  ["monitor", "/monitor", work],
   ["studio", "/studio?sample=order", watch(stuck)],
   ["playground", `/feel?${new URLSearchParams({ expression: "amount +\n  if x then" })}`],
 ];
