@@ -191,6 +191,27 @@ mod tests {
         }
     }
 
+    /// The leader of a single partition is always spread evenly, and a criterion about that could not be refuted.
+    #[test]
+    fn leaders_are_judged_to_be_even_only_where_there_are_several() {
+        let mut judged = 0;
+        for plan in ALL.iter().flat_map(|it| [false, true].map(it.plan)) {
+            let waits = plan.steps.iter().filter(|step| {
+                let Action::Wait { until, .. } = &step.action else {
+                    return false;
+                };
+                *until == Until::Even
+            });
+            let waits: Vec<String> = waits.map(|step| format!("{}.seconds", step.name)).collect();
+            let mut criteria = plan.criteria.iter();
+            if criteria.any(|it| waits.contains(&it.measure.of)) {
+                assert!(plan.nodes.partitions > 1, "{}", plan.name);
+                judged += 1;
+            }
+        }
+        assert!(judged > 0, "no plan judges it");
+    }
+
     /// `.ci/chaos-keep` writes them; the table is written by hand.
     #[test]
     fn kept_reports_are_short_and_have_the_verdict_of_the_table() {

@@ -48,6 +48,7 @@ fn plan(full: bool) -> Plan {
             .into(),
         nodes: Nodes {
             count: NODES,
+            partitions: NODES,
             disk_mib: Some(192),
             settings: small_disk(),
             ..Nodes::default()
