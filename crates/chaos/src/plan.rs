@@ -161,6 +161,8 @@ pub enum Action {
     Flood(Rate),
     /// Keeps [`SATURATED`] instances under way all the time, started and worked over this wire.
     Saturate(Wire),
+    /// The same with another number of instances.
+    SaturateWith { wire: Wire, instances: u32 },
     /// Starts no more instances.
     StopLoad,
     /// Starts the workers, or stops them.
@@ -506,6 +508,7 @@ impl Action {
             | Self::Ramp { .. }
             | Self::Flood(_)
             | Self::Saturate(_)
+            | Self::SaturateWith { .. }
             | Self::StopLoad
             | Self::Workers(_)
             | Self::Delivery(_)

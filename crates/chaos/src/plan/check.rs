@@ -102,6 +102,9 @@ impl Plan {
                 Some("disk: late-ms: from 0 to 10000")
             }
             Action::Hog(65..) => Some("hog: at most 64"),
+            Action::SaturateWith { instances, .. } if !(1..=65_536).contains(instances) => {
+                Some("saturate-with: instances: from 1 to 65536")
+            }
             Action::Ramp { over_s, .. } if !(0.001..=1e6).contains(over_s) => {
                 Some("ramp: over-s: from 0.001 to 1000000")
             }
@@ -186,6 +189,7 @@ impl Plan {
             | Action::Ramp { .. }
             | Action::Flood(_)
             | Action::Saturate(_)
+            | Action::SaturateWith { .. }
             | Action::StopLoad
             | Action::Workers(_)
             | Action::Delivery(_)
@@ -332,6 +336,10 @@ mod tests {
             ("{scale: {partitions: 2, nodes: 2}}", "there is no node 1"),
             ("{scale: {partitions: 2, nodes: 0}}", "at least one"),
             ("{hog: 65}", "at most 64"),
+            (
+                "{saturate-with: {wire: grpc, instances: 0}}",
+                "instances: from 1 to 65536",
+            ),
             ("{explode: 1}", "unknown variant `explode`"),
             ("{kill: {node: 1}}", "step f: there is no node 1"),
             ("{through: {nodes: [0, 3]}}", "there is no node 3"),

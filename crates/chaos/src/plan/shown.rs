@@ -123,6 +123,16 @@ impl fmt::Display for Until {
     }
 }
 
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http1 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
+            Self::Grpc => "gRPC",
+        })
+    }
+}
+
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -131,11 +141,10 @@ impl fmt::Display for Action {
                 write!(f, "load from {from} to {to} within {over_s} s")
             }
             Self::Flood(rate) => write!(f, "load of {rate}, refused or not"),
-            Self::Saturate(Wire::Http1) => {
-                write!(f, "{SATURATED} instances at a time, by HTTP/1.1")
+            Self::Saturate(wire) => write!(f, "{SATURATED} instances at a time, by {wire}"),
+            Self::SaturateWith { wire, instances } => {
+                write!(f, "{instances} instances at a time, by {wire}")
             }
-            Self::Saturate(Wire::Http2) => write!(f, "{SATURATED} instances at a time, by HTTP/2"),
-            Self::Saturate(Wire::Grpc) => write!(f, "{SATURATED} instances at a time, by gRPC"),
             Self::StopLoad => f.write_str("no load"),
             Self::Workers(true) => f.write_str("workers work"),
             Self::Workers(false) => f.write_str("workers are away"),

@@ -8,6 +8,7 @@ use skep_load::{Clients, LoadArgs};
 
 use super::deployed::{Deletion, Deployed};
 use super::process;
+use crate::plan::SATURATED;
 use crate::probes::{Nodes, Seen};
 
 /// Time for which the nodes are saturated.
@@ -32,7 +33,7 @@ pub async fn maximum(
     let deployed = Deployed::new(args, process, deletion).await?;
     let live = deployed.live();
     let begin = Instant::now();
-    let running = live.saturate(clients)?;
+    let running = live.saturate(clients, SATURATED)?;
     tokio::time::sleep(LONG).await;
     let completed = live.ledger().totals.1;
     let loaded = begin.elapsed();

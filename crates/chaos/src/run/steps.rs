@@ -17,7 +17,7 @@ use crate::drivers::{
 };
 use crate::http::{Kept, Rest};
 use crate::judge::AT_LEAST;
-use crate::plan::{Action, Plan, Rate, Request, Stall, Step, Through, Until, Wire};
+use crate::plan::{Action, Plan, Rate, Request, SATURATED, Stall, Step, Through, Until, Wire};
 use crate::probes::float;
 use crate::record::{Event, Kind, Record};
 
@@ -99,12 +99,9 @@ async fn act(step: &Step, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow::Resu
         Action::Load(_) | Action::Flood(_) | Action::Ramp { .. } => {
             return load(&step.action, stage, loads).await;
         }
-        Action::Saturate(wire) => {
-            let saturated = stage.live.saturate(&stage.clients(*wire)?)?;
-            if let Some(before) = loads.starters.replace(saturated) {
-                before.end().await?;
-            }
-            *lock(&stage.rate) = None;
+        Action::Saturate(wire) => saturate((*wire, SATURATED), stage, loads).await?,
+        Action::SaturateWith { wire, instances } => {
+            saturate((*wire, *instances), stage, loads).await?;
         }
         Action::StopLoad => {
             *lock(&stage.rate) = None;
@@ -191,6 +188,20 @@ async fn load(action: &Action, stage: &Arc<Stage>, loads: &mut Loads) -> anyhow:
     }
     *lock(&stage.rate) = Some(offered);
     Ok(offered.to_string())
+}
+
+/// Keeps so many instances under way in place of the load before.
+async fn saturate(
+    (wire, instances): (Wire, u32),
+    stage: &Arc<Stage>,
+    loads: &mut Loads,
+) -> anyhow::Result<()> {
+    let saturated = stage.live.saturate(&stage.clients(wire)?, instances)?;
+    if let Some(before) = loads.starters.replace(saturated) {
+        before.end().await?;
+    }
+    *lock(&stage.rate) = None;
+    Ok(())
 }
 
 fn per_second(rate: Rate, stage: &Stage) -> anyhow::Result<f64> {
@@ -355,6 +366,7 @@ fn change_all(action: &Action, cluster: &mut Cluster) -> io::Result<String> {
         | Action::Ramp { .. }
         | Action::Flood(_)
         | Action::Saturate(_)
+        | Action::SaturateWith { .. }
         | Action::StopLoad
         | Action::Workers(_)
         | Action::Delivery(_)

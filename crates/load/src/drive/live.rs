@@ -174,12 +174,15 @@ impl Live {
         })
     }
 
-    /// Keeps as many instances under way as the arguments say, and works their jobs.
+    /// Keeps this many instances under way, and works their jobs.
     ///
     /// # Errors
     /// Threads that cannot be started.
-    pub fn saturate(&self, clients: &Clients) -> anyhow::Result<Running> {
-        self.run(clients, |args, _| args.rate = None)
+    pub fn saturate(&self, clients: &Clients, instances: u32) -> anyhow::Result<Running> {
+        self.run(clients, |args, _| {
+            args.rate = None;
+            args.concurrency = instances;
+        })
     }
 
     fn run(

@@ -57,6 +57,7 @@ fn criteria(full: bool) -> Vec<Criterion> {
         return criteria;
     }
     let created = Measure::of("created-per-s").take(Take::Mean);
+    let completed = Measure::of("completed-per-s").take(Take::Mean);
     let p99 = |from, to| {
         let p99 = Measure::of("create-p99-ms").take(Take::Median);
         p99.between(from, to).skip(2.0)
@@ -81,6 +82,16 @@ fn criteria(full: bool) -> Vec<Criterion> {
             Measure::of("even.seconds"),
             Limit::AtMost(40.0),
             "s",
+        ),
+        // Workers were there before the new partitions.
+        Criterion::new(
+            "completions ÷ rate afterwards",
+            completed
+                .between("even", "end")
+                .skip(2.0)
+                .over(Measure::of("offered-per-s")),
+            Limit::AtLeast(0.95),
+            "×",
         ),
     ]);
     criteria
