@@ -166,3 +166,14 @@ fn two_runs_stand_side_by_side() {
         ]
     );
 }
+
+/// Criteria that differ in their last word alone once looked the same.
+#[test]
+fn names_of_built_in_criteria_are_not_cut() {
+    for experiment in crate::experiments::ALL {
+        let plans = [false, true].map(experiment.plan).into_iter();
+        for Criterion { name, .. } in plans.flat_map(|plan| plan.criteria) {
+            assert!(name.chars().count() <= text::NAME, "{name}");
+        }
+    }
+}

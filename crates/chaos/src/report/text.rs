@@ -8,7 +8,7 @@ use crate::plan::Limit;
 use crate::record::{Event, Kind};
 
 /// Width to which names are cut if columns follow.
-const NAME: usize = 58;
+pub(super) const NAME: usize = 80;
 
 impl Report {
     /// Hypothesis, steps, criteria, verdict.
