@@ -99,7 +99,8 @@ fn criteria(few_s: f64) -> Vec<Criterion> {
         .post("0.30 ×"),
         Criterion::new(
             "refused",
-            Measure::of("refused-total").take(Take::Growth),
+            // Clients count from 0, and a growth would begin with the first sample, a second later.
+            Measure::of("refused-total"),
             Limit::AtMost(0.0),
             "",
         ),
@@ -185,7 +186,28 @@ fn stages() -> [Criterion; 2] {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::judge::{Verdict, judge};
+    use crate::record::{Record, Sample};
+
+    /// 241 creations were refused in the first second of a run, and the criterion was HELD.
+    #[test]
+    fn refusals_before_the_first_sample_count() {
+        let plan = plan(false);
+        let refused = |at| Sample {
+            at,
+            values: BTreeMap::from([("refused-total".to_string(), 241.0)]),
+        };
+        let record = Record {
+            samples: vec![refused(1.0), refused(2.0)],
+            ..Record::default()
+        };
+        let judged = judge(&plan, &record, true);
+        let refused = judged.iter().find(|it| it.criterion.name == "refused");
+        assert!(refused.is_some_and(|it| matches!(it.verdict, Verdict::Refuted(_))));
+    }
 
     /// A million instances of saturated slices, all of which the ledger remembers, once counted as memory of clients at 150/s.
     #[test]
