@@ -519,7 +519,7 @@ mod tests {
                         is_one_history(length, committed, committed, cut),
                         "{committed} of {length}, cut {cut:?}"
                     );
-                    // What is in the log is not what is committed.
+                    // The log holds more than the committed entries.
                     differ += u32::from(!is_one_history(length, committed, length, cut));
                 }
             }

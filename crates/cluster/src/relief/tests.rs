@@ -90,7 +90,7 @@ impl World {
         decided.first().copied()
     }
 
-    /// What is decided in this many looks.
+    /// The decisions of this many looks.
     fn looks(&mut self, looks: u32) -> Vec<Move> {
         (0..looks).filter_map(|_| self.look()).collect()
     }

@@ -1,4 +1,4 @@
-//! Rights to delete history. What has ended is not in the state, so the engine checks them by what the sender has found about it.
+//! Rights to delete history. Ended instances are not in the state, so the engine checks them by the resource that the sender has found.
 
 use skep_protocol::command::{
     AddBatchItems, BatchCommand, Command, CreateBatchOperation, HistoryOf,

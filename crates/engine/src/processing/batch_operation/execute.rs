@@ -99,7 +99,7 @@ fn executed(cx: &mut Context<'_>, key: Key, chunk_key: Key, item_keys: Vec<Key>)
     cx.event(key, Intent::Executed, &value);
 }
 
-/// Carries out an item. What is deleted has ended, so its resource is given, by which the creator's right to delete it is checked.
+/// Carries out an item. An instance whose history is deleted is not in the state: its resource is passed in, to check the creator's right.
 fn one(
     cx: &mut Context<'_>,
     value: &BatchOperationCreationValue,

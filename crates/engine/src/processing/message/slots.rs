@@ -2,8 +2,8 @@
 //!
 //! A slot moves with its rows: the message side of subscriptions, messages, and the instances that keep others of their process from
 //! starting. The partition that has the slot ([`leaving`]) freezes it and sends the rows, in parts, to the one that is to have it
-//! ([`arriving`]), which owns the slot with the last part. Both repeat what is not answered, and a move that has begun ends. What is about
-//! a slot waits while that is frozen; from then on the earlier partition sends it on, so it does not matter how up to date the sender's
+//! ([`arriving`]), which owns the slot with the last part. Both repeat what is not answered, and a move that has begun ends. Requests and
+//! commands about a frozen slot wait; afterwards the earlier partition sends them on, so it does not matter how up to date the sender's
 //! routing is. [`starts`] is about instances whose partition does not have their correlation key any more, and [`adopting`] about slots that
 //! no partition has since one of them was recovered from an earlier copy.
 

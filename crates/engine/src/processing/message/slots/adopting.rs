@@ -34,7 +34,7 @@ pub(super) fn after_hops(
     }
     // All of them may hear of a new routing one after the other.
     let is_over = hops > circles.saturating_add(all).saturating_add(2);
-    // What is to move settles it.
+    // The targets of the moves settle it.
     if routing.targets().is_some() {
         return if is_over { Place::Lost } else { place };
     }
