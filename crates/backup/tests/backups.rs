@@ -6,9 +6,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use skep_backup::{
-    BackupError, BackupKind, BackupState, Begun, Cut, Location, LogPart, Manifest, Mount,
-    PartitionManifest, Progress, Reader, SILENT, Store, Upload, delete, find, list, newest,
-    newest_moment, own, verify,
+    BackupError, BackupKind, BackupState, Begun, Cut, Location, Manifest, Mount, Progress, Reader,
+    SILENT, Store, Upload, delete, find, list, newest, newest_moment, own, verify,
 };
 
 use support::{Fixture, TERM, begun, by, entries, upload_state};
@@ -19,24 +18,13 @@ fn manifest(store: &Store, id: u64, logs: &[Vec<u8>]) -> Manifest {
     for content in logs {
         log.add(content).unwrap();
     }
-    let partition = PartitionManifest {
-        partition: 1,
-        broker_id: 0,
-        cut: Cut {
-            index: 9,
-            term: TERM,
-            position: 0,
-            last_key: 4,
-        },
-        checkpoint_index: 5,
-        state,
-        query: None,
-        log: LogPart {
-            base_index: 5,
-            base_term: 1,
-            objects: log.finish(),
-        },
+    let cut = Cut {
+        index: 9,
+        term: TERM,
+        position: 0,
+        last_key: 4,
     };
+    let partition = support::partition(cut, state, log.finish());
     Manifest {
         cut_at: 2,
         completed_at: 3,

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use skep_backup::{
-    BackupError, Broken, Chain, Continued, Cut, FORMAT, LogPart, Marker, Moment, PartitionManifest,
-    Reader, Store, Upload, begin, break_off, broken, delete, forget, forgotten, is_needed, latest,
-    moment, newest_moment, ranges, verify,
+    BackupError, Broken, Chain, Continued, Cut, FORMAT, Marker, Moment, Reader, Store, Upload,
+    begin, break_off, broken, delete, forget, forgotten, is_needed, latest, moment, newest_moment,
+    ranges, verify,
 };
 
 use support::{Fixture, TERM, begun, by, entries, manifest, state, upload_state};
@@ -28,19 +28,7 @@ impl Fixture {
         let mut log = Upload::new(&self.store, (id, 1), "log", u64::MAX);
         log.add(&entries(6, CUT.index)).unwrap();
         begun(id, at).create(&self.store).unwrap();
-        let partition = PartitionManifest {
-            partition: 1,
-            broker_id: 0,
-            cut: CUT,
-            checkpoint_index: 5,
-            state,
-            query: None,
-            log: LogPart {
-                base_index: 5,
-                base_term: 1,
-                objects: log.finish(),
-            },
-        };
+        let partition = support::partition(CUT, state, log.finish());
         let manifest = manifest(id, at, vec![partition]);
         begun(id, at).complete(&self.store, &manifest).unwrap();
     }

@@ -68,6 +68,8 @@ fn shortest_way(
 
 #[cfg(test)]
 mod tests {
+    use skep_random::Random;
+
     use super::*;
     use crate::Layout;
 
@@ -139,13 +141,8 @@ mod tests {
     #[test]
     fn no_other_choice_of_leaders_is_more_even() {
         // All choices of a few random clusters are enumerated.
-        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut below = |bound: u64| {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            random % bound
-        };
+        let mut random = Random(7);
+        let mut below = |bound: u64| random.below(bound);
         for _ in 0..300 {
             let nodes = 2 + below(3) as u32;
             let partitions = 1 + below(6) as u32;

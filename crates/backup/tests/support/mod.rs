@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use skep_backup::{
-    BackupKind, Begun, FORMAT, Location, Manifest, PartitionManifest, Store, StoredObject, Upload,
-    Writer, encode_entries,
+    BackupKind, Begun, Cut, FORMAT, Location, LogPart, Manifest, PartitionManifest, Store,
+    StoredObject, Upload, Writer, encode_entries,
 };
 use skep_cluster::{Layout, State};
 use skep_storage::kv::{KvBatch, KvStore, MemoryKv, StreamWriter};
@@ -53,6 +53,23 @@ pub fn begun(id: u64, at: i64) -> Begun {
         began_at: at,
         broker_id: 0,
         partitions: 1,
+    }
+}
+
+/// The part of partition 1: its state up to entry 5, and the log from there to the cut.
+pub fn partition(cut: Cut, state: Vec<StoredObject>, log: Vec<StoredObject>) -> PartitionManifest {
+    PartitionManifest {
+        partition: 1,
+        broker_id: 0,
+        cut,
+        checkpoint_index: 5,
+        state,
+        query: None,
+        log: LogPart {
+            base_index: 5,
+            base_term: 1,
+            objects: log,
+        },
     }
 }
 

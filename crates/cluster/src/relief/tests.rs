@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use skep_random::Random;
+
 use super::{CopyLoad, Move, ROOM_FOR, Relief, TOO_BUSY_FOR, View};
 use crate::Layout;
 
@@ -275,13 +277,8 @@ fn leaders_come_to_rest_whatever_four_partitions_have_to_do() {
 
 #[test]
 fn leaders_of_random_clusters_come_to_rest() {
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut below = |bound: u64| {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        random % bound
-    };
+    let mut random = Random(7);
+    let mut below = |bound: u64| random.below(bound);
     for _ in 0..100 {
         let nodes = 2 + below(4) as u32;
         let works = (0..2 + below(8)).map(|_| {
