@@ -288,7 +288,7 @@ impl Discovered {
             .into_iter()
             .filter_map(|(name, place)| Some((name, place.as_deref()?)));
         let mut all = std::iter::once(("jwks_uri", self.jwks_uri.as_str())).chain(optional);
-        // What is no address leads nowhere, and is reported where it is used.
+        // A text that is not an address leads nowhere, and is reported where it is used.
         all.find(|(_, place)| place.parse().is_ok_and(|place: Uri| !is_private(&place)))
     }
 }

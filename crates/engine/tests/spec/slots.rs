@@ -365,7 +365,7 @@ fn a_key_does_not_wait_for_ever_for_an_instance_that_does_not_answer() {
     rig.assert_completed(instance);
 }
 
-/// What has begun to move arrives, although no more slots do.
+/// Slots that have begun to move arrive; the others stay.
 #[test]
 fn a_cancelled_relocation_leaves_no_slot_halfway_and_goes_on_later() {
     let mut rig = rig();

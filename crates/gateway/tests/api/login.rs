@@ -420,7 +420,7 @@ async fn no_spelling_of_a_path_leads_past_the_login() {
     }
 }
 
-/// And no page of another site is told that it may ask.
+/// Nor does any answer allow pages of other sites to ask.
 #[tokio::test]
 async fn no_method_leads_past_the_login() {
     let gateway = protected().await;

@@ -26,7 +26,7 @@ export default function SessionOver({ name }: { name: string | undefined }) {
   const session = useSession();
   const by = session.kind === "over" ? session.by : undefined;
   const apart = session.kind === "over" && session.at === "provider";
-  // What is not on the page is not kept for whoever is next.
+  // Answers that the page does not show are not kept: somebody else may log in next.
   useEffect(() => queries.removeQueries({ type: "inactive" }), []);
   useEffect(() => {
     // One comes back from the tab in which one has logged in.
